@@ -4,8 +4,6 @@ This module does not import torch. An unknown key is an error that names the nea
 setting that is None is left out of the file. Where a default is not the paper's, its line says so.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -525,7 +523,7 @@ class Data(Settings):
         tags = dict.fromkeys(tag for each in self.corpus for tag in self.tags_of(each))
         return list(dict.fromkeys(filter(None, (self.tag, *tags))))
 
-    def narrow(self, pair: str | None) -> Data:
+    def narrow(self, pair: str | None) -> "Data":
         """Return the settings for one pair of languages, like "en-de", or one target, "de".
 
         Without `pair`, there has to be one target language. ValueError if there is none, or no
@@ -825,8 +823,8 @@ class Decode(Settings):
         return self.repetition_penalty == 1 and (self.search != "beam" or self.beam_groups == 1)
 
     def override(
-        self, given: Decode | Mapping[str, Any] | None = None, n_best: int | None = None
-    ) -> Decode:
+        self, given: "Decode | Mapping[str, Any] | None" = None, n_best: int | None = None
+    ) -> "Decode":
         """Return these settings, with those that are given in the place of ours.
 
         A setting that only one search uses selects that search, unless `search` is given as well.
@@ -838,6 +836,8 @@ class Decode(Settings):
             given = {} if given is self else given.model_dump(exclude_unset=True)
         changes = {name: value for name, value in (given or {}).items() if value is not None}
         meant = {SEARCH_OF[name]: name for name in changes if name in SEARCH_OF}
+        if not changes and (n_best is None or n_best <= 1):
+            return self
         if n_best is not None and n_best > 1:
             changes = {"beam": max(self.beam, n_best), **changes}
             meant.setdefault("beam", "n_best")
@@ -911,7 +911,7 @@ class Config(Settings):
         return self.recipe == "auto" or self.size == "auto"
 
     @classmethod
-    def load(cls, path: Path | str, changes: Sequence[str] = ()) -> Config:
+    def load(cls, path: Path | str, changes: Sequence[str] = ()) -> "Config":
         """Read a TOML file; `changes` are `train.steps=500` and the like, applied on top.
 
         Raises ValueError, in one sentence, for an unreadable file, an unknown key or a bad value.
@@ -928,7 +928,7 @@ class Config(Settings):
     @classmethod
     def read(
         cls, raw: Mapping[str, Any], changes: Sequence[str] = (), name: str = "settings"
-    ) -> Config:
+    ) -> "Config":
         """Return the settings of a nested mapping, with `changes` applied on top.
 
         ValueError, in one sentence that begins with `name`, if one is unknown or has a bad value.
@@ -944,7 +944,7 @@ class Config(Settings):
 
             raise ValueError(f"{name}: {explain_error(error, Config)}") from None
 
-    def changed(self, **tables: Mapping[str, Any]) -> Config:
+    def changed(self, **tables: Mapping[str, Any]) -> "Config":
         """Return a copy with some settings changed: `config.changed(train={"steps": 10})`."""
         raw = self.model_dump(exclude_none=True, exclude_unset=True)
         for table, values in tables.items():
@@ -952,7 +952,7 @@ class Config(Settings):
             raw[table] = {key: value for key, value in raw[table].items() if value is not None}
         return Config.read(raw)
 
-    def narrow(self, pair: str | None) -> Config:
+    def narrow(self, pair: str | None) -> "Config":
         """Return the settings for one pair of languages: see `Data.narrow`."""
         return self.model_copy(update={"data": self.data.narrow(pair)})
 

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .compatibility.other_folders import recognise
 from .config import Config, Model
 from .disk import read_json as read_json
 from .disk import write_json as write_json
 from .disk import write_text as write_text
+from .hashing import sha256_hex
 from .text import Normalization, Tokenizer
 from .text.normalization import KINDS
 from .typed_json import check_type
@@ -55,8 +53,7 @@ def read_findings(folder: Path, name: str) -> dict[str, Any] | None:
     return found
 
 
-@dataclass(frozen=True)
-class Tokenizers:
+class Tokenizers(NamedTuple):
     """The tokenizers of both sides; one and the same object if the vocabulary is shared."""
 
     source: Tokenizer
@@ -155,6 +152,8 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
         return open_checkpoint(folder)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
+            from .compatibility.other_folders import recognise
+
             if said := recognise(folder):
                 raise ValueError(said)
             raise ValueError(f"{folder} is no model directory: it has no {name}{_suggest(folder)}")
@@ -228,7 +227,7 @@ def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
     model = config.model.model_dump(mode="json", exclude={*FREE, "positions"})
     model |= config.model.positions.model_dump(exclude={"max_positions"})
-    return {"tokenizer": sha256(json.dumps(both).encode()).hexdigest()[:16], **model}
+    return {"tokenizer": sha256_hex(json.dumps(both).encode())[:16], **model}
 
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, EncoderDecoder]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -89,31 +88,38 @@ def put_folder(finished: Path, path: Path) -> None:
     """
     former = path.with_name(path.name + FORMER)
     if path.exists():
-        shutil.rmtree(former, ignore_errors=True)
+        _remove(former)
         os.replace(path, former)
     os.replace(finished, path)
     sync_folder(path.parent)
-    shutil.rmtree(former, ignore_errors=True)
+    _remove(former)
 
 
 @contextmanager
 def prepare_beside(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` to prepare it in, and remove that folder afterwards."""
     scratch = path.with_name(path.name + PARTIAL)
-    shutil.rmtree(scratch, ignore_errors=True)
+    _remove(scratch)
     scratch.mkdir(parents=True)
     try:
         yield scratch
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        _remove(scratch)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, as far as that is possible."""
+    import shutil  # opening a model does not need it
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def drop_folder(path: Path) -> None:
     """Remove a folder; it is renamed first, so that no half of it is found under its name."""
     former = path.with_name(path.name + FORMER)
-    shutil.rmtree(former, ignore_errors=True)
+    _remove(former)
     os.replace(path, former)
-    shutil.rmtree(former, ignore_errors=True)
+    _remove(former)
 
 
 def take_lock(file: IO[str]) -> bool:

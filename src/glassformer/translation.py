@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .messages import read_messages
 from .text import Tokenizer
@@ -20,8 +19,7 @@ Progress = Callable[[int], object]  # called with how many more lines are done
 LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A sentence or clause that was translated on its own; logarithms are natural."""
 
     source: Span  # in the text, in characters
@@ -32,8 +30,7 @@ class Part:
     finished: bool  # False: cut at the greatest length
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(NamedTuple):
     """The translation of a text, with its log-probabilities; logarithms are natural."""
 
     text: str
@@ -45,8 +42,7 @@ class Translation:
     parts: list[Part]
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """A problem with a translation, or with its source text for this model."""
 
     kind: str  # one of `quality_check.CAPS`
@@ -59,8 +55,7 @@ class Problem:
         return cls(kind, read_messages().say(f"problem.{kind}", "en", **details))
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """The log-probability of a given translation; logarithms are natural."""
 
     log_prob: float

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 
 from .config import EOS, Config, Decode
-from .data.glossary import Glossary, GlossaryTerm, list_spellings
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
 from .decode.sentences import Constraint, Spelling
 from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
-from .text.clauses import split_clauses
 from .text.sentences import cut_spans, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.unicode import Span
@@ -30,6 +28,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without N
     import numpy as np
     from numpy.typing import NDArray
 
+    from .data.glossary import Glossary, GlossaryTerm
     from .engine import Example
     from .engine.weights import Engine
     from .model import EncoderDecoder
@@ -346,10 +345,14 @@ class Translator:
             return [[] for _ in texts]
         if decode.search != "beam" or decode.mbr or decode.beam_groups > 1:
             raise ValueError("a glossary needs search=beam, without mbr and beam_groups")
+        from .data.glossary import Glossary
+
         terms = Glossary.of(glossary)
         return [[self._spell(term) for term in terms.find(text)] for text in texts]
 
     def _spell(self, term: GlossaryTerm) -> Constraint:
+        from .data.glossary import list_spellings
+
         target, is_unspaced_target = (
             self.tokenizers.target,
             is_unspaced(self.config.data.target_lang),
@@ -390,6 +393,8 @@ class Translator:
                 is_long = self._count(sentence) > most
                 places = [(0, stop - start)]
                 if is_long:
+                    from .text.clauses import split_clauses
+
                     places = split_clauses(sentence, most, self._read_untagged)
                 spans += [(begin + start + left, begin + start + right) for left, right in places]
             begin += len(line)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .compatibility.other_names import find_name, find_value, spell_name, suggest_names
 from .settings.table import Settings
 
 if TYPE_CHECKING:  # a model is opened without pydantic
@@ -18,6 +17,8 @@ def explain_error(error: ValueError, settings: type[Settings]) -> str:
     An error that is not pydantic's is returned as it is.
     """
     from pydantic import ValidationError
+
+    from .compatibility.other_names import find_value, suggest_names
 
     if not isinstance(error, ValidationError):
         return str(error)
@@ -35,6 +36,8 @@ def explain_error(error: ValueError, settings: type[Settings]) -> str:
 
 def _suggest_setting(where: list[str], settings: type[Settings]) -> str:
     """Return a question with the setting that was probably meant, or a list of known settings."""
+    from .compatibility.other_names import find_name, suggest_names
+
     table, names = ".".join([*where[:-1], ""]), list_settings(settings)
     if elsewhere := find_settings(where[-1], names):
         return suggest_names(elsewhere[:1])
@@ -51,6 +54,8 @@ def _suggest_setting(where: list[str], settings: type[Settings]) -> str:
 
 def find_settings(name: str, settings: list[str]) -> list[str]:
     """Return the settings of this name in any table; "-" is as good as "_"."""
+    from .compatibility.other_names import spell_name
+
     return [each for each in settings if spell_name(each.split(".")[-1]) == spell_name(name)]
 
 

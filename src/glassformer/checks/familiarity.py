@@ -9,7 +9,6 @@ signs are right and wrong.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ..directory import GOLDEN, Tokenizers
 from ..disk import read_json
 from ..text.function_words import NAMES, find_other_language
 from ..text.sentences import has_letters
+from ..text.spacing import name_base
 from ..translation import Problem, Translation
 from ..translator import Translator
 
@@ -28,8 +28,7 @@ class Familiarity:
     """A check of texts against the language, the characters and the usual confidence of a model."""
 
     def __init__(self, translator: Translator) -> None:
-        code = translator.config.data.source_lang or ""
-        self.language = re.split("[-_]", code)[0].lower()
+        self.language = name_base(translator.config.data.source_lang)
         self.tokenizer = translator.tokenizers.source
         folder = translator.weights.folder
         self.usual = measure_usual(folder, translator.tokenizers) if folder else None

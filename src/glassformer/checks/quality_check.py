@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from difflib import SequenceMatcher
 from itertools import accumulate, chain, compress
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import decimal, normalize
 
 from ..config import Decode
+from ..text.patterns import LazyPattern, RarePattern
 from ..text.sentences import cut_spans
 from ..translation import Problem, Progress, Translation, assemble, take_apart
 from ..translator import Choice, Translator
@@ -33,19 +32,22 @@ LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure_text` counts; times the 
 IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
 SPELLED_OUT = 12  # numbers up to it may come out as words
 
-WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+DIGITS = "0123456789"
+WIDE = LazyPattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
-NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
-GROUPS = re.compile(r"\d+(?:[.,'’\s]\d+)*")
-ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-PLACEHOLDER = re.compile(
+NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
+GROUPS = RarePattern(r"\d+(?:[.,'’\s]\d+)*", DIGITS)
+ADDRESS = RarePattern(
+    r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ("://", "www.", "@")
+)
+PLACEHOLDER = RarePattern(
     r"\{\{?[\w.]*\}?\}|\$\{\w+\}|%\(\w+\)[sdif]|%\d*\$?[sdif]\b|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"
-    r"|__[A-Z]\w*__"
+    r"|__[A-Z]\w*__",
+    ("{", "%", "<", "__"),
 )
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """The translations of a text, best first, with the problems of the first one."""
 
     best: list[Translation]
@@ -54,7 +56,7 @@ class Judged:
     retried: bool  # whether it is the outcome of a second search
 
     def to_json(self) -> dict[str, Any]:
-        problems = [asdict(each) for each in self.problems]
+        problems = [each._asdict() for each in self.problems]
         return {"confidence": self.confidence, "problems": problems, "retried": self.retried}
 
 
@@ -98,7 +100,7 @@ def judge(text: str, best: list[Translation], knows: Familiarity | None = None) 
         here = chain(
             find_problems(source, found), knows.find_problems(source, found) if knows else ()
         )
-        problems += [replace(each, part=part) for each in here]
+        problems += [each._replace(part=part) for each in here]
     return Judged(best, tuple(problems), _cap_confidence(best[0], problems), False)
 
 
@@ -115,7 +117,7 @@ def _note_parts(judged: Judged) -> Judged:
     if len(judged.best[0].parts) < 2:
         return judged
     problem = Problem.describe("parts", count=len(judged.best[0].parts))
-    return replace(judged, problems=(*judged.problems, problem))
+    return judged._replace(problems=(*judged.problems, problem))
 
 
 def find_problems(source: str, found: Translation) -> Iterator[Problem]:
@@ -158,18 +160,23 @@ def count_repeats(text: str) -> int:
 def is_copy(source: str, target: str) -> bool:
     words = re.compile(r"[^\W\d_]+")
     ours, theirs = (
-        words.findall(PLACEHOLDER.sub(" ", ADDRESS.sub(" ", text)).casefold())
+        words.findall(PLACEHOLDER.replace(" ", ADDRESS.replace(" ", text)).casefold())
         for text in (source, target)
     )
     if len(ours) < LEAST_COPY:
         return False
+    shared = (Counter(ours) & Counter(theirs)).total()
+    if 2 * shared < ALIKE * (len(ours) + len(theirs)):  # as nearly always
+        return False
+    from difflib import SequenceMatcher
+
     return SequenceMatcher(None, ours, theirs, autojunk=False).ratio() >= ALIKE
 
 
 def measure_text(text: str) -> int:
     """Return the length of a text in letters of an alphabet; a wide character is IDEOGRAPH."""
     letters = sum(1 for c in text if not c.isspace())
-    return letters + (IDEOGRAPH - 1) * len(WIDE.findall(text))
+    return letters + (0 if text.isascii() else (IDEOGRAPH - 1) * len(WIDE.findall(text)))
 
 
 def _compare_lengths(source: int, target: int) -> Iterator[Problem]:
@@ -185,11 +192,11 @@ def list_lost(source: str, target: str) -> list[str]:
     source, target = _spell_digits(source), _spell_digits(target)
     lost: list[str] = []
     for pattern in (ADDRESS, PLACEHOLDER):
-        wanted = Counter(each.rstrip(".,;:!?)'\"") for each in pattern.findall(source))
+        wanted = Counter(each.rstrip(".,;:!?)'\"") for each in pattern.find_all(source))
         lost += [each for each, times in wanted.items() if target.count(each) < times]
-        source = pattern.sub(" ", source)
+        source = pattern.replace(" ", source)
     known = set(_list_numbers(target))
-    for number in dict.fromkeys(NUMBER.findall(source)):
+    for number in dict.fromkeys(NUMBER.find_all(source)):
         parts = re.findall(r"\d+", number)
         is_small = len(parts) == 1 and int(number[:9]) <= SPELLED_OUT
         if not is_small and "".join(parts) not in known and not known.issuperset(parts):
@@ -199,7 +206,7 @@ def list_lost(source: str, target: str) -> list[str]:
 
 def _list_numbers(text: str) -> Iterator[str]:
     """Yield each group of digits, alone and joined with up to three after it: 1 234 567,50."""
-    for run in GROUPS.findall(text):
+    for run in GROUPS.find_all(text):
         groups = re.findall(r"\d+", run)
         for first in range(len(groups)):
             yield from accumulate(groups[first : first + 4])
@@ -214,8 +221,7 @@ def _cap_confidence(found: Translation, problems: Sequence[Problem]) -> float:
     return round(min([measure_confidence(found), *(CAPS[each.kind] for each in problems)]), 4)
 
 
-@dataclass
-class _Doubtful:
+class _Doubtful(NamedTuple):
     """A sentence with problems: the line and the part that it is, and its translation."""
 
     line: int
@@ -256,7 +262,7 @@ def _search_again(
         found = [parts.get(n, each) for n, each in enumerate(take_apart(former))]
         spans = [part.source for part in former.parts]
         whole = assemble(texts[line], spans, found)
-        judged[line] = replace(judge(texts[line], [whole], knows), retried=True)
+        judged[line] = judge(texts[line], [whole], knows)._replace(retried=True)
 
 
 def _plan(

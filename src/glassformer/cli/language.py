@@ -69,4 +69,4 @@ def score_lines(model: Path, files: Sequence[Path], as_json: bool, **how: Any) -
     """Yield, for each line of a text, its log-probability."""
     reader, texts = read_text(model, files, **how)
     for text, scored in zip(texts, reader.score(texts), strict=True):
-        yield to_json({"text": text, **asdict(scored)}) if as_json else f"{scored.log_prob:.6f}"
+        yield to_json({"text": text, **scored._asdict()}) if as_json else f"{scored.log_prob:.6f}"

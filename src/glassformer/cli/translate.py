@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -266,9 +265,10 @@ def show_translation_json(text: str, found: Judged, n_best: int | None, precisio
 
     It is JSON; spans are [start, end].
     """
-    named = [{"translation": each.text, **asdict(each)} for each in found.best]
+    named = [{"translation": each.text, **each._asdict()} for each in found.best]
     for each in named:
         del each["text"]
+        each["parts"] = [part._asdict() for part in each["parts"]]
     several = {"n_best": named} if n_best else {}
     told = {"precision": precision, **found.to_json(), **several}
     return to_json({"source": text, **named[0], **told})

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 from ..config import EOS, Decode
 
@@ -17,16 +17,14 @@ FEWEST = 16  # sentences that a worker takes at once, if so many are left
 TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
 
 
-@dataclass(frozen=True)
-class Spelling:
+class Spelling(NamedTuple):
     """A phrase that a translation has to contain, in tokens."""
 
     ids: tuple[int, ...]
     continuing: frozenset[int]  # tokens that would make its last word another one
 
 
-@dataclass(frozen=True)
-class Constraint:
+class Constraint(NamedTuple):
     """Phrases of which a translation has to contain one."""
 
     spellings: tuple[Spelling, ...]
@@ -37,11 +35,10 @@ class Constraint:
         return max(len(each.ids) for each in self.spellings)
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence to translate, with the limits of its search."""
 
-    index: int  # its index in the input
+    index: int  # type: ignore[assignment]  # its index in the input
     line: int  # its number in the whole text, from 0: a key of sampling
     source: Sequence[int]
     prefix: Sequence[int]  # the tokens that its translation must begin with
@@ -54,8 +51,7 @@ class Sentence:
         return max(len(self.source), len(self.prefix) + 1)
 
 
-@dataclass(frozen=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """One translation in tokens, with its log-probabilities (natural logarithms)."""
 
     tokens: list[int]  # without BOS and EOS, with the forced prefix

@@ -7,7 +7,6 @@ end of a source. Callers need not know: sources end with EOS, and translations h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..config import EOS, Decode
@@ -45,7 +44,7 @@ class ConventionEngine:
         """Return the log-probabilities of the tokens of each target."""
         found = self.engine.score(self._cut(sources), self._begin(targets), **how)
         skipped = len(self.begin)
-        return [replace(each, log_probs=each.log_probs[skipped:]) for each in found]
+        return [each._replace(log_probs=each.log_probs[skipped:]) for each in found]
 
     def attend(
         self,
@@ -75,8 +74,7 @@ class ConventionEngine:
 
     def _drop(self, found: Hypothesis) -> Hypothesis:
         forced = found.token_log_probs[: len(self.begin)]
-        return replace(
-            found,
+        return found._replace(
             tokens=found.tokens[len(self.begin) :],
             log_prob=found.log_prob - sum(forced),
             token_log_probs=found.token_log_probs[len(self.begin) :],

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
+
+from ..hashing import sha256_hex
 
 MODEL = Path(__file__).parents[1] / "model"
 FINGERPRINT = "db02ff7512e14e0c"  # tests/house/test_fingerprint.py says what to do when it differs
@@ -26,7 +27,7 @@ def is_model_unchanged() -> bool:
 
 def take_model_fingerprint() -> str:
     """Return a hash of the code in `model/`, the same for all ends of lines."""
-    digest = sha256()
-    for path in sorted(MODEL.glob("*.py")):
-        digest.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
-    return digest.hexdigest()[:16]
+    code = [
+        f"{path.name}\n{path.read_text(encoding='utf-8')}" for path in sorted(MODEL.glob("*.py"))
+    ]
+    return sha256_hex("".join(code).encode())[:16]

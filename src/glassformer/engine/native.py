@@ -12,9 +12,8 @@ import math
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import Decode
 from ..decode.sentences import (
@@ -49,8 +48,7 @@ Progress = Callable[[int], object]
 Head = tuple[int, int | None]  # a layer of the decoder, and a head; None: the mean of all
 
 
-@dataclass(frozen=True)
-class Workers:
+class Workers(NamedTuple):
     """The C library, a network for each worker, and their threads (`native/pool.h`), if several."""
 
     library: ctypes.CDLL
@@ -64,8 +62,7 @@ class Workers:
         return int(self.networks[0].max_positions)
 
 
-@dataclass(frozen=True)
-class ScoredPair:
+class ScoredPair(NamedTuple):
     """The log-probabilities of a given translation; logarithms are natural."""
 
     log_probs: list[float]  # of each token, and EOS's

@@ -6,7 +6,6 @@ import ctypes
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +116,7 @@ class NativeEngine:
                 self._idle.remove(borrowed)
         borrowed = borrowed or _hire(self.model, number)
         try:
-            yield replace(borrowed, networks=borrowed.networks[:number])
+            yield borrowed._replace(networks=borrowed.networks[:number])
         finally:
             with self._lock:
                 self._idle.append(borrowed)

@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_double, c_float, c_int, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import POINTER, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
 
-Ints, Floats = POINTER(c_int32), POINTER(c_float)
-
-
-class BestStruct(ctypes.Structure):
-    """`Best` of network.h."""
-
-    _fields_ = (
-        ("size", c_int32),
-        ("first", c_int32),
-        ("value", Floats),
-        ("id", Ints),
-        ("logsumexp", Floats),
-    )
-
-
-Admit = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints, Ints, c_int32)
-TakeStep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, Ints, Floats, POINTER(BestStruct))
-Keep = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints, c_int32)
-Rewind = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints)
-Clear = ctypes.CFUNCTYPE(None, c_void_p)
-Watch = ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, Ints)
-Alignment = ctypes.CFUNCTYPE(c_int, c_void_p, Floats, c_int32)
+FUNCTIONS = "admit", "step", "keep", "rewind", "clear", "watch", "alignment"
 Tell = ctypes.CFUNCTYPE(c_int, c_int64)
 
 
 class NetworkStruct(ctypes.Structure):
-    """`Network` of network.h."""
+    """`Network` of network.h; C alone calls its functions."""
 
     _fields_ = (
         ("self", c_void_p),
         ("vocabulary", c_int32),
         ("max_positions", c_int32),
-        ("admit", Admit),
-        ("step", TakeStep),
-        ("keep", Keep),
-        ("rewind", Rewind),
-        ("clear", Clear),
-        ("watch", Watch),
-        ("alignment", Alignment),
+        *((name, c_void_p) for name in FUNCTIONS),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from ..text.function_words import name_language
+from ..text.spacing import name_base
 from .api_error import ApiError
 from .model_pool import ModelPool, PooledModel
 
@@ -95,7 +95,7 @@ def detect_language(text: str, codes: Sequence[str]) -> list[tuple[str, float]]:
     if not any(map(str.isalpha, text)):
         return [(code, 0.0) for code in codes]
     known = dict(load_identifier().rank(text))
-    bases = {code: re.split("[-_]", code)[0].lower() for code in codes}
+    bases = {code: name_base(code) for code in codes}
     others = max((p for label, p in known.items() if label not in bases.values()), default=0.0)
     shares = {code: known.get(base, others) for code, base in bases.items()}
     best, total = max(shares.values()), sum(shares.values())

@@ -23,7 +23,7 @@ class UnfitError(Exception):
 class SettingField:
     """A field of a table: its type, default, help and limits, as pydantic's `Field` has them."""
 
-    annotation: Any = None  # set when the fields of the table are first asked for
+    annotation: Any = None  # of a module that postpones annotations: set when first asked for
 
     def __init__(
         self,
@@ -91,9 +91,10 @@ class Settings:
 
     def __init_subclass__(cls) -> None:
         fields = dict(cls.model_fields)
-        for name in vars(cls).get("__annotations__", {}):
+        for name, kind in cls.__annotations__.items():
             given: Any = getattr(cls, name, ...)
             fields[name] = given if isinstance(given, SettingField) else SettingField(given)
+            fields[name].annotation = None if isinstance(kind, str) else kind
         cls.model_fields = MappingProxyType(fields)
 
     def __init__(self, **given: Any):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 COMPILERS = ("cc", "gcc", "clang")
 ZIG = (sys.executable, "-m", "ziglang", "cc")
@@ -23,8 +22,7 @@ OPENMP = (CLANG, ("-fopenmp",), SERIAL)  # in this order: the first that works i
 PATIENCE = 120  # seconds for one library
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """The C files of one library; those beside them that end in .h belong to it too."""
 
     name: str
@@ -53,6 +51,8 @@ def find_compiler() -> tuple[str, ...] | None:
 
     CC may be a path with spaces, or a program with options.
     """
+    import shutil  # a wheel needs no compiler
+
     wanted = os.environ.get("CC", "")
     for program, *options in ([wanted], wanted.split() or [""], *([each] for each in COMPILERS)):
         if found := shutil.which(program):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
-from dataclasses import dataclass
+import sys
+from typing import NamedTuple
 
 ISA = "GLASSFORMER_ISA"  # an environment variable: no better set than this one is taken
 # What limits PyTorch limits us too, so that both compute with the same instructions.
 TORCH_LIMIT, TORCH_NAMES = "ATEN_CPU_CAPABILITY", {"default": "generic", "avx2": "avx2"}
 
 
-@dataclass(frozen=True)
-class InstructionSet:
+class InstructionSet(NamedTuple):
     """An instruction set: the compiler flags that permit it, and its bit in `probe.c`."""
 
     name: str
@@ -44,7 +43,12 @@ ALIASES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 def name_architecture() -> str:
     """Return the name of this machine's architecture, as `SETS` has it if it is there."""
-    machine = platform.machine().lower()
+    if sys.platform == "win32":
+        import platform  # takes long to import
+
+        machine = platform.machine().lower()
+    else:
+        machine = os.uname().machine.lower()
     return ALIASES.get(machine, machine)
 
 

@@ -15,13 +15,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from ..disk import find_cache, take_lock
+from ..hashing import sha256_hex
 from . import compiler
 from .compiler import FLAGS, PROBE, Source, compile_library, find_compiler, list_sources
 from .instruction_sets import GENERIC, ISA, TORCH_LIMIT, InstructionSet, list_sets
@@ -34,8 +33,7 @@ POLL = 0.02  # seconds between two looks at a lock
 _too_slow: set[tuple[str, ...]] = set()  # compilers that timed out once; they are not tried again
 
 
-@dataclass(frozen=True)
-class SharedLibrary:
+class SharedLibrary(NamedTuple):
     """A library that was loaded, or the reasons why none was."""
 
     handle: ctypes.CDLL | None
@@ -155,15 +153,13 @@ def _hash_source(source: Source, found: Sequence[str], flags: Sequence[str]) -> 
     """Return a hash of the source, compiler and flags that determine the library."""
     status = Path(found[0]).resolve().stat()
     built_with = (found, status.st_size, status.st_mtime_ns, FLAGS, source.parallel, flags)
-    digest = sha256(repr(built_with).encode())
-    for path in (*source.files, *source.headers):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:20]
+    code = [path.read_bytes() for path in (*source.files, *source.headers)]
+    return sha256_hex(repr(built_with).encode() + b"".join(code))[:20]
 
 
 def seal(library: Path) -> Path:
     """Write the checksum of a library beside it, as `sha256sum` does; return that file."""
-    digest = sha256(library.read_bytes()).hexdigest()
+    digest = sha256_hex(library.read_bytes())
     path = library.with_suffix(SEAL)
     path.write_text(f"{digest}  {library.name}\n", "ascii")
     return path
@@ -175,7 +171,7 @@ def is_whole(library: Path) -> bool:
     Loading a truncated library would end the process instead of raising an error.
     """
     try:
-        return sha256(library.read_bytes()).hexdigest() == _read_seal(library)
+        return sha256_hex(library.read_bytes()) == _read_seal(library)
     except OSError:
         return False
 

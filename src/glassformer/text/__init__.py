@@ -1,10 +1,15 @@
 """The tokenizers, which turn text into token ids and back. Imports no torch."""
 
+from typing import TYPE_CHECKING
+
 from ..config import BOS, EOS, PAD
-from .dropout import Sampler, SeededSampler
+from ..lazy import import_lazily
 from .normalization import Normalization
 from .tokenizer import Tokenizer, Tokens
 from .unicode import clean, count_surrogates
+
+if TYPE_CHECKING:  # for training
+    from .dropout import Sampler, SeededSampler
 
 __all__ = [
     "BOS",
@@ -18,3 +23,5 @@ __all__ = [
     "clean",
     "count_surrogates",
 ]
+
+__getattr__ = import_lazily(__name__, {"dropout": ("Sampler", "SeededSampler")})

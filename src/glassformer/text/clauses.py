@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import ceil
 
+from .patterns import LazyPattern
 from .tokenizer import Tokens
 from .unicode import Span
 
 _CLOSED = "[\"'”’»)\\]]*+"
-_CLAUSE = re.compile(
+_CLAUSE = LazyPattern(
     rf"[,;:–!?…،؛]{_CLOSED}(?=\s)|(?<=\w\w\w)\.{_CLOSED}(?=\s)|—|[，；：、。！？][”’）」』]*+"
 )
-_SPACE = re.compile(r"\s++")
+_SPACE = LazyPattern(r"\s++")
 
 
 def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[Span]:

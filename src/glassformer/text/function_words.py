@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from .spacing import name_base
+
 NAMES = {
     "cs": "Czech",
     "da": "Danish",
@@ -95,7 +97,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 def name_language(code: str | None) -> str | None:
     """Return the English name of a language, or the code itself if we have no name."""
-    return None if code is None else NAMES.get(re.split("[-_]", code)[0].lower(), code)
+    return None if code is None else NAMES.get(name_base(code), code)
 
 
 def find_other_language(text: str, own: str) -> str | None:

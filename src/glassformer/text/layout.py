@@ -34,7 +34,7 @@ Merges = Sequence[tuple[str, str]]
 
 def is_tag(token: str) -> bool:
     """Return whether a token is a tag, like <2de> or <bt>: letters or digits between < and >."""
-    return TAG.fullmatch(token) is not None and token not in CONTROLS
+    return token.startswith("<") and TAG.fullmatch(token) is not None and token not in CONTROLS
 
 
 def write_layout(

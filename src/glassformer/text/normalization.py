@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .unicode import Form, Span, clean, clean_with_spans, replace_surrogates
 
@@ -27,8 +26,7 @@ _TABLE = str.maketrans(_PLAIN_MARKS)
 KINDS = ("nfkc", "lowercase", "punctuation")  # the settings of [text], and our fields
 
 
-@dataclass(frozen=True)
-class Normalization:
+class Normalization(NamedTuple):
     """The steps, in this order: plain punctuation, NFC or NFKC, small letters."""
 
     nfkc: bool = False

@@ -7,43 +7,40 @@ Indic writing. They read a text once, from left to right, and consider only the 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-from .spacing import is_eastern
+from .patterns import LazyPattern, RarePattern
+from .spacing import is_eastern, name_base
 from .unicode import Span
 
 ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉"
 ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧։။។"
+ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE)
 CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
 OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
 CONTINUERS = frozenset(f"{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE},;:)]}}，、；：）】」』》〉،؛")
 
 # Closing quotes and brackets belong to the sentence. After a mark that must be followed by white
 # space, so do German “ and «, and French » after a space.
-_MARKS = re.compile(
+_MARKS = LazyPattern(
     rf"(?P<anywhere>[{ENDS_BEFORE_SPACE}]*+[{ENDS_ANYWHERE}][{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE}]*+)"
     rf"[{CLOSERS}]*+"
     rf"|(?P<spaced>[{ENDS_BEFORE_SPACE}]++)"
     rf"[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
 )
-_NEXT_WORD = re.compile(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
-_BETWEEN_WORDS = re.compile(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
-_FIRST_LETTER, _LAST_LETTER = re.compile(r"\w"), re.compile(r"\w\W*+\Z")
-_LABEL = re.compile(r"\W*(?:\d{1,3}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
-_CHAIN = re.compile(r"(?:^|\W)[^\W\d_]\.\s[^\W\d_]\Z")  # J. S or z. B
-_ORDINAL = re.compile(r"\d{1,2}|[IVX]+")
-_CHARACTER = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
-_WORDS_OF_ONE = re.compile(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
+_NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
+_BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
+_FIRST_LETTER = LazyPattern(r"\w")
+_LABEL = LazyPattern(r"\W*(?:\d{1,3}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
+_INITIALS = LazyPattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_CHAIN = LazyPattern(r"(?:^|\W)[^\W\d_]\.\s[^\W\d_]\Z")  # J. S or z. B
+_ORDINAL = LazyPattern(r"\d{1,2}|[IVX]+")
+_CHARACTER = LazyPattern("[\u3040-\u9fff\uac00-\ud7af]")
+_WORDS_OF_ONE = LazyPattern(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
 _LONGEST_WORD = 24  # characters of a word that may be an abbreviation
 
-_LISTS = tomllib.loads(Path(__file__).with_name("abbreviations.toml").read_text(encoding="utf-8"))
-NEVER_LAST, SELDOM_LAST, BEFORE_NUMBER, STARTERS = (
-    frozenset(_LISTS[name].split())
-    for name in ("never_last", "seldom_last", "before_number", "starters")
-)
 # Languages that write "3." for "3rd".
 DOTTED_ORDINALS = {
     "bs",
@@ -69,7 +66,7 @@ DOTTED_ORDINALS = {
     "tr",
 }
 
-_LANGUAGE_MARK = re.compile(r">>[\w-]{2,16}<<\s*")
+_LANGUAGE_MARK = RarePattern(r">>[\w-]{2,16}<<\s*", (">>",))
 
 
 def find_language_mark(text: str) -> str:
@@ -77,7 +74,7 @@ def find_language_mark(text: str) -> str:
 
     Models with several target languages have such marks as tokens; each sentence needs its own.
     """
-    found = _LANGUAGE_MARK.match(text)
+    found = _LANGUAGE_MARK.match(text) if _LANGUAGE_MARK.is_possible(text) else None
     return found[0] if found else ""
 
 
@@ -109,11 +106,13 @@ def split_sentences(text: str, language: str | None = None) -> list[Span]:
 
 def _find_ends(text: str, language: str | None) -> Iterator[int]:
     """Yield the end of each sentence but the last."""
-    code = re.split("[-_]", language or "")[0].lower()
+    last = max((at for at, each in enumerate(text) if each.isalnum() or each == "_"), default=0)
+    if ENDS.isdisjoint(text[:last]):  # as in most texts of one sentence
+        return
+    code = name_base(language)
     has_ordinals = not code or code in DOTTED_ORDINALS
-    last = _LAST_LETTER.search(text)
     begin, first = 0, _FIRST_LETTER.search(text)
-    for mark in _MARKS.finditer(text, 0, last.start() if last else 0):
+    for mark in _MARKS.finditer(text, 0, last):
         if first and first.start() < mark.start():
             is_small = first[0].islower()
             end = _find_end(text, mark, begin, is_small, has_ordinals)
@@ -153,16 +152,26 @@ def _belongs_to_word(text: str, begin: int, at: int, next_word: str, has_ordinal
         return not _CHARACTER.match(text, at - 1)
     before = text[max(begin, at - _LONGEST_WORD) : at]
     word = _BETWEEN_WORDS.split(before)[-1]
-    if word in NEVER_LAST:
+    lists = _read_abbreviations()
+    if word in lists["never_last"]:
         return True
-    if word in BEFORE_NUMBER:
+    if word in lists["before_number"]:
         return next_word[:1].isdigit()
     if _CHAIN.search(before):
         return True
     is_initial = _INITIALS.fullmatch(word) and not _WORDS_OF_ONE.match(word)
-    if is_initial or word in SELDOM_LAST or (has_ordinals and _ORDINAL.fullmatch(word)):
-        return next_word not in STARTERS
+    if is_initial or word in lists["seldom_last"] or (has_ordinals and _ORDINAL.fullmatch(word)):
+        return next_word not in lists["starters"]
     return False
+
+
+@cache
+def _read_abbreviations() -> dict[str, frozenset[str]]:
+    """Return the words that decide about a full stop, by the name of their list."""
+    import tomllib
+
+    lists = Path(__file__).with_name("abbreviations.toml").read_text(encoding="utf-8")
+    return {name: frozenset(words.split()) for name, words in tomllib.loads(lists).items()}
 
 
 def _skip_space(text: str, at: int) -> int:

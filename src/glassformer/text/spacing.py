@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .patterns import LazyPattern
 from .unicode import Span
 
 UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
@@ -12,13 +13,18 @@ UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
 # Chinese characters, kana, bopomofo, their punctuation and full-width forms, without white space.
 EAST = "\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f"
 EAST += "\U00020000-\U0003ffff"
-_EASTERN = re.compile(f"[{EAST}]")
-_IDLE = re.compile(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
+_EASTERN = LazyPattern(f"[{EAST}]")
+_IDLE = LazyPattern(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
 
 
 def is_unspaced(language: str | None) -> bool:
     """Return whether a language, named like zh, zh-CN or jpn, is written without spaces."""
-    return re.split("[-_]", language or "")[0].lower() in UNSPACED
+    return name_base(language) in UNSPACED
+
+
+def name_base(language: str | None) -> str:
+    """Return the base of the name of a language: zh for zh-CN or zh_CN."""
+    return (language or "").replace("_", "-").partition("-")[0].lower()
 
 
 def looks_unspaced(text: str) -> bool:

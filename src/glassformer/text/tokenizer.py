@@ -12,22 +12,12 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
-from random import Random
-from typing import ClassVar, Literal
-
-from tokenizers import Regex
-from tokenizers import Tokenizer as Backend
-from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import Split
-from tokenizers.trainers import BpeTrainer
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from ..disk import write_text
 from ..validation_errors import check_list
-from .dropout import merge
 from .layout import (
     BYTES,
     CONTROLS,
@@ -47,9 +37,14 @@ from .unicode import Span
 Kind = Literal["bpe", "unigram", "char"]
 Sampling = Literal["dropout", "sampling_alpha"]  # settings of [text]
 
+if TYPE_CHECKING:  # a model is opened without them
+    from random import Random
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.pre_tokenizers import Split
+
+
+class Tokens(NamedTuple):
     """A text as tokens, with the span of each in the text that was given.
 
     Spans are in order, cover the text and count characters; the bytes of one character share its
@@ -79,8 +74,6 @@ class Tokenizer:
         """Take the tokens in the order of their ids, and the merges in the order of their ranks."""
         self.merges = tuple(merges)
         self._take(vocabulary, normalization)
-        self._backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
-        self._backend.pre_tokenizer = self._split
 
     def _take(self, vocabulary: Sequence[str], normalization: Normalization) -> None:
         """Take a vocabulary that begins with the controls and the bytes."""
@@ -89,7 +82,20 @@ class Tokenizer:
         self.tags = {
             token: id for token, id in self._ids.items() if id >= FIRST_CHARACTER and is_tag(token)
         }
-        self._split = Split(Regex(WORD), "isolated")
+
+    @cached_property
+    def _split(self) -> Split:
+        return _make_split()
+
+    @cached_property
+    def _backend(self) -> Backend:
+        """Return the tokenizer of Hugging Face that encodes; opening a model does not need it."""
+        from tokenizers import Tokenizer as Backend
+        from tokenizers.models import BPE
+
+        backend = Backend(BPE(self._ids, list(self.merges), byte_fallback=True))
+        backend.pre_tokenizer = self._split
+        return backend
 
     @cached_property
     def _merges(self) -> dict[tuple[int, int], tuple[int, int]]:
@@ -184,6 +190,8 @@ class Tokenizer:
     @property
     def fingerprint(self) -> str:
         """Return the SHA-256 of the saved file."""
+        from hashlib import sha256
+
         return sha256(self._layout().encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
@@ -246,6 +254,8 @@ class Tokenizer:
         return [word for word, _ in self._split.pre_tokenize_str(_led(cleaned))]
 
     def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
+        from .dropout import merge
+
         return merge(self._spell(word), self._merges, rate, random)
 
     def build_word(self, word: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -253,6 +263,10 @@ class Tokenizer:
 
         Each merge is its rank and the index of its right symbol.
         """
+        from random import Random
+
+        from .dropout import merge
+
         symbols, closed = self._spell(word), list[tuple[int, int]]()
         merge(symbols, self._merges, 0, Random(0), closed)
         return symbols, closed
@@ -284,6 +298,14 @@ class Tokenizer:
         return write_layout(self.vocabulary, self.merges, self.normalization)
 
 
+def _make_split() -> Split:
+    """Return what cuts a text into the parts that are segmented separately."""
+    from tokenizers import Regex
+    from tokenizers.pre_tokenizers import Split
+
+    return Split(Regex(WORD), "isolated")
+
+
 def _led(text: str) -> str:
     """Return the text with a space before it, so that its first word is like any other.
 
@@ -304,8 +326,12 @@ def prepare_texts(
 
 def learn_merges(texts: Iterable[str], tokens: int) -> list[tuple[str, str]]:
     """Return the merges that make so many tokens, the characters counted."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import BPE
+    from tokenizers.trainers import BpeTrainer
+
     learner = Backend(BPE())
-    learner.pre_tokenizer = Split(Regex(WORD), "isolated")
+    learner.pre_tokenizer = _make_split()
     trainer = BpeTrainer(vocab_size=tokens, min_frequency=2, show_progress=False)
     learner.train_from_iterator(texts, trainer)
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]

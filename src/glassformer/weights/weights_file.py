@@ -13,12 +13,9 @@ import math
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from safetensors import SafetensorError
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..compatibility.former_names import rename_tensor
 from ..typed_json import check_type
@@ -42,8 +39,11 @@ MAPPED = 1 << 24  # bytes that are read before the system is told that they are 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class StoredTensor:
+class LyingFileError(Exception):
+    """What a file says of itself is not so."""
+
+
+class StoredTensor(NamedTuple):
     """A tensor as a file has it."""
 
     type: str  # a key of DTYPES
@@ -108,7 +108,7 @@ class WeightsFile:
         self.path = path
         with explain_damage(path):
             if not path.stat().st_size:
-                raise SafetensorError("it is empty")
+                raise LyingFileError("it is empty")
             self._map = _map_file(path)
             header = _read_header(self._map)
             self.notes, aliases = _read_metadata(path, header.pop("__metadata__", None))
@@ -169,17 +169,17 @@ def _map_file(path: Path) -> mmap.mmap:
         try:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except OSError as error:  # no more can be mapped than memory could hold
-            raise SafetensorError(f"{path.stat().st_size:,} bytes: {error.strerror}") from error
+            raise LyingFileError(f"{path.stat().st_size:,} bytes: {error.strerror}") from error
 
 
 def _read_header(mapped: mmap.mmap) -> dict[str, Any]:
-    """Return what a file of safetensors says of its tensors. SafetensorError if it is cut short."""
+    """Return what a file of safetensors says of its tensors. LyingFileError if it is cut short."""
     size = int.from_bytes(mapped[:8], "little")
     if not 2 <= size <= min(len(mapped) - 8, LONGEST_HEADER):
-        raise SafetensorError(f"a header of {size} bytes")
+        raise LyingFileError(f"a header of {size} bytes")
     found = json.loads(mapped[8 : 8 + size])
     if not isinstance(found, dict):
-        raise SafetensorError("its header has no names")
+        raise LyingFileError("its header has no names")
     return found
 
 
@@ -188,7 +188,7 @@ def _list_tensors(
 ) -> Iterator[tuple[str, StoredTensor]]:
     """Yield the tensors of a file; they have to fill the data without gaps.
 
-    SafetensorError names one that lies.
+    LyingFileError names one that lies.
     """
     filled = 0
     for name, told in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
@@ -199,11 +199,11 @@ def _list_tensors(
             case _:
                 is_right = False
         if not is_right or end - start != math.prod(shape) * _measure_number(kind):
-            raise SafetensorError(f"{name} is not as it says")
+            raise LyingFileError(f"{name} is not as it says")
         yield rename_tensor(name), StoredTensor(kind, tuple(shape), data[start:end])
         filled = end
     if filled != len(data):
-        raise SafetensorError(f"{len(data) - filled} bytes more than its tensors have")
+        raise LyingFileError(f"{len(data) - filled} bytes more than its tensors have")
 
 
 def _measure_number(kind: str) -> int:
@@ -222,7 +222,7 @@ def _join_scales(path: Path, tensors: dict[str, StoredTensor]) -> dict[str, Stor
             raise ValueError(f"{path}: {name}{SCALE} is no scale of each row ({said})")
         if not scale.is_finite() or min(scale.buffer.cast("f"), default=1) <= 0:
             raise ValueError(f"{path}: {name}{SCALE} has numbers that are not positive and finite")
-        found[name] = replace(each, scale=scale)
+        found[name] = each._replace(scale=scale)
     return found
 
 
@@ -242,7 +242,7 @@ def explain_damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (
-        SafetensorError,
+        LyingFileError,
         KeyError,
         AttributeError,
         TypeError,

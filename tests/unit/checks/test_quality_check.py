@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -140,4 +139,4 @@ def test_sampling_and_n_best_are_judged_and_left_alone() -> None:
         searcher = Searcher([translation("nein " * 20)])
         (found,) = search_checked(searcher, ["loop"], decode=decode, again=again)  # type: ignore[arg-type]
         assert len(searcher.asked) == 1 and found.problems
-    assert replace(found, retried=True).to_json()["retried"] is True
+    assert found._replace(retried=True).to_json()["retried"] is True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, c_float, c_int, c_int32, c_void_p
 from functools import wraps
 from typing import Any
 
@@ -14,6 +16,27 @@ from glassformer.decode.score import padded
 from glassformer.engine import native_structs as structs
 
 OK, FAILED = 0, 6
+INTS, FLOATS = POINTER(c_int32), POINTER(c_float)
+
+
+class BestStruct(ctypes.Structure):
+    """`Best` of network.h."""
+
+    _fields_ = (
+        ("size", c_int32),
+        ("first", c_int32),
+        ("value", FLOATS),
+        ("id", INTS),
+        ("logsumexp", FLOATS),
+    )
+
+
+ADMIT = CFUNCTYPE(c_int, c_void_p, c_int32, INTS, INTS, c_int32)
+STEP = CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, INTS, FLOATS, POINTER(BestStruct))
+KEEP = CFUNCTYPE(c_int, c_void_p, c_int32, INTS, c_int32)
+REWIND = WATCH = CFUNCTYPE(c_int, c_void_p, c_int32, INTS)
+CLEAR = CFUNCTYPE(None, c_void_p)
+ALIGNMENT = CFUNCTYPE(c_void_p, c_void_p, INTS)
 
 
 class CallbackNetwork:
@@ -25,15 +48,22 @@ class CallbackNetwork:
     def __init__(self, network: Any, vocabulary: int, longest: int = 1000):
         self.network, self.vocabulary, self.state = network, vocabulary, None
         self.errors: list[Exception] = []
+        self.kept: list[Any] = []  # what C calls
         self.struct = structs.NetworkStruct(
             vocabulary=vocabulary,
             max_positions=longest,
-            admit=structs.Admit(self.guard(self.admit)),
-            step=structs.TakeStep(self.guard(self.step)),
-            keep=structs.Keep(self.guard(self.keep)),
-            rewind=structs.Rewind(self.guard(self.rewind)),
-            clear=structs.Clear(self.clear),
+            admit=self.give(ADMIT, self.guard(self.admit)),
+            step=self.give(STEP, self.guard(self.step)),
+            keep=self.give(KEEP, self.guard(self.keep)),
+            rewind=self.give(REWIND, self.guard(self.rewind)),
+            clear=self.give(CLEAR, self.clear),
         )
+        self.struct.kept = self.kept  # as long as C may call them
+
+    def give(self, kind: Any, method: Callable[..., Any]) -> int | None:
+        """Return the address of a method for C."""
+        self.kept.append(kind(method))
+        return ctypes.cast(self.kept[-1], ctypes.c_void_p).value
 
     def guard(self, method: Callable[..., None]) -> Callable[..., int]:
         @wraps(method)
@@ -92,6 +122,6 @@ class CallbackNetwork:
 
     def show(self) -> structs.NetworkStruct:
         """Return the structure with the functions that show attention."""
-        self.struct.watch = structs.Watch(self.guard(self.watch))
-        self.struct.alignment = structs.Alignment(self.guard(self.alignment))
+        self.struct.watch = self.give(WATCH, self.guard(self.watch))
+        self.struct.alignment = self.give(ALIGNMENT, self.alignment)
         return self.struct

@@ -55,7 +55,7 @@ class NetworkStruct(ctypes.Structure):
         ("rewind", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
         ("clear", CFUNCTYPE(None, c_void_p)),
         ("watch", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
-        ("alignment", CFUNCTYPE(c_int, c_void_p, c_void_p, c_int32)),
+        ("alignment", CFUNCTYPE(c_void_p, c_void_p, c_void_p)),
     )
 
 
@@ -111,12 +111,13 @@ class Driver:
         self.heads = to_ints([number for head in heads for number in head])  # C keeps the address
         return self.network.watch(self.network.self, len(heads), self.heads.ctypes.data)
 
-    def read_alignment(self, rows: int, stride: int) -> np.ndarray:
+    def read_alignment(self, rows: int) -> np.ndarray:
         """Return the weights of all heads watched, for so many rows each."""
-        rows *= len(self.heads) // 2
-        weights = np.full((rows, stride), np.nan, np.float32)
-        assert self.network.alignment(self.network.self, weights.ctypes.data, stride) == 0
-        return weights
+        stride = c_int32()
+        found = self.network.alignment(self.network.self, ctypes.byref(stride))
+        shape = rows * len(self.heads) // 2, stride.value
+        numbers = ctypes.cast(found, ctypes.POINTER(ctypes.c_float))
+        return np.ctypeslib.as_array(numbers, shape).copy()
 
 
 def list_isas() -> list[str]:

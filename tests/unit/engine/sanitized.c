@@ -115,9 +115,10 @@ static int watch(void *self, int32_t count, const int32_t *heads) {
     return count && (heads[0] < 0 || heads[1] < -1);
 }
 
-static int alignment(void *self, float *weights, int32_t stride) {
-    for (int32_t i = 0; i < ((Table *)self)->watched * ((Table *)self)->rows * stride; i++) weights[i] = 0.5f;
-    return GF_OK;
+static const float *alignment(void *self, int32_t *stride) {
+    static const float weights[HEADS * ROWS * LENGTH];
+    *stride = 9; /* the longest source */
+    return ((Table *)self)->watched ? weights : NULL;
 }
 
 static int count_done(int64_t more) { return more < 0; }

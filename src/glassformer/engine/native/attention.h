@@ -48,6 +48,11 @@ typedef struct {
     int32_t count, layer;
 } Kept;
 
+INLINE void store_numbers(char *row, int64_t i, Vec v, int is_bf16) {
+    if (is_bf16) v_store_bf16((bf16 *)row + i, v);
+    else v_store((float *)row + i, v);
+}
+
 INLINE Vec load_numbers(const char *row, int64_t i, int is_bf16) {
     return is_bf16 ? v_load_bf16((const bf16 *)row + i) : v_load((const float *)row + i);
 }
@@ -223,18 +228,11 @@ static inline void attend_source(const Heads *heads, const float *q, int64_t q_s
 #define ATTEND(n_, is_bf16)                                                                        \
     attend_group(heads, these, stride, n_, source, count, first, here, is_bf16, scratch, inverse, \
                  out + n * out_stride, out_stride)
-#define CASE(n_)                                     \
-    case n_:                                         \
-        if (heads->is_bf16) ATTEND(n_, 1);           \
-        else ATTEND(n_, 0);                          \
-        break;
-            switch (together) {
-                CASE(1) CASE(2) CASE(3)
-#if QUERIES > 3
-                CASE(4) CASE(5) CASE(6)
-#endif
-            }
-#undef CASE
+#define EITHER(n_)                      \
+    if (heads->is_bf16) ATTEND(n_, 1); \
+    else ATTEND(n_, 0);
+            WITH_CONSTANT(together, QUERIES, EITHER)
+#undef EITHER
 #undef ATTEND
             if (kept->weights)
                 keep_weights(kept, heads, scratch, first, here, count, n, together, inverse);
@@ -299,8 +297,7 @@ static inline void attend_slots(const Heads *heads, const float *q, const char *
 /* Write a row's keys and values, which lie side by side, into a slot. */
 static inline void write_slot(const Heads *heads, const float *keys_values, char *slot) {
     for (int64_t i = 0; i < 2 * heads->row; i += LANES)
-        if (heads->is_bf16) v_store_bf16((bf16 *)slot + i, v_load(keys_values + i));
-        else v_store((float *)slot + i, v_load(keys_values + i));
+        store_numbers(slot, i, v_load(keys_values + i), heads->is_bf16);
 }
 
 /* Return the bytes of a source of so many positions in one layer. */
@@ -317,12 +314,10 @@ static inline void write_source(const Heads *heads, const float *keys_values, in
     uint32_t *keys = (uint32_t *)source;
     for (int64_t t = 0; t < apart; t++) {
         const float *x = keys_values + smaller(t, count - 1) * stride; /* padded with the last */
-        for (int64_t i = 0; i < row; i += LANES)
-            if (heads->is_bf16) v_store_bf16((bf16 *)packed + i, v_load(x + i));
-            else v_store((float *)packed + i, v_load(x + i));
+        for (int64_t i = 0; i < row; i += LANES) {
+            store_numbers((char *)packed, i, v_load(x + i), heads->is_bf16);
+            store_numbers(values, t * row + i, v_load(x + row + i), heads->is_bf16);
+        }
         for (int64_t u = 0; u < units; u++) keys[u * apart + t] = packed[u];
-        for (int64_t i = 0; i < row; i += LANES)
-            if (heads->is_bf16) v_store_bf16((bf16 *)values + t * row + i, v_load(x + row + i));
-            else v_store((float *)values + t * row + i, v_load(x + row + i));
     }
 }

@@ -1,10 +1,7 @@
 /* The KV cache: see cache.h. */
 #include "cache.h"
 #include "errors.h"
-#include <stdlib.h>
-#include <string.h>
-
-#define LEAST 32 /* the first capacity of rows, sentences and positions */
+#include "scratch.h"
 
 void cache_init(Cache *cache, int32_t layers, int64_t slot_size) {
     memset(cache, 0, sizeof *cache);
@@ -20,7 +17,7 @@ static void release(Cache *cache, int32_t slot) {
 static void release_rows(Cache *cache) {
     for (int64_t r = 0; r < cache->rows; r++)
         for (int32_t t = cache->length[r] - 1; t >= 0; t--)
-            release(cache, cache->list[r * cache->list_capacity + t]);
+            release(cache, cache->list[r * cache->stride + t]);
 }
 
 void cache_clear(Cache *cache) {
@@ -35,58 +32,35 @@ void cache_free(Cache *cache) {
     for (int32_t p = 0; p < cache->page_count; p++) free(cache->pages[p]);
     void *all[] = {cache->pages,  cache->references, cache->free,        cache->source,
                    cache->length, cache->list,       cache->next_length, cache->next_list};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free_array(all[i]);
     cache_init(cache, cache->layers, cache->slot_size);
 }
 
-/* Resize an array to `count` items; return whether there is memory. */
-static int resize(void *array, int64_t count, size_t size) {
-    void **items = array;
-    void *larger = (uint64_t)count > SIZE_MAX / 2 / size ? NULL : realloc(*items, (size_t)count * size);
-    if (larger) *items = larger;
-    return larger != NULL;
-}
-
-static int32_t grow(int32_t capacity, int64_t needed) {
-    int64_t larger = capacity > LEAST ? capacity : LEAST;
-    while (larger < needed) larger *= 2;
-    return larger > INT32_MAX / 2 ? 0 : (int32_t)larger;
+static void swap(int32_t **one, int32_t **other) {
+    int32_t *before = *one;
+    *one = *other, *other = before;
 }
 
 /* Make both buffers of lists at least so large. */
 static int grow_lists(Cache *cache, int64_t rows, int64_t positions) {
-    if (rows <= cache->row_capacity && positions <= cache->list_capacity) return GF_OK;
-    int32_t more_rows = grow(cache->row_capacity, rows);
-    int32_t more = grow(cache->list_capacity, positions);
-    int64_t size = (int64_t)more_rows * more;
-    if (!more_rows || !more) return GF_OUT_OF_MEMORY;
-    if (!resize(&cache->length, more_rows, sizeof *cache->length) ||
-        !resize(&cache->next_length, more_rows, sizeof *cache->length) ||
-        !resize(&cache->next_list, size, sizeof *cache->list))
+    int64_t before = cache->stride, stride = before < positions ? 2 * positions : before;
+    if (!GROW(cache->length, rows) || !GROW(cache->next_length, rows) ||
+        !GROW(cache->next_list, rows * stride))
         return GF_OUT_OF_MEMORY;
-    for (int64_t r = 0; r < cache->rows; r++)
-        memcpy(cache->next_list + r * more, cache->list + r * cache->list_capacity,
+    for (int64_t r = 0; r < cache->rows && stride > before; r++)
+        memcpy(cache->next_list + r * stride, cache->list + r * before,
                (size_t)cache->length[r] * sizeof *cache->list);
-    int32_t *filled = cache->next_list;
-    cache->next_list = cache->list;
-    cache->list = filled;
-    cache->row_capacity = more_rows;
-    cache->list_capacity = more;
-    if (resize(&cache->next_list, size, sizeof *cache->list)) return GF_OK;
-    cache->row_capacity = 0; /* both buffers grow before they are used again */
-    return GF_OUT_OF_MEMORY;
+    if (stride > before) swap(&cache->list, &cache->next_list);
+    cache->stride = stride;
+    bool fits = GROW(cache->list, rows * stride) && GROW(cache->next_list, rows * stride);
+    return fits ? GF_OK : GF_OUT_OF_MEMORY;
 }
 
 int cache_append(Cache *cache, int32_t length, int64_t layer_size) {
-    int32_t wanted = grow(cache->sentence_capacity, (int64_t)cache->sentences + 1);
-    if (!wanted || (wanted > cache->sentence_capacity &&
-                    !resize(&cache->source, wanted, sizeof *cache->source)))
-        return GF_OUT_OF_MEMORY;
-    cache->sentence_capacity = wanted;
     int64_t rows = (int64_t)cache->rows + cache->beams;
-    int error = grow_lists(cache, rows, 1);
-    if (error) return error;
-    if (layer_size > (int64_t)(SIZE_MAX / 2) / cache->layers) return GF_OUT_OF_MEMORY;
+    if (!GROW(cache->source, cache->sentences + 1) || grow_lists(cache, rows, 1) ||
+        layer_size > (int64_t)(SIZE_MAX / 2) / cache->layers)
+        return GF_OUT_OF_MEMORY;
     char *block = malloc((size_t)(layer_size * cache->layers));
     if (!block) return GF_OUT_OF_MEMORY;
     cache->source[cache->sentences++] = (Source){block, length, layer_size};
@@ -97,11 +71,10 @@ int cache_append(Cache *cache, int32_t length, int64_t layer_size) {
 
 static int add_page(Cache *cache) {
     int64_t slots = ((int64_t)cache->page_count + 1) * PAGE;
-    if (slots > INT32_MAX || !resize(&cache->pages, cache->page_count + 1, sizeof *cache->pages) ||
-        !resize(&cache->references, slots, sizeof *cache->references) ||
-        !resize(&cache->free, slots, sizeof *cache->free))
+    if (slots > INT32_MAX || !GROW(cache->pages, cache->page_count + 1) ||
+        !GROW(cache->references, slots) || !GROW(cache->free, slots) ||
+        cache->slot_size > (int64_t)(SIZE_MAX / 2 / PAGE) / cache->layers)
         return GF_OUT_OF_MEMORY;
-    if (cache->slot_size > (int64_t)(SIZE_MAX / 2 / PAGE) / cache->layers) return GF_OUT_OF_MEMORY;
     char *page = malloc((size_t)(cache->slot_size * PAGE * cache->layers));
     if (!page) return GF_OUT_OF_MEMORY;
     cache->pages[cache->page_count++] = page;
@@ -122,14 +95,14 @@ int cache_reserve(Cache *cache, int64_t slots, int32_t positions) {
 int32_t cache_take(Cache *cache, int32_t row, int32_t t) {
     int32_t slot = cache->free[--cache->free_count];
     cache->references[slot] = 1;
-    cache->list[(int64_t)row * cache->list_capacity + t] = slot;
+    cache->list[row * cache->stride + t] = slot;
     return slot;
 }
 
 void cache_share(Cache *cache, int32_t row, int32_t other, int32_t t) {
-    int32_t slot = cache->list[(int64_t)other * cache->list_capacity + t];
+    int32_t slot = cache->list[other * cache->stride + t];
     cache->references[slot]++;
-    cache->list[(int64_t)row * cache->list_capacity + t] = slot;
+    cache->list[row * cache->stride + t] = slot;
 }
 
 /* Return whether rows go by sentence, ascending, with `beams` for each. */
@@ -149,18 +122,15 @@ int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams) 
     if (!are_grouped(cache, count, rows, beams)) return GF_BAD_REQUEST;
     int error = grow_lists(cache, count, 1);
     if (error) return error;
-    int64_t capacity = cache->list_capacity;
     for (int64_t i = 0; i < count; i++) {
-        const int32_t *from = cache->list + rows[i] * capacity;
-        int32_t *to = cache->next_list + i * capacity, length = cache->length[rows[i]];
+        const int32_t *from = cache->list + rows[i] * cache->stride;
+        int32_t *to = cache->next_list + i * cache->stride, length = cache->length[rows[i]];
         cache->next_length[i] = length;
         for (int32_t t = 0; t < length; t++) cache->references[to[t] = from[t]]++;
     }
     release_rows(cache);
-    int32_t *swap = cache->list;
-    cache->list = cache->next_list, cache->next_list = swap;
-    swap = cache->length;
-    cache->length = cache->next_length, cache->next_length = swap;
+    swap(&cache->list, &cache->next_list);
+    swap(&cache->length, &cache->next_length);
     int32_t kept = 0;
     for (int32_t b = 0; b < cache->sentences; b++) {
         if (kept * beams < count && rows[kept * beams] / cache->beams == b)
@@ -179,6 +149,6 @@ int cache_rewind(Cache *cache, int32_t rows, const int32_t *lengths) {
         if (lengths[r] < 0 || lengths[r] > cache->length[r]) return GF_BAD_REQUEST;
     for (int64_t r = 0; r < rows; r++)
         while (cache->length[r] > lengths[r])
-            release(cache, cache->list[r * cache->list_capacity + --cache->length[r]]);
+            release(cache, cache->list[r * cache->stride + --cache->length[r]]);
     return GF_OK;
 }

@@ -23,15 +23,15 @@ typedef struct {
 typedef struct {
     int32_t layers;
     int64_t slot_size; /* bytes of one slot in one layer */
-    char **pages;
+    char **pages; /* the arrays grow: see scratch.h */
     int32_t page_count;
     int32_t *references, *free; /* of each slot; the slots without references */
     int32_t free_count;
     int32_t sentences, beams, rows; /* rows = sentences * beams */
-    int32_t sentence_capacity, row_capacity, list_capacity;
     Source *source;                   /* B */
-    int32_t *length, *list;           /* R; R list_capacity */
+    int32_t *length, *list;           /* R; R lists, `stride` apart */
     int32_t *next_length, *next_list; /* the other half of a double buffer */
+    int64_t stride;
 } Cache;
 
 void cache_init(Cache *cache, int32_t layers, int64_t slot_size);

@@ -46,22 +46,17 @@ INLINE void fp32_block(const Linear *map, const Rows *in, int64_t n, int64_t f, 
 /* Compute all outputs of all rows into y, whose rows are `y_stride` apart. */
 static inline void gemm_fp32(const Linear *map, const Rows *x, int64_t rows, int relu, float *y,
                       int64_t y_stride) {
-#define CASE(r)                                                             \
-    case r:                                                                 \
-        for (; f + FP32_ACROSS * BLOCK <= last; f += FP32_ACROSS * BLOCK)   \
-            fp32_block(map, x, n, f, r, FP32_ACROSS, relu, y, y_stride);    \
-        for (; f < last; f += BLOCK) fp32_block(map, x, n, f, r, 1, relu, y, y_stride); \
-        break;
+#define MULTIPLY(r)                                                      \
+    if (f + width == last)                                               \
+        fp32_block(map, x, n, f, r, FP32_ACROSS, relu, y, y_stride);     \
+    else                                                                 \
+        for (int64_t g = f; g < last; g += BLOCK)                        \
+            fp32_block(map, x, n, g, r, 1, relu, y, y_stride);
     const int64_t width = FP32_ACROSS * BLOCK;
-    for (int64_t first = 0; first < map->outputs; first += width)
-        for (int64_t n = 0; n < rows; n += FP32_DOWN) {
-            int64_t f = first, last = smaller(first + width, map->outputs);
-            switch (smaller(rows - n, FP32_DOWN)) {
-                CASE(1) CASE(2)
-#if FP32_DOWN > 2
-                CASE(3) CASE(4) CASE(5) CASE(6)
-#endif
-            }
-        }
-#undef CASE
+    for (int64_t f = 0; f < map->outputs; f += width) {
+        int64_t last = smaller(f + width, map->outputs);
+        for (int64_t n = 0; n < rows; n += FP32_DOWN)
+            WITH_CONSTANT(smaller(rows - n, FP32_DOWN), FP32_DOWN, MULTIPLY)
+    }
+#undef MULTIPLY
 }

@@ -160,7 +160,6 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
 #elif defined __aarch64__
 #define dot_pairs(a, b) (Ints)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)(a)), \
     vget_low_s16((int16x8_t)(b))), vmull_high_s16((int16x8_t)(a), (int16x8_t)(b)))
-typedef int32_t Ints __attribute__((vector_size(16)));
 #endif
 typedef int16_t Shorts __attribute__((vector_size(16)));
 typedef int8_t Bytes __attribute__((vector_size(8)));
@@ -208,28 +207,6 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
     }
 }
 #endif
-
-static inline void multiply_rows(const Linear *map, const Rows *x, int64_t n, int rows, int64_t first,
-                          int64_t last, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
-#define CASE(r)                                                                            \
-    case r:                                                                                \
-        for (; f + ACROSS * BLOCK <= last; f += ACROSS * BLOCK)                            \
-            multiply_block(map, x, n, f, r, ACROSS, relu, ahead, y, y_stride);             \
-        for (; f < last; f += BLOCK)                                                       \
-            multiply_block(map, x, n, f, r, 1, relu, ahead, y, y_stride);                  \
-        break;
-    int64_t f = first;
-    switch (rows) {
-        CASE(1) CASE(2)
-#if DOWN > 2
-        CASE(3) CASE(4)
-#endif
-#if DOWN > 4
-        CASE(5) CASE(6)
-#endif
-    }
-#undef CASE
-}
 
 #if defined __AMX_INT8__ && defined __linux__
 #include <sys/syscall.h>
@@ -325,8 +302,16 @@ static inline void gemm_int8(const Linear *map, const Rows *x, int64_t rows, int
     const int64_t width = ACROSS * BLOCK;
     for (int64_t f = 0; f < map->outputs; f += width) {
         const int8_t *ahead = (const int8_t *)map->weight + (f + width) * map->inputs;
-        for (int64_t n = 0; n < rows; n += DOWN, ahead += map->inputs / STEP * 64)
-            multiply_rows(map, x, n, (int)smaller(rows - n, DOWN), f,
-                          smaller(f + width, map->outputs), relu, ahead, y, y_stride);
+        int64_t last = smaller(f + width, map->outputs);
+        for (int64_t n = 0; n < rows; n += DOWN, ahead += map->inputs / STEP * 64) {
+#define MULTIPLY(r)                                                                    \
+    if (f + width == last)                                                             \
+        multiply_block(map, x, n, f, r, ACROSS, relu, ahead, y, y_stride);             \
+    else                                                                               \
+        for (int64_t g = f; g < last; g += BLOCK)                                      \
+            multiply_block(map, x, n, g, r, 1, relu, ahead, y, y_stride);
+            WITH_CONSTANT(smaller(rows - n, DOWN), DOWN, MULTIPLY)
+#undef MULTIPLY
+        }
     }
 }

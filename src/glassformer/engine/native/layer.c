@@ -201,7 +201,7 @@ static void attend_to_rows(const Work *work, const Cache *cache, const Query *qu
         write_slot(heads, work->y + n * work->y_stride + heads->row,
                    cache_slot(cache, queries[n].slot, l));
     for (int64_t n = 0; n < work->n; n++) {
-        const int32_t *list = cache->list + (int64_t)queries[n].row * cache->list_capacity;
+        const int32_t *list = cache->list + queries[n].row * cache->stride;
         int64_t count = (int64_t)queries[n].position + 1;
         for (int64_t t = 0; t < count; t++) work->slots[t] = cache_slot(cache, list[t], l);
         attend_slots(heads, work->y + n * work->y_stride, work->slots, count, work->scratch,

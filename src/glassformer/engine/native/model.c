@@ -243,7 +243,8 @@ static void read_layer(Builder *build, Layer *layer, const char *side, int32_t n
 /* Return V D embeddings times the square root of d_model. */
 static const void *read_embedding(Builder *build, const char *name, int64_t vocabulary) {
     const ModelSettings *settings = &build->model->settings;
-    int64_t width = build->model->d_model, is_int8 = settings->precision == INT8;
+    int64_t width = build->model->d_model;
+    int is_int8 = settings->precision == INT8;
     const Tensor *table = find(build, name, vocabulary, settings->d_model);
     const float *scales = find_scales(build, table);
     void *all = allocate(build, vocabulary * width, is_int8 ? 2 : 4);
@@ -251,9 +252,8 @@ static const void *read_embedding(Builder *build, const char *name, int64_t voca
     memset(build->row, 0, (size_t)build->longest * 4);
     for (int64_t v = 0; v < vocabulary; v++) {
         read_row(table, scales, v, sqrtf((float)settings->d_model), MANY, MANY, build->row);
-        if (!is_int8) memcpy((float *)all + v * width, build->row, (size_t)width * 4);
-        else
-            for (int64_t i = 0; i < width; i++) ((bf16 *)all)[v * width + i] = narrow(build->row[i]);
+        for (int64_t i = 0; i < width; i += LANES)
+            store_numbers(all, v * width + i, v_load(build->row + i), is_int8);
     }
     return all;
 }

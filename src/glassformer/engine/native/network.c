@@ -1,6 +1,6 @@
 /* The Transformer as a `Network` of a search: see network.h. */
 #include "layer.h"
-#include <stdlib.h>
+#include "scratch.h"
 
 #define CHUNK 256 /* source tokens encoded at once: their activations stay in a core's cache */
 
@@ -10,27 +10,12 @@ typedef struct {
     Work work;
     Query *queries;        /* those of a step, and their tokens */
     int32_t *tokens;
-    int64_t query_capacity, token_capacity;
     char *self;            /* the keys and values of a source in one encoder layer */
-    int64_t self_size;
     int32_t watched;       /* heads whose weights are remembered: see `watch` */
     const int32_t *heads;
     float *weights;        /* watched, R Q, S */
-    int64_t weight_capacity;
     int32_t weight_rows, weight_stride;
 } Transformer;
-
-/* Make sure that an array holds `count` items; its content is lost. */
-static int ensure(void *array, int64_t *capacity, int64_t count, size_t size) {
-    if (count <= *capacity) return GF_OK;
-    void **items = array;
-    int64_t more = larger(count, 2 * *capacity);
-    if ((uint64_t)more > SIZE_MAX / 2 / size) return GF_OUT_OF_MEMORY;
-    free(*items);
-    *items = malloc((size_t)more * size);
-    *capacity = *items ? more : 0;
-    return *items ? GF_OK : GF_OUT_OF_MEMORY;
-}
 
 static int check_sources(const Transformer *self, int32_t count, const int32_t *tokens,
                          const int32_t *start, int32_t beams) {
@@ -67,12 +52,12 @@ static int network_admit(void *network, int32_t count, const int32_t *tokens, co
         for (int32_t i = b; i < last; i++) {
             int32_t length = start[i + 1] - start[i];
             longest = length > longest ? length : longest;
-            error = cache_append(&self->cache, length, size_source(heads, length));
-            if (error) return error;
+            if (cache_append(&self->cache, length, size_source(heads, length)))
+                return GF_OUT_OF_MEMORY;
         }
-        error = ensure(&self->self, &self->self_size, size_source(heads, longest), 1);
-        if (!error) error = work_reserve(&self->work, start[last] - start[b], longest);
-        if (error) return error;
+        if (!GROW(self->self, size_source(heads, longest)) ||
+            work_reserve(&self->work, start[last] - start[b], longest))
+            return GF_OUT_OF_MEMORY;
         encode(&self->work, tokens, start + b, last - b, self->self, self->cache.source + there);
     }
     return GF_OK;
@@ -112,15 +97,13 @@ static int reserve_step(Transformer *self, int64_t queries) {
     for (int32_t b = 0; b < cache->sentences; b++)
         widest = cache->source[b].length > widest ? cache->source[b].length : widest;
     longest += (int32_t)queries;
-    int error = cache_reserve(cache, all, longest);
-    if (!error) error = work_reserve(&self->work, all, larger(longest, widest));
-    if (!error) error = ensure(&self->tokens, &self->token_capacity, all, sizeof *self->tokens);
-    if (!error) error = ensure(&self->queries, &self->query_capacity, all, sizeof *self->queries);
-    self->weight_rows = 0;
-    if (error || !self->watched) return error;
     int64_t weights = self->watched * all * widest;
-    error = ensure(&self->weights, &self->weight_capacity, weights, sizeof *self->weights);
-    if (error) return error;
+    self->weight_rows = 0;
+    if (cache_reserve(cache, all, longest) || !GROW(self->tokens, all) ||
+        !GROW(self->queries, all) || !GROW(self->weights, weights) ||
+        work_reserve(&self->work, all, larger(longest, widest)))
+        return GF_OUT_OF_MEMORY;
+    if (!self->watched) return GF_OK;
     self->weight_rows = (int32_t)all;
     self->weight_stride = widest;
     memset(self->weights, 0, (size_t)weights * sizeof *self->weights);
@@ -196,15 +179,10 @@ static int network_watch(void *network, int32_t count, const int32_t *heads) {
     return GF_OK;
 }
 
-static int network_alignment(void *network, float *weights, int32_t stride) {
+static const float *network_alignment(void *network, int32_t *stride) {
     const Transformer *self = network;
-    if (!self->weight_rows || stride < self->weight_stride) return GF_BAD_REQUEST;
-    for (int64_t r = 0; r < (int64_t)self->watched * self->weight_rows; r++) {
-        float *row = weights + r * stride;
-        memcpy(row, self->weights + r * self->weight_stride, (size_t)self->weight_stride * 4);
-        for (int32_t s = self->weight_stride; s < stride; s++) row[s] = 0;
-    }
-    return GF_OK;
+    *stride = self->weight_stride;
+    return self->weight_rows ? self->weights : NULL;
 }
 
 int network_open(const Model *model, Network *network) {
@@ -232,10 +210,8 @@ void network_close(Network *network) {
     if (!self) return;
     cache_free(&self->cache);
     free(self->work.memory);
-    free(self->queries);
-    free(self->tokens);
-    free(self->self);
-    free(self->weights);
+    free_array(self->queries), free_array(self->tokens);
+    free_array(self->self), free_array(self->weights);
     free(self);
     *network = (Network){0};
 }

@@ -45,7 +45,7 @@ typedef struct Network {
     remember the cross-attention weights of `count` heads, each given by its layer and its number,
     -1 for the mean of the layer's heads. `heads` (count 2) stays there as long as it is watched. */
     int (*watch)(void *self, int32_t count, const int32_t *heads);
-    /* Write the weights remembered at the last step: for each head watched, R Q rows of S numbers,
-    `stride` apart, filled up with zeros. */
-    int (*alignment)(void *self, float *weights, int32_t stride);
+    /* Return the weights remembered at the last step, NULL if there are none: for each head watched,
+    R Q rows of S numbers, `stride` apart, filled up with zeros. The next call may change them. */
+    const float *(*alignment)(void *self, int32_t *stride);
 } Network;

@@ -6,25 +6,6 @@
 
 typedef void Job(void *context, int32_t worker);
 
-#if defined __wasm__ /* one thread */
-struct Pool {
-    int32_t workers;
-};
-
-int pool_open(int32_t workers, Pool **pool) {
-    *pool = malloc(sizeof **pool);
-    if (*pool) (*pool)->workers = workers;
-    return *pool ? GF_OK : GF_OUT_OF_MEMORY;
-}
-
-void pool_close(Pool *pool) { free(pool); }
-
-void pool_run(Pool *pool, int32_t count, Job *job, void *context) {
-    (void)pool;
-    for (int32_t worker = 0; worker < count; worker++) job(context, worker);
-}
-
-#else
 struct Pool {
     Lock lock;
     Signal wake, done;
@@ -92,4 +73,3 @@ void pool_run(Pool *pool, int32_t count, Job *job, void *context) {
     pool->next = pool->count = 0;
     lock_leave(&pool->lock);
 }
-#endif

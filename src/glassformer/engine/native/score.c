@@ -62,23 +62,17 @@ static void note_logits(const Forced *row, int32_t from, int32_t queries, const 
 /* Copy the weights of the last step to the rows that want them. */
 static int note_weights(Network *network, int32_t rows, const Forced *forced, int32_t heads,
                         int32_t from, int32_t queries) {
-    int32_t stride = 0;
-    for (int32_t r = 0; r < rows; r++)
-        if (forced[r].source_size > stride) stride = forced[r].source_size;
-    size_t all = (size_t)heads * (size_t)rows * (size_t)queries;
-    float *weights = malloc(all * (size_t)stride * sizeof *weights);
-    if (!weights) return GF_OUT_OF_MEMORY;
-    int error = network->alignment(network->self, weights, stride);
-    const float *row = weights;
-    for (int32_t h = 0; h < heads && !error; h++)
+    int32_t stride;
+    const float *row = network->alignment(network->self, &stride);
+    if (!row) return GF_BAD_REQUEST;
+    for (int32_t h = 0; h < heads; h++)
         for (int32_t r = 0; r < rows; r++)
             for (int32_t i = from; i < from + queries; i++, row += stride) {
                 int64_t size = forced[r].source_size, count = forced[r].count;
                 float *to = forced[r].weights + (h * count + i) * size;
                 if (i < count) memcpy(to, row, (size_t)size * sizeof *row);
             }
-    free(weights);
-    return error;
+    return GF_OK;
 }
 
 int read_forced(Network *network, int32_t rows, const Forced *forced, int32_t heads, float **logits) {

@@ -2,7 +2,8 @@
 #pragma once
 
 #if defined __wasm__ /* one thread: there is nothing to lock, and nobody to wait for */
-typedef int Lock, Signal;
+typedef int Lock, Signal, Thread;
+#define RESULT void *
 #define lock_init(lock) ((void)(lock))
 #define lock_take(lock) ((void)(lock))
 #define lock_leave(lock) ((void)(lock))
@@ -11,6 +12,8 @@ typedef int Lock, Signal;
 #define signal_wait(signal, lock) ((void)(signal))
 #define signal_all(signal) ((void)(signal))
 #define signal_free(signal) ((void)(signal))
+#define thread_start(thread, run, with) ((void)(run), 0)
+#define thread_join(thread) ((void)(thread))
 #elif defined _WIN32
 #include <windows.h>
 typedef HANDLE Thread;
