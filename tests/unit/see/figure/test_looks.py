@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -103,6 +104,12 @@ def test_the_most_marked_head_comes_first(other: Trace) -> None:
 @pytest.fixture(scope="module")
 def shipped() -> Trace:
     return Translator.load("demo", device="cpu").see("The animal was too tired to cross.")
+
+
+def test_the_whole_way_of_a_trained_model_is_json(shipped: Trace) -> None:
+    """A comparison of arrays is no truth value of Python, which JSON would refuse."""
+    told = draw_scene("V79", shipped).to_json()
+    assert any(mark.get("bold") for mark in json.loads(json.dumps(told))["marks"])
 
 
 @pytest.mark.parametrize("id", ["V45", "V60", "V75", "V76", "V84", "V113"])

@@ -52,11 +52,7 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
     find_look(trace)
     name, texts = find_encoder_states(trace), plan.source
     limit, rows, captions = g.find_largest([trace[name]]), list[g.Node](), list[str]()
-    for step, t in enumerate(elide(len(texts), STATES), 1):
-        if t is None:
-            rows.append(g.Label("⋮", ink=style.SOFT).at(step))
-            captions.append(plan.say("and_so_on"))
-            continue
+    for step, t in plan.elide(len(texts), STATES, rows, captions):
         chip = g.Chip(texts[t], "encoder", size=style.SMALL, width=70, fit=66).at(step, (-40, 0))
         panel = show_state(plan, name, t, 170, limit).named(f"state {t}").at(step, (-60, 0))
         rows.append(g.Across(chip, panel, gap=8))
@@ -66,11 +62,7 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
     fan: dict[str, Any] = {"way": "ribbon", "ink": "memory", "line": 1.0, "head": False}
     return plan.compose(
         g.Across(g.Down(*rows, gap=4), decoder, gap=110),
-        links=[
-            g.Link(f"state {t}", "decoder", step=last, **fan)
-            for t in elide(n, STATES)
-            if t is not None
-        ],
+        links=[g.Link(f"state {t}", "decoder", step=last, **fan) for t in list_shown(n, STATES)],
         callouts=[g.Callout(f"state {n - 1}", "only", "below", 220, last)],
         captions=[*captions, plan.say("caption_all", n=n)],
         n=n,
@@ -197,7 +189,7 @@ def draw_dance(plan: g.Outline) -> g.Scene:
     states, top = find_decoder_states(trace), plan.settings.decoder_layers - 1
     given, outs = plan.target, plan.predicted
     source, shown = plan.source, elide(len(outs), STEPS)
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
+    sure = plan.give_sure()
     weights = plan.of(f"{look}.weights[0,q,m]")
     limits = [g.find_largest([trace[name]]) for name in (states, f"{look}.output")]
     both = f"decoder.{top}.attentional.output"

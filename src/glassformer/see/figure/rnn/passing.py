@@ -9,7 +9,7 @@ import numpy as np
 from .. import grammar as g
 from .. import style
 from ..outside import ROWS, SIDES
-from ..selection import elide
+from ..selection import elide, list_shown
 from .states import count_fixed, find_encoder_states
 
 WORDS, UNSURE = 16, 0.9  # tokens of a side that are drawn; below this, a step is unsure
@@ -18,20 +18,13 @@ WORDS, UNSURE = 16, 0.9  # tokens of a side that are drawn; below this, a step i
 @g.figure("rnn_words")
 def draw_words_passing(plan: g.Outline) -> g.Scene:
     """Show the words that go in one after the other, and then come out so (V92)."""
-    trace = plan.trace
     source, target = plan.source, plan.predicted
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
+    sure = plan.give_sure()
     captions: list[str] = []
     columns: dict[str, list[g.Node]] = {"read": [], "written": []}
     for key, texts in (("read", source), ("written", target)):
-        for n in elide(len(texts), WORDS):
-            step = len(captions) + 1
-            start = (-70.0, 0.0) if key == "read" else (-150.0, 0.0)
-            if n is None:
-                columns[key].append(g.Label("⋮", ink=style.SOFT).at(step))
-                captions.append(plan.say("and_so_on"))
-                continue
-            role = "encoder" if key == "read" else "decoder"
+        role, start = ("encoder", (-70.0, 0.0)) if key == "read" else ("decoder", (-150.0, 0.0))
+        for step, n in plan.elide(len(texts), WORDS, columns[key], captions):
             chip = g.Chip(texts[n], role, fit=100).named(f"{key} {n}").at(step, start)
             made: g.Node = chip
             if key == "written":
@@ -43,16 +36,14 @@ def draw_words_passing(plan: g.Outline) -> g.Scene:
     left = g.Down(*columns["read"], gap=4, align="end").named("source")
     right = g.Down(*columns["written"], gap=4).named("target")
     low = int(np.argmin(sure.values))
-    callouts, share = [], float(sure.values[low])
-    if share < UNSURE and low in elide(len(target), WORDS):
-        told = plan.say("unsure")
-        callouts = [g.Callout(f"p {low}", told, "right", 110, len(captions))]
-    shown = sum(n is not None for texts in (source, target) for n in elide(len(texts), WORDS))
+    is_shown = sure.values[low] < UNSURE and low in elide(len(target), WORDS)
+    callout = g.Callout(f"p {low}", "unsure", "right", 110, len(captions))
+    shown = sum(len(list_shown(len(texts), WORDS)) for texts in (source, target))
     return plan.compose(
         g.Across(left, box.named("middle"), right, gap=64),
         left=(shown, len(source) + len(target)),
         links=[g.Link("source", "middle", line=2), g.Link("middle", "target", line=2)],
-        callouts=callouts,
+        callouts=[callout] if is_shown else [],
         captions=captions,
         n=len(source),
         m=len(target),
