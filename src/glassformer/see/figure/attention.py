@@ -221,8 +221,7 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
         ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
         ("it", "it -> the nouns", style.SOFT, 1.4),
     )
-    words: list[g.Node] = []
-    links = []
+    words, links = list[g.Node](), []
     for n, text in enumerate(tokens[:-1]):  # without the end mark
         part = wanted.get(text, "")
         way = next((way for way in ways if way[0] == part), None)

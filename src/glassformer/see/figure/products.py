@@ -46,19 +46,15 @@ def draw_matrix_form(
         "masked": g.tensor(scores, "$+ M$", "scores", unit=unit, hidden=hidden),
         "share": g.tensor(share, "$softmax$", "weights", unit=unit, scale="share", hidden=hidden),
     }
-    times, equals, then = ([_sign(sign) for _ in range(3)] for sign in "×=→")
-    first = g.Across(
-        parts["Q"], times[0], parts["K"], equals[0], parts["raw"], then[0], parts["scaled"], gap=10
-    )
-    masks = [parts["masked"], then[1]] if hidden.any() else []
-    second = g.Across(*masks, parts["share"], times[1], parts["V"], equals[1], parts["Z"], gap=10)
+    ways = [["Q", "×", "K", "=", "raw", "→", "scaled"], ["share", "×", "V", "=", "Z"]]
+    if hidden.any():
+        ways[1][:0] = "masked", "→"
+    first, second = (g.equation(*(parts.get(each, each) for each in way)) for way in ways)
     away = float(hidden.mean())
     key = "masked" if hidden.any() else "title"
     callouts = [g.Callout("$+ M$", "future", "left", 80)] if hidden.any() else []
-    formula = g.Label(
-        "$Z = softmax( Q K^T / √d_k + M ) V$" if masks else "$Z = softmax( Q K^T / √d_k ) V$",
-        style.TITLE,
-    )
+    mask = " + M" if hidden.any() else ""
+    formula = g.Label(f"$Z = softmax( Q K^T / √d_k{mask} ) V$", style.TITLE)
     return plan.compose(
         g.middle(formula, first, second, gap=style.APART),
         title=key,
@@ -81,23 +77,19 @@ def draw_row_of_scores(
     texts = [look.keys[n] for n in shown]
     limit = float(weights.values.max())
     own = shown.index(look.row)
-    side = 14.0 * len(shown)
-    cells = g.Panel(
-        weights.values[np.ix_(shown, shown)], width=side, height=side, scale="share", limit=limit
-    )
+    side, seen = 14.0 * len(shown), weights.values[np.ix_(shown, shown)]
+    cells = g.Panel(seen, width=side, height=side, scale="share", limit=limit)
     grid = g.Matrix(cells, rows=texts, columns=texts, lit=[own], fit=70).named("grid")
-    ink = "weights"
     rows: list[list[g.Node]] = []
+    size, longest = {"width": 100.0, "height": 11.0}, max(0.3, limit)
     for m in look.shown:
         name = g.Label(look.keys[m], bold=m == look.best, fit=90)
-        rows.append([name, g.Bar(weights[look.row, m], max(0.3, limit), ink, width=100, height=11)])
+        rows.append([name, plan.bar(look.cell("weights", m), longest, "weights", **size)])
     if others := len(look.keys) - len(look.shown):
         name = g.small(plan.say("others", n=others))
-        bar = plan.bar(look.rest, max(0.3, limit), style.FAINT, width=100, height=11)
-        rows.append([name, bar])
+        rows.append([name, plan.bar(look.rest, longest, style.FAINT, **size)])
     bars = g.Columns(rows, gap=(8, 4), align="rl")
     title = g.Label(plan.say("reads", word=look.keys[look.row]), ink=style.LIT, bold=True)
-    best = float(weights.values[look.row, look.best])
     rest = len(look.keys) - len(shown)
     return plan.compose(
         g.Across(grid, g.Down(title.named("reads"), bars, gap=8), gap=60),
@@ -107,7 +99,7 @@ def draw_row_of_scores(
         ],
         word=look.keys[look.row],
         key=look.keys[look.best],
-        share=g.percent(best),
+        share=g.percent(float(weights[look.row, look.best])),
         n=len(look.keys),
     )
 
@@ -151,17 +143,14 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
             for text, values, role in row
         ]
         lines.append(g.Across(*nodes, gap=12))
-    count = sum(
-        trace[f"{name}.to_{part}.weight"].size for part in ("query", "key", "value", "output")
-    )
+    parts = ("query", "key", "value", "output")
+    count = sum(trace[f"{name}.to_{part}.weight"].size for part in parts)
     spelled = "$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$"
     formulas = (spelled, "$MultiHead = Concat ( head_0 , … ) W_O$")
-    parts = [
-        g.Down(g.Label(formula, style.TITLE), line, gap=12)
-        for formula, line in zip(formulas, lines, strict=True)
-    ]
+    pairs = zip(formulas, lines, strict=True)
+    both = (g.Down(g.Label(formula, style.TITLE), line, gap=12) for formula, line in pairs)
     return plan.compose(
-        g.Down(*parts, gap=30),
+        g.Down(*both, gap=30),
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
         callouts=[g.Callout("$W_O$ whole", "shared", "below", 150)],
         n=g.spell(count, 0),

@@ -82,13 +82,10 @@ def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     source, target = plan.source, plan.predicted
     best = int(weights.values[at].argmax())
     shown, value = keep_largest(weights.values[at], 12, [best]), float(weights[at, best])
-    rows = [
-        (
-            g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96),
-            g.Bar(weights[at, j], 1.0, "weights", width=230, track=True),
-        )
-        for j in shown
-    ]
+    rows = []
+    for j in shown:
+        bar = g.Bar(weights[at, j], 1.0, "weights", width=230, track=True)
+        rows.append((g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96), bar))
     said = [
         g.Chip(target[t], "decoder", lit=t == at, size=style.SMALL, fit=80)
         .named(f"out {t}")
@@ -151,22 +148,17 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
         (["$c$"], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
     )
     real = plan.say("real", word=plan.predicted[at])
-    rows: list[list[g.Node]] = [
-        [g.Spacer(), plan.small("worked", bold=True), g.small(real, bold=True)]
-    ]
+    rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
     for n, (worked, own) in enumerate(lines, 1):
         told = plan.small(f"line_{n}", style.INK, width=112).at(n)
         rows.append([told, _spread(worked, 158, n), _spread(own, 344, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
+    key = "one" if value > NEARLY_ALL and len(gaps) > 1 else "all"
     return plan.compose(
         g.Columns(rows, gap=(14, 18), align="rm"),
         left=(len(order), len(source)),
-        callouts=[
-            g.Callout(
-                "context", "one" if value > NEARLY_ALL and len(gaps) > 1 else "all", "below", 300, 5
-            )
-        ],
+        callouts=[g.Callout("context", key, "below", 300, 5)],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
         key=source[best],
         share=g.percent(value),
@@ -193,12 +185,8 @@ def draw_dance(plan: g.Outline) -> g.Scene:
     weights = plan.of(f"{look}.weights[0,q,m]")
     limits = [g.find_largest([trace[name]]) for name in (states, f"{look}.output")]
     both = f"decoder.{top}.attentional.output"
-    rows: list[list[g.Part]] = [
-        [
-            plan.label(key, style.TINY, style.SOFT)
-            for key in ("in", "state", "look", "context", "both", "out")
-        ]
-    ]
+    heads = ("in", "state", "look", "context", "both", "out")
+    rows: list[list[g.Part]] = [[plan.tiny(key) for key in heads]]
     captions = list[str]()
     for step, t in enumerate(shown, 1):
         if t is None:

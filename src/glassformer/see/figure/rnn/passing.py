@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,23 +56,18 @@ def draw_fixed_context(plan: g.Outline) -> g.Scene:
     """Show the encoder's last state, which is handed to the decoder (V93)."""
     trace, settings = plan.trace, plan.settings
     final = plan.of(f"encoder.{settings.encoder_layers - 1}.final[0,d]")
-    look = style.role("memory")
-    word = plan.label("context", ink=look.ink, bold=True)
+    word = plan.label("context", ink="memory", bold=True)
     strip = g.Strip(final, "memory", shown=4).named("numbers")
-    panel = g.Panel(final, width=strip.body, height=30, edge=look.ink).named("all")
+    panel = g.Panel(final, width=strip.body, height=30, edge="memory").named("all")
     middle = g.Down(word, strip, panel, gap=6, stands_on=1)
-    boxes = {
-        side: g.Component(plan.say(side), side, width=108, height=56).named(side) for side in SIDES
-    }
     ends = []
-    for side, text in (("encoder", trace.text), ("decoder", trace.translation)):
+    for side, text in zip(SIDES, (trace.text, trace.translation), strict=True):
+        box = g.Component(plan.say(side), side, width=108, height=56).named(side)
         label = g.small(text, side, width=140, align="middle")
-        ends.append(g.middle(boxes[side], label, gap=10, stands_on=0))
+        ends.append(g.middle(box, label, gap=10, stands_on=0))
     n, count, attends = len(trace.source), count_fixed(settings), settings.rnn.attention != "none"
-    links = [
-        g.Link(a, b, line=2.2, ink=look.ink)
-        for a, b in (("encoder", "numbers"), ("numbers", "decoder"))
-    ]
+    way = ("encoder", "numbers", "decoder")
+    links = [g.Link(a, b, line=2.2, ink="memory") for a, b in pairwise(way)]
     states = n * settings.d_model
     key = "title_attention" if attends else "title"
     title = plan.say(key, n=n, count=count, states=g.spell(states, 0))
