@@ -7,6 +7,7 @@ import numpy as np
 from . import grammar as g
 from . import style
 from .attention import Query, choose_row, find_sharpest
+from .head import PROJECTIONS, Head
 from .selection import find_input, get_mask, keep_largest, pick
 from .steps import choose_keys
 
@@ -107,43 +108,32 @@ def draw_row_of_scores(
 @g.figure("formulas")
 def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     """Show the two formulas of section 3.2.2, each symbol joined to its tensor (V48)."""
-    trace = plan.trace
-    attention, h = plan.attention("encoder", layer), pick(head, trace.settings.heads, "head")
-    name, k = attention.name, trace.settings.width
-    source = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
-    unit = min(2.0, 120 / max(source.shape))
-    learned = {
-        letter: plan.of(f"{name}.to_{projection}.weight[r,d]").values[h * k : (h + 1) * k].T
-        for letter, projection in zip("QKV", ("query", "key", "value"), strict=True)
-    }
-    z = trace[f"{name}.context"]
+    trace, attention = plan.trace, plan.attention("encoder", layer)
+    name, h = attention.name, pick(head, trace.settings.heads, "head")
+    own, z = Head(plan, attention, h), trace[f"{name}.context"]
+    given = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
+    unit = min(2.0, 120 / max(given.shape))
     joined = z.transpose(1, 0, 2).reshape(z.shape[1], -1)
-    out = plan.of(f"{name}.to_output.weight[r,d]").values.T
-    made = plan.of(f"{name}.output[q,d]")
-    own = plan.of(f"{name}.context[{h},q,k]")
-    roles = {"Q": "query", "K": "key", "V": "value"}
-    rows = [
-        [("$Attention ($", None, ""), ("$X$", source, "sum"), ("$·$", None, "")]
-        + [(f"$W_{letter}$", learned[letter], roles[letter]) for letter in "QKV"]
-        + [("$) =$", None, ""), (f"$head_{h}$", own, "heads")],
-        [
-            ("$Concat ( head_0 , … )$", joined, "heads"),
-            ("×", None, ""),
-            ("$W_O$", out, "linear"),
-            ("=", None, ""),
-            ("$MultiHead$", made, "heads"),
-        ],
-    ]
-    lines = []
-    for row in rows:
-        nodes = [
-            _sign(text)
-            if values is None
-            else g.tensor(values, text, role, unit=unit).named(f"{text} whole")
-            for text, values, role in row
-        ]
-        lines.append(g.Across(*nodes, gap=12))
-    parts = ("query", "key", "value", "output")
+    mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", unit=unit)
+    rows: tuple[tuple[g.Node, ...], ...] = (
+        (
+            _sign("$Attention ($"),
+            g.tensor(given, "$X$", "sum", unit=unit),
+            _sign("$·$"),
+            *(own.show_learned(projection, unit=unit) for projection in PROJECTIONS),
+            _sign("$) =$"),
+            g.tensor(own.of("context"), f"$head_{h}$", "heads", unit=unit),
+        ),
+        (
+            g.tensor(joined, "$Concat ( head_0 , … )$", "heads", unit=unit),
+            _sign("×"),
+            mixer.named("mixer"),
+            _sign("="),
+            g.tensor(plan.of(f"{name}.output[q,d]"), "$MultiHead$", "heads", unit=unit),
+        ),
+    )
+    lines = [g.Across(*row, gap=12) for row in rows]
+    parts = (*PROJECTIONS, "output")
     count = sum(trace[f"{name}.to_{part}.weight"].size for part in parts)
     spelled = "$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$"
     formulas = (spelled, "$MultiHead = Concat ( head_0 , … ) W_O$")
@@ -152,6 +142,6 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     return plan.compose(
         g.Down(*both, gap=30),
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
-        callouts=[g.Callout("$W_O$ whole", "shared", "below", 150)],
+        callouts=[g.Callout("mixer", "shared", "below", 150)],
         n=g.spell(count, 0),
     )
