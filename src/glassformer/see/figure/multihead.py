@@ -154,13 +154,16 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     )
     is_seen = bool(habits) and (place < 4 or place >= count - 4)
     marked = sum(each.key != "anywhere" for each in portraits)
+    several = "sorted" if moving else "several" if len(habits) > 1 else "shared"
+    title = several if marked > 1 else "lone" if marked else "none"
     return plan.compose(
         g.wrap_across(cards, 4 * (side + 42), gap=8, between=20),
-        title="none" if not habits else "sorted" if moving else "several",
+        title=title,
         callouts=[callout] if is_seen else [],
         captions=[caption.strip() for caption in captions],
         n=count,
-        k=marked if moving else len(habits),
+        k=len(habits),
+        marked=marked,
         **portraits[best].tell(plan, best),
     )
 
