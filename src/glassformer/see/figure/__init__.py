@@ -7,7 +7,7 @@ typesetting   text and formulas, measured; fonts for every script
 nodes, links  rows, columns, strips, panels, bars; arrows and callouts between named things
 plan          the words of a figure, its numbers, and the page around it
 scene         what comes of it: marks with places, as JSON; `svg` and `render` draw them
-style         inks, sizes of type, spaces; `theme` has the colours by role
+style         inks, colours by role, sizes of type, spaces
 
 pictures            the table of all pictures by number; `draw` draws one
 animate, gallery    animations; all pictures in a folder, with a page that shows them

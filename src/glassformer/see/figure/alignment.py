@@ -39,9 +39,7 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
         return _show_kind(plan, side, kind or "self_attention")
     trace, heads = plan.trace, plan.settings.heads
     wide = min(24.0, (188.0 - 4 * heads) / heads)
-    peaks = {
-        (side, kind): _find_peaks(trace, side, kind) for side, kind in KINDS
-    }  # of each, layers and heads
+    peaks = {each: _find_peaks(trace, *each) for each in KINDS}  # of each, layers and heads
     which = max(peaks, key=lambda each: float(peaks[each].max()))
     layer, head = divmod(int(peaks[which].argmax()), heads)
     blocks: list[g.Node] = []
@@ -53,13 +51,8 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
         ]
         name = plan.small(f"{side}_{kind}", style.INK, bold=True)
         told = plan.say("sharpest", layer=layer, head=head)
-        blocks.append(
-            g.middle(
-                name,
-                g.Columns(rows, gap=(4, 4), align="rm"),
-                g.small(told, style.LIT, width=210, align="middle") if lit else None,
-            )
-        )
+        where = g.small(told, style.LIT, width=210, align="middle") if lit else None
+        blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), where))
     return plan.compose(
         g.Across(*blocks, gap=22, align="top"),
         n=sum(int((each >= SURE).sum()) for each in peaks.values()),
@@ -147,23 +140,15 @@ def draw_alignment(
     if layer is not None or head is not None:
         own, found = find_aligning_head(trace, layer, None if head == "mean" else head)  # type: ignore[arg-type]
         chosen = None if head == "mean" else found
-    attention, weights = (
-        plan.attention("decoder", own, "cross_attention"),
-        align_weights(plan, own, chosen),
-    )
+    attention = plan.attention("decoder", own, "cross_attention")
+    weights = align_weights(plan, own, chosen)
     texts, values = plan.predicted if aligner.row == "predicts" else plan.target, weights.values
     rows = list_shown(len(texts), ROWS)
     columns = keep_largest(values[rows].max(0), ROWS)
     cell = min(20.0, 520 / max(len(rows), len(columns)))
-    panel = g.Panel(
-        weights,
-        width=cell * len(columns),
-        height=cell * len(rows),
-        scale="share",
-        limit=float(values.max()),
-        only=(rows, columns),
-        edge=style.FAINT,
-    )
+    size = {"width": cell * len(columns), "height": cell * len(rows)}
+    look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
+    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, **look)
     sums = [plan.of(f"sum[m] ({weights[n].source})") for n in rows] if cell >= 11 else []
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
     matrix = g.Matrix(panel, rows=names[0], columns=names[1], sums=sums, fit=84).named("matrix")
@@ -214,17 +199,15 @@ def draw_weighted_sum(
     columns = list_shown(len(texts), COLUMNS)
     rows = keep_largest(weights.values[columns].max(0), KEYS)
     share: dict[str, Any] = {"scale": "share", "limit": 1.0, "digits": 2, "size": style.TINY}
+    share["height"] = CELL[1]
     chips = [g.Chip(texts[t], "decoder", size=style.TINY, fit=40) for t in columns]
     table: list[list[g.Part]] = [
         [None, g.Held(g.Label("$v$", style.HEADING, "value"), 3 * CELL[0]), *chips]
     ]
     for i in rows:
-        value = plan.strip(
-            f"{name}.value[{head},{i},k]", "value", shown=3, cell=CELL, size=style.TINY
-        )
-        cells = [
-            g.Panel(weights[t], width=46, height=CELL[1], only=([0], [i]), **share) for t in columns
-        ]
+        vector, look = f"{name}.value[{head},{i},k]", {"cell": CELL, "size": style.TINY}
+        value = plan.strip(vector, "value", shown=3, **look)
+        cells = [g.Panel(weights[t], width=46, only=([0], [i]), **share) for t in columns]
         table.append([g.small(attention.keys[i], style.INK, fit=70), value, *cells])
     sums = []
     for t in columns:
@@ -264,20 +247,15 @@ def draw_cross_attention(
         return plan.strip(f"{name}.{window}[{head},{at},k]", role, **look, **more)
 
     ask = g.Label(f"$q$  {plan.say('asks', word=given)}", ink="query", fit=150)
-    heads = (
-        ("$k$", "key"),
-        ("$q · k / √d_k$", "weights"),
-        (plan.say("weight"), "weights"),
-        ("$v$", "value"),
-    )
+    heads = {"$k$": "key", "$q · k / √d_k$": "weights", plan.say("weight"): "weights"}
+    heads["$v$"] = "value"
     rows: list[list[g.Part]] = [
         [ask, vector("query", t, "query").named("q").at(1, (0, -30))],
-        [None, *(g.Label(text, ink=role, bold=True) for text, role in heads)],
+        [None, *(g.Label(text, ink=role, bold=True) for text, role in heads.items())],
     ]
     for i in shown:
-        bar = g.Bar(
-            weights[t, i], limit, style.LIT if i == best else "weights", width=90, height=11
-        )
+        ink = style.LIT if i == best else "weights"
+        bar = g.Bar(weights[t, i], limit, ink, width=90, height=11)
         faded = min(1.0, 0.4 + float(weights[t, i]) / limit)
         rows.append(
             [

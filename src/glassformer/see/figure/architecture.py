@@ -73,10 +73,8 @@ class Tower:
             under = [g.Numeral(number, style.TINY, style.SOFT, digits=0)]
         height = 30.0 if strong else 19.0
         size = style.BODY if strong else style.SMALL
-        made = g.Component(
-            text, role, width=WIDE, height=height, size=size, strong=strong, under=under
-        )
-        return self.add(made, name, part)
+        look: dict[str, Any] = {"height": height, "size": size, "strong": strong, "under": under}
+        return self.add(g.Component(text, role, width=WIDE, **look), name, part)
 
     def vector(self, tensor: str, name: str, role: str) -> list[g.Node]:
         """Return the vector of the first token at a place, as colours, and its length."""
@@ -108,17 +106,9 @@ class Tower:
             self.box(f"{name} add", plan.say(key), "norm", "norm", 0 if self.pre else norm)
         )
         edge: g.Side = "left" if self.side == "encoder" else "right"
-        around = g.Link(
-            f"{self.side} {name} fork",
-            f"{self.side} {name} add",
-            "around",
-            ink="residual",
-            dashed=True,
-            sides=(edge, edge),
-            gap=0,
-            step=self.step,
-        )
-        self.links.append(around)
+        ends = f"{self.side} {name} fork", f"{self.side} {name} add"
+        look: dict[str, Any] = {"ink": "residual", "dashed": True, "gap": 0, "step": self.step}
+        self.links.append(g.Link(*ends, "around", sides=(edge, edge), **look))
         window = "sum" if self.pre else "normed"
         return [*nodes, *self.vector(f"{residual}.{window}", f"{name} out", "residual")]
 
@@ -133,11 +123,9 @@ class Tower:
                 nodes += self.sublayer(layer, window, kind)
             told = plan.say("layer", n=layer) if self.vectors else f"× {total}"
             self.begin("times" if self.side == "encoder" else "alone")
-            ink = self.side
-            name = g.Label(told, style.HEADING, ink, bold=True).at(self.step)
-            column = g.middle(*reversed(nodes), gap=self.gap)
-            look = style.role(self.side)
-            card = g.Card(column, fill=look.fill, edge=ink, pad=12, round=10).at(self.step)
+            name = g.Label(told, style.HEADING, self.side, bold=True).at(self.step)
+            column, fill = g.middle(*reversed(nodes), gap=self.gap), style.role(self.side).fill
+            card = g.Card(column, fill=fill, edge=self.side, pad=12, round=10).at(self.step)
             frames.append(g.Down(name, card, gap=2, align="start"))
         left = total - self.vectors
         if self.vectors and left > 0:
@@ -163,14 +151,8 @@ class Tower:
             told = plan.say("same_table" if same else f"{name}_embedding")
             nodes.append(self.box("embedding", told, "embedded", "embedding", table))
             self.begin("positions" if source else "so_far")
-            plus = g.Component(
-                plan.say("plus_positions"),
-                "positions",
-                width=WIDE,
-                height=19,
-                size=style.SMALL,
-                strong=False,
-            )
+            low: dict[str, Any] = {"height": 19, "size": style.SMALL, "strong": False}
+            plus = g.Component(plan.say("plus_positions"), "positions", width=WIDE, **low)
             nodes.append(self.add(plus, "positions", "embedding"))
         nodes += self.stack()
         if self.pre:
@@ -200,19 +182,8 @@ def _join(
     links = [link for tower in towers for link in tower.links]
     step = STEPS.index("cross_attention") + 1 if told else 0
     for cross in towers[1].crosses:
-        links.append(
-            g.Link(
-                "encoder memory word",
-                cross,
-                "elbow",
-                ink="memory",
-                line=2.2,
-                sides=("right", "left"),
-                lane=0.5,
-                step=step,
-                layer=6,
-            )
-        )
+        look: dict[str, Any] = {"sides": ("right", "left"), "step": step, "layer": 6}
+        links.append(g.Link("encoder memory word", cross, "elbow", "memory", 2.2, **look))
     return body, links
 
 

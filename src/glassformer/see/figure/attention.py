@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +52,15 @@ def find_sharpest(attention: Attention, weights: g.Array, row: int) -> int:
     return int(seen.max(-1).argmax())
 
 
+def _find_query(
+    plan: g.Outline, side: str, kind: str, layer: int, query: Query
+) -> tuple[Attention, int, g.Array]:
+    """Return an attention, the row to draw, and the weights of all heads."""
+    attention = plan.attention(side, layer, kind)
+    weights: g.Array = plan.trace[f"{attention.name}.weights"]
+    return attention, choose_row(plan.trace, attention, query), weights
+
+
 def _show_columns(
     plan: g.Outline, attention: Attention, row: int, heads: Sequence[int]
 ) -> tuple[g.Node, list[g.Link], list[int]]:
@@ -99,11 +107,7 @@ def draw_look(
     asked = (side, kind, layer, head, query) != ("encoder", "self_attention", -1, None, None)
     if not asked and (riddle := find_riddle(plan.trace)):
         return _show_riddle(plan, riddle)
-    attention = plan.attention(side, layer, kind)
-    row, weights = (
-        choose_row(plan.trace, attention, query),
-        plan.trace[f"{attention.name}.weights"],
-    )
+    attention, row, weights = _find_query(plan, side, kind, layer, query)
     head = find_sharpest(attention, weights, row) if head is None else head
     head = pick(head, len(weights), "head")
     body, links, shown = _show_columns(plan, attention, row, [head])
@@ -142,11 +146,7 @@ def draw_look_of_two_heads(
 
     By default these are the head with the largest weight and the one that differs most from it.
     """
-    attention = plan.attention(side, layer, kind)
-    row, weights = (
-        choose_row(plan.trace, attention, query),
-        plan.trace[f"{attention.name}.weights"],
-    )
+    attention, row, weights = _find_query(plan, side, kind, layer, query)
     first = find_sharpest(attention, weights, row)
     apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
     chosen = pick_heads(plan.trace, (first, int(apart.argmax())) if heads is None else heads)
@@ -182,26 +182,20 @@ def draw_look_of_all_heads(
     share_of_heads: divide each weight by its sum over all heads, as Tensor2Tensor draws it.
     Then a column says which head attends most to a token, not how strongly it attends.
     """
-    attention = plan.attention(side, layer, kind)
-    row, name = choose_row(plan.trace, attention, query), f"{attention.name}.weights"
+    attention, row, _ = _find_query(plan, side, kind, layer, query)
+    name = f"{attention.name}.weights"
     over = f" / sum[i] {name}[i,{row},m]" if share_of_heads else ""
     weights = plan.of(f"{name}[h,{row},m]{over}")
     heads = range(len(weights))
     best = weights.values.argmax(1).tolist()
     shown = keep_largest(weights.values.max(0), MOST, (row, *best) if side == "encoder" else best)
-    cell = min(44.0, 560 / len(shown)), 20.0 if len(heads) <= 16 else 12.0
-    panel = g.Panel(
-        weights,
-        width=cell[0] * len(shown),
-        height=cell[1] * len(heads),
-        scale="share",
-        limit=1.0 if share_of_heads else max(0.3, float(weights.values.max())),
-        only=(heads, shown),
-        digits=2 if cell[0] >= 26 and cell[1] >= 14 else None,
-        size=style.TINY,
-        edge=style.FAINT,
-        lit=[(h, shown.index(m)) for h, m in enumerate(best) if m in shown],
-    )
+    wide, high = min(44.0, 560 / len(shown)), 20.0 if len(heads) <= 16 else 12.0
+    limit = 1.0 if share_of_heads else max(0.3, float(weights.values.max()))
+    size = {"width": wide * len(shown), "height": high * len(heads), "size": style.TINY}
+    look: dict[str, Any] = {"scale": "share", "limit": limit, "edge": style.FAINT, **size}
+    lit = [(h, shown.index(m)) for h, m in enumerate(best) if m in shown]
+    digits = 2 if wide >= 26 and high >= 14 else None
+    panel = g.Panel(weights, only=(heads, shown), digits=digits, lit=lit, **look)
     names = [plan.say("number", head=h) for h in heads]
     keys = [attention.keys[m] for m in shown]
     chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
@@ -227,8 +221,7 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
         ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
         ("it", "it -> the nouns", style.SOFT, 1.4),
     )
-    words: list[g.Node] = []
-    links = []
+    words, links = list[g.Node](), []
     for n, text in enumerate(tokens[:-1]):  # without the end mark
         part = wanted.get(text, "")
         way = next((way for way in ways if way[0] == part), None)
@@ -236,31 +229,26 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
         word = g.Label(text, RIDDLE, ink, bold=bool(way), fit=110)
         words.append(word.named(f"word {n}"))
         if way and part != "it":
-            up = g.Link("pronoun", f"word {n}", "ribbon", ink=ink, line=way[3], gap=5)
-            links.append(replace(up, sides=("above", "below")))
+            look = {"gap": 5, "sides": ("above", "below")}
+            links.append(g.Link("pronoun", f"word {n}", "ribbon", ink, way[3], **look))  # type: ignore[arg-type]
         if part == "noun" and "it" in tokens:  # the arrow that everyone draws
             it = f"word {tokens.index('it')}"
             links.append(g.Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
     before = "".join(token.text for token in trace.predicted[: riddle.row]).strip()
     pronoun = g.Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
     french = g.Across(g.Label(before, RIDDLE, style.SOFT, fit=400), pronoun.named("pronoun"), gap=6)
-    rows: list[list[g.Node]] = []
+    half: dict[str, Any] = {"show": g.percent, "track": True, "size": style.BODY, "guide": 0.5}
+    rows = [plan.heads("", "right")]
     for part, name, ink, _ in (("nothing", "", style.FAINT, 1.0), *ways[::-1]):
         cut = riddle.cut[name] if name else riddle.right
         share = plan.give(part, [cut])[0]
         told = plan.say(f"cut_{part}", word=riddle.adjective, nouns="”, “".join(riddle.nouns))
+        bar = g.Bar(share, 1.0, ink, width=230, **half).named(part)
         bold = part == "adjective"
-        bar = g.Bar(
-            share, 1.0, ink, width=230, show=g.percent, track=True, size=style.BODY, guide=0.5
-        )
-        rows.append([g.Label(told, ink=ink if name else style.INK, bold=bold), bar.named(part)])
-    head: list[g.Node] = [g.Spacer(), plan.small("right")]
-    table = g.Columns([head, *rows], gap=(style.NEAR, 7), align="rl")
-    body = g.middle(
-        g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), french, gap=0),
-        table,
-        gap=style.APART + 6,
-    )
+        rows.append([g.Label(told, ink=ink if name else style.INK, bold=bold), bar])
+    table = g.Columns(rows, gap=(style.NEAR, 7), align="rl")
+    sentences = g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), french, gap=0)
+    body = g.middle(sentences, table, gap=style.APART + 6)
     return plan.compose(
         body,
         title="cut",

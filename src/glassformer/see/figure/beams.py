@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -216,27 +216,24 @@ class BeamRows(g.Node):
         rest = self.widths[k] - label.width
         if not is_last and rest > 2 * GAP:
             ends = ((x + label.width + 3, middle + 3), (x + self.widths[k] - 3, middle + 3))
-            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1, dashed=True))
+            sheet.line(*ends, ink=style.FAINT, line=1.0, layer=1, dashed=True)
 
     def _fork(
         self, sheet: g.Sheet, x: float, ways: tuple[float, float], rows: tuple[int, int]
     ) -> None:
         """Draw the line of a branch from its parent's row, in that one's ink, to its own."""
         (start, end), (parent, own) = ways, rows
-        down = g.PathMark(points=((x, start + 8), (x, end)), ink=self._ink(parent), line=1.4)
-        across = g.PathMark(points=((x, end), (x + 4, end)), ink=self._ink(own), line=1.4)
-        sheet.add(replace(down, layer=1))
-        sheet.add(replace(across, layer=1))
+        sheet.line((x, start + 8), (x, end), ink=self._ink(parent), line=1.4, layer=1)
+        sheet.line((x, end), (x + 4, end), ink=self._ink(own), line=1.4, layer=1)
 
     def _finish(self, sheet: g.Sheet, n: int, x: float, middle: float) -> None:
         """Draw a dot behind what ended and a cross behind what was cut, and the numbers."""
         ink, r = self._ink(n), 3.0
         if self.ended[n]:
-            dot = g.BoxMark(x=x, y=middle - r, width=2 * r, height=2 * r, round=r, fill=ink)
-            sheet.add(dot)
+            sheet.dot(x + r, middle, r, ink)
         for sign in () if self.ended[n] else (-1, 1):
             ends = ((x, middle - sign * r), (x + 2 * r, middle + sign * r))
-            sheet.add(g.PathMark(points=ends, ink=ink, line=1.5))
+            sheet.line(*ends, ink=ink, line=1.5)
         log_prob, score = self.numbers[n]
         log_prob.place(sheet, x + 2 * r + 5, middle - log_prob.height / 2)
         if score:

@@ -77,10 +77,8 @@ def draw_sampling(
 ) -> g.Scene:
     """Show one prediction as it is, at two temperatures, and cut by top-k and top-p (V83)."""
     trace, t = plan.trace, find_step(plan.trace, step)
-    z, best = (
-        trace["logits"][t].astype(np.float64),
-        trace.top(t, min(BEST, len(trace["logits"][t]))),
-    )
+    z = trace["logits"][t].astype(np.float64)
+    best = trace.top(t, min(BEST, len(z)))
     low, high = temperatures
     warmed = "exp(logits[{t},{{v}}] / {h:.9f}) / (sum[w] exp(logits[{t},w] / {h:.9f}))"
     plain = f"probabilities[{t},{{v}}]"
@@ -95,7 +93,7 @@ def draw_sampling(
         (f"top-p {top_p:g}", top_p, "top_p[{n}]", "heads"),
     )
     heads: list[g.Node] = [g.Spacer()]
-    rows: list[list[g.Node]] = [[g.Label(show_token(c.text), fit=80)] for c in best]
+    rows: list[list[g.Node]] = [[g.Label(show_token(each.text), fit=80)] for each in best]
     rest: list[g.Node] = [g.small(plan.say("others", n=len(z) - len(best)))]
     for name, setting, expression, role in panels:
         ink, of = role, plan.of(f"{setting:.9f}") if setting else None
@@ -111,7 +109,7 @@ def draw_sampling(
         rows.append(rest)
     return plan.compose(
         g.Columns([heads, *rows], gap=(8, 6)),
-        word=show_token(trace.target[t].text),
+        word=plan.target[t],
         n=len(z) - len(best),
         kept=int((cut > 0).sum()),
     )
@@ -133,18 +131,17 @@ def cut_off(logits: g.Array, k: int, p: float) -> g.Array:
 @g.figure("greedy")
 def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
     """Show the token written at each step, how probable it was, and its best rivals (V81)."""
-    trace, count = plan.trace, len(plan.trace.predicted)
-    written = plan.give("written", [np.exp(each.log_prob) for each in trace.predictions])
+    trace, count, written = plan.trace, len(plan.predicted), plan.give_sure()
     tops = [trace.top(t, k) for t in range(count)]
     rivals = plan.give("rivals", [[np.exp(c.log_prob) for c in top] for top in tops])
-    rows: list[list[g.Node]] = [[g.Spacer(), plan.small("written"), plan.small("rivals")]]
+    rows: list[list[g.Part]] = [plan.heads("", "written", "rivals")]
     shares, shown = written.values, elide(count, STEPS, 5)
     for t in shown:
         if t is None:
             rows.append([g.Label("…", ink=style.SOFT)])
             continue
         ink = style.LIT if shares[t] < CLOSE else "decoder"
-        name = g.Chip(show_token(trace.predicted[t].text), "decoder", fit=110)
+        name = g.Chip(plan.predicted[t], "decoder", fit=110)
         others = [n for n, choice in enumerate(tops[t]) if choice.id != trace.predicted[t].id]
         parts: list[g.Node] = []
         for n in others[: max(1, k - 1)]:
@@ -159,7 +156,7 @@ def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
         g.Columns(rows, gap=(14, 5), align="rl"),
         title=key,
         left=(sum(t is not None for t in shown), count),
-        word=show_token(trace.predicted[least].text),
+        word=plan.predicted[least],
         best=best,
         n=count,
     )

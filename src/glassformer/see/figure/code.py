@@ -89,7 +89,7 @@ class CodeBlock(g.Node):
             middle = top + 4 + (n + 0.5) * LINE
             down = max(low, middle - THUMB[1] / 2)
             ends = ((x + WIDE - 2, middle), (x + WIDE + 8, middle), (x + WIDE + 12, down + 11))
-            sheet.add(g.PathMark(points=ends, ink=style.FAINT, line=0.9, layer=1))
+            sheet.line(*ends, ink=style.FAINT, line=0.9, layer=1)
             node.place(sheet, x + WIDE + 16, down)
             sheet.places[window] = g.Area(x + WIDE + 16, down, node.width, THUMB[1])
             low = down + THUMB[1] + 4

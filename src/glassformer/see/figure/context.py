@@ -233,16 +233,13 @@ def draw_order(plan: g.Outline) -> g.Scene:
         apart.append(plan.of(f"sqrt(sum[j] ({differ} * {differ}))"))
     limit = g.find_largest(apart)
     inks = (style.FAINT, "positions")
-    heads: list[g.Node] = [g.Spacer()]
-    heads += [plan.label(key, bold=True) for key in ("without", "with")]
-    rows = [heads]
+    rows: list[list[g.Part]] = [
+        [None, *(plan.label(key, bold=True) for key in ("without", "with"))]
+    ]
     for n, text in enumerate(texts):
-        row: list[g.Node] = [g.Chip(text, lit=True)]
-        bars = [
-            g.Bar(each[n], limit, ink, width=130) for each, ink in zip(apart, inks, strict=True)
-        ]
-        row += [bars[0], bars[1].named(f"bar {n}")]
-        rows.append(row)
+        pairs = zip(apart, inks, strict=True)
+        one, two = (g.Bar(each[n], limit, ink, width=130) for each, ink in pairs)
+        rows.append([g.Chip(text, lit=True), one, two.named(f"bar {n}")])
     orders = [_show_order(texts), plan.small("reversed"), _show_order(texts[::-1])]
     free = float(apart[0].values.max()) < 1e-6 * max(1.0, limit)
     key = "alone" if count == 1 else "same" if free else "differs"

@@ -107,17 +107,9 @@ def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None) -> g.Nod
         dot = g.Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
         curves.append(replace(dot, of=f"{meets:.9f}", name=f"{key} even"))
     top = 1.05 * max(*told["attention"], *told["rest"])
-    return g.Plot(
-        curves,
-        width=140,
-        height=170,
-        x=(0, told["lengths"][-1]),
-        y=(0, top),
-        across=plan.say("tokens"),
-        up=plan.say(key),
-        x_ticks=[0, told["lengths"][-1] // 2, told["lengths"][-1]],
-        beside=74,
-    )
+    last = told["lengths"][-1]
+    look: dict[str, Any] = {"x": (0, last), "y": (0, top), "x_ticks": [0, last // 2, last]}
+    return plan.plot(curves, "tokens", key, width=140, height=170, beside=74, **look)
 
 
 class _Squares(g.Node):
@@ -136,8 +128,7 @@ class _Squares(g.Node):
         for scale in (4, 2):
             side = self.side * scale
             top = y + 4 * self.side - side
-            box = g.BoxMark(x=x, y=top, width=side, height=side, fill=look.fill, edge=look.ink)
-            sheet.add(box)
+            sheet.box(x, top, side, side, fill=look.fill, edge=look.ink)
             told = g.tiny(f"{scale * self.count} × {scale * self.count}", look.ink)
             told.place(sheet, x + side - told.width - 4, top + 2)
         self.panel.place(sheet, x, y + 3 * self.side)
@@ -161,17 +152,8 @@ class Timeline(g.Node):
             name.place(sheet, x + self.left - 6 - name.width, top + (high - name.height) / 2)
             for layer in range(self.layers):
                 turn = t * self.layers * self.waits + layer
-                box = g.BoxMark(
-                    x=x + self.left + turn * wide,
-                    y=top,
-                    width=wide - 1.5,
-                    height=high,
-                    fill=look.fill,
-                    edge=look.ink,
-                    line=0.8,
-                    round=2,
-                )
-                sheet.add(box)
+                box = (x + self.left + turn * wide, top, wide - 1.5, high)
+                sheet.box(*box, fill=look.fill, edge=look.ink, line=0.8, round=2)
 
 
 @g.figure("parallel")

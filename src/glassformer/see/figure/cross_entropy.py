@@ -36,7 +36,7 @@ def draw_loss(plan: g.Outline, *, smoothing: float = 0.1) -> g.Scene:
     for t in shown:
         lit = style.LIT if t == worst else ink
         bar = plan.bar(f"0 - log_prob[{t}]", limit, lit, width=100, height=11, digits=3)
-        name = g.Label(show_token(trace.predicted[t].text), bold=t == worst, fit=80)
+        name = g.Label(plan.predicted[t], bold=t == worst, fit=80)
         rows.append([name, plan.number(f"exp(log_prob[{t}])", digits=3), bar.named(f"bar {t}")])
     mean = f"(0 - sum[i] log_prob[i]) / {total}"
     facts = [
@@ -52,7 +52,6 @@ def draw_loss(plan: g.Outline, *, smoothing: float = 0.1) -> g.Scene:
     right: list[g.Node] = [formula, g.Columns(facts, gap=(12, 2), align="lr")]
     if "logits" in trace:
         right.append(_show_terms(plan, worst, smoothing))
-    word = show_token(trace.predicted[worst].text)
     share = 100 * float(logs.values.min() / logs.values.sum())
     even = total > 2 and float(logs.values.min()) > 1.5 * float(np.median(logs.values))
     callouts = [g.Callout(f"bar {worst}", "hard", "right", 60)] if total > 1 and not even else []
@@ -63,7 +62,7 @@ def draw_loss(plan: g.Outline, *, smoothing: float = 0.1) -> g.Scene:
         least=g.spell(-float(logs.values.max())),
         most=g.spell(-float(logs.values.min())),
         callouts=callouts,
-        word=word,
+        word=plan.predicted[worst],
         share=f"{share:.0f}",
         n=f"{smoothing:g}",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,19 +27,14 @@ def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[in
         else g.Component(plan.say("layer", n=n), side, **look).named(f"{side} {n}")  # type: ignore[arg-type]
         for n in shown
     ]
-    name = plan.label(side, ink=side, bold=True)
-    stack = g.middle(name, *reversed(rows), gap=6)
-    ink = side
-    return g.Card(stack, edge=ink, fill=style.PAPER, pad=10).named(side), [
-        n for n in shown if n is not None
-    ]
+    stack = g.middle(plan.label(side, ink=side, bold=True), *reversed(rows), gap=6)
+    return g.Card(stack, edge=side, fill=style.PAPER, pad=10).named(side), list_shown(count, LAYERS)
 
 
 @g.figure("first_word")
 def draw_first_word(plan: g.Outline) -> g.Scene:
     """Show the encoder, the keys and values of each decoder layer, and the first word (V74)."""
-    trace, settings = plan.trace, plan.settings
-    texts = plan.source
+    settings, texts = plan.settings, plan.source
     chips = [
         g.Label("…") if n is None else g.Chip(texts[n], "embedded", size=style.SMALL, fit=44)
         for n in elide(len(texts), 5)
@@ -49,9 +43,8 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
     encoder, _ = _show_stack(plan, "encoder", settings.encoder_layers)
     decoder, shown = _show_stack(plan, "decoder", settings.decoder_layers)
     memory = plan.of("memory[m,d]")
-    look = style.role("memory")
-    panel = g.Panel(memory, width=86, height=86, edge=look.ink).named("memory")
-    label = plan.label("memory", ink=look.ink, bold=True)
+    panel = g.Panel(memory, width=86, height=86, edge="memory").named("memory")
+    label = plan.label("memory", ink="memory", bold=True)
     middle = g.middle(label, panel, gap=4, stands_on=1).at(3, (-90, 0))
     rows: list[list[g.Node]] = [
         [g.Label(f"${w}$", style.HEADING, r) for w, r in (("K", "key"), ("V", "value"))]
@@ -65,19 +58,18 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
         rows.append(
             [made[0].named(f"K {n}").at(4, (-110, 0)), made[1].named(f"V {n}").at(4, (-150, 0))]
         )
-        fan = {"ink": look.ink, "line": 1.2, "sides": ("right", "left"), "step": 4}
+        fan = {"ink": "memory", "line": 1.2, "sides": ("right", "left"), "step": 4}
         links.append(g.Link("memory", f"K {n}", "ribbon", **fan))  # type: ignore[arg-type]
-        links.append(g.Link(f"V {n}", f"decoder {n}", ink=look.ink, line=1.2, step=4))
-    begin = g.Chip(show_token(trace.target[0].text), "decoder").named("begin").at(5, (0, 30))
-    best = plan.give("probability", [np.exp(trace.predictions[0].log_prob)])[0]
-    first = g.Chip(show_token(trace.predicted[0].text), "decoder", lit=True).named("first")
-    out = g.Across(first, g.Numeral(best, before="p = "), gap=6).at(5, (0, 60))
+        links.append(g.Link(f"V {n}", f"decoder {n}", ink="memory", line=1.2, step=4))
+    begin = g.Chip(plan.target[0], "decoder").named("begin").at(5, (0, 30))
+    first = g.Chip(plan.predicted[0], "decoder", lit=True).named("first")
+    out = g.Across(first, g.Numeral(plan.give_sure()[0], before="p = "), gap=6).at(5, (0, 60))
     left = g.middle(encoder.at(2), source.at(1, (0, 40)), gap=24, stands_on=0)
     right = g.middle(out, decoder, begin, gap=24, stands_on=1)
     fans = g.Columns(rows, gap=(6, 4), align="m")
     links += [
         g.Link("source", "encoder", step=2),
-        g.Link("encoder", "memory", line=1.8, ink=look.ink, step=3),
+        g.Link("encoder", "memory", line=1.8, ink="memory", step=3),
         g.Link("begin", "decoder", step=5),
         g.Link("decoder", "first", step=5),
     ]
@@ -89,16 +81,15 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
         callouts=[g.Callout(f"K {shown[0]}", "own", "below", 150, step=4)],
         captions=[plan.say(f"caption_{n}", n=settings.encoder_layers) for n in range(1, 6)],
         n=settings.decoder_layers,
-        word=show_token(trace.predicted[0].text),
+        word=plan.predicted[0],
     )
 
 
 @g.figure("loop")
 def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     """Show each step of decoding: what came out goes in again, until the end mark (V75)."""
-    trace, total = plan.trace, len(plan.trace.predicted)
+    total, sure = len(plan.predicted), plan.give_sure()
     shown = elide(total, 2 * columns)
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
     cells: list[g.Node] = []
     links, captions = [], []
     for place, t in enumerate(shown):
@@ -107,7 +98,7 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             cells.append(g.Held(g.Label("…", style.HEADING, style.SOFT), WIDE).at(step))
             captions.append(plan.say("and_so_on"))
             continue
-        given, out = show_token(trace.target[t].text), show_token(trace.predicted[t].text)
+        given, out = plan.target[t], plan.predicted[t]
         first_in_line = place % columns == 0
         came = g.Chip(out, "decoder", lit=True, size=style.SMALL, fit=62).named(f"out {t}")
         gone = g.Chip(given, "embedded", size=style.SMALL, fit=62).named(f"in {t}")
@@ -125,10 +116,9 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             g.Link(a, b, step=step) for a, b in ((f"in {t}", f"box {t}"), (f"box {t}", f"out {t}"))
         ]
         if not first_in_line and shown[place - 1] is not None:
-            ink = "decoder"
-            back = g.Link(f"out {t - 1}", f"in {t}", "ribbon", ink, 1.1, dashed=True, alpha=0.7)
-            back = replace(back, step=step, sides=("right", "left"))
-            links.append(back)
+            back: dict[str, Any] = {"sides": ("right", "left"), "dashed": True, "alpha": 0.7}
+            ends = f"out {t - 1}", f"in {t}"
+            links.append(g.Link(*ends, "ribbon", "decoder", 1.1, step=step, **back))
         is_last = t == total - 1
         captions.append(
             plan.say("caption_last" if is_last else "caption", n=t + 1, given=given, out=out)
@@ -202,31 +192,29 @@ def draw_walk(plan: g.Outline) -> g.Scene:
     wanted = np.array([token.id for token in trace.predicted])
     settled = find_settled(lens == wanted)
     layers = list_shown(len(lens), LAYERS)
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
-    source = plan.source
-    ink, gray = "decoder", style.SOFT
+    sure, gray = plan.give_sure(), style.SOFT
     keys = [plan.say("in"), plan.say("reads"), *(str(n) for n in layers), plan.say("out"), ""]
     table: list[list[g.Node]] = [[g.small(text, gray) for text in keys]]
     for t in rows:
         best = int(weights.values[t].argmax())
         row: list[g.Node] = [
-            g.Label(show_token(trace.target[t].text), style.SMALL, fit=58),
+            g.Label(plan.target[t], style.SMALL, fit=58),
             g.Across(
-                g.small(source[best], "key", fit=52),
+                g.small(plan.source[best], "key", fit=52),
                 g.Numeral(weights[t, best], style.TINY, gray),
                 gap=4,
             ),
         ]
         for layer in layers:
             id = int(lens[layer, t])
-            same, text = id == wanted[t], show_token(trace.vocabulary[id])
-            cell: g.Node = g.small(text, ink if same else style.SOFT, bold=same, fit=56)
+            same, text = id == int(wanted[t]), show_token(trace.vocabulary[id])
+            cell: g.Node = g.small(text, "decoder" if same else gray, bold=same, fit=56)
             if settled[t] == layer:
                 cell = g.Chip(text, "decoder", size=style.SMALL, fit=50, lit=True)
                 cell.named(f"settled {t}")
             row.append(cell)
         row += [
-            g.Label(show_token(trace.predicted[t].text), style.SMALL, bold=True, fit=58),
+            g.Label(plan.predicted[t], style.SMALL, bold=True, fit=58),
             g.Numeral(sure[t], style.TINY, gray),
         ]
         table.append(row)

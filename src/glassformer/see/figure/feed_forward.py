@@ -68,10 +68,8 @@ def draw_feed_forward(
     for key, values, step in (("inner", inner, 2), ("hidden", hidden, 3)):
         raster = as_raster(values.values)
         high = SIDE * raster.shape[0] / raster.shape[1]
-        hidden_cells = np.isnan(raster)
-        panel = g.Panel(
-            np.nan_to_num(raster), width=SIDE, height=high, limit=limit, hidden=hidden_cells
-        )
+        size = {"width": SIDE, "height": high, "limit": limit}
+        panel = g.Panel(np.nan_to_num(raster), hidden=np.isnan(raster), **size)
         told = g.small(plan.say(key, bend=bend), ink, width=SIDE + 20, align="middle")
         made = g.middle(panel.named(key), told, gap=4, stands_on=0)
         rasters.append(made.at(step, (-70, 0)))
@@ -135,27 +133,18 @@ def draw_activation(
         if len(own):
             xs, ys = inner[own].tolist(), hidden[own].tolist()
             curves.append(g.Curve(xs, ys, colour, 0.0, dots=True, alpha=0.45, name=name))
-    plot = g.Plot(
-        curves,
-        width=420,
-        height=200,
-        x=(-limit, limit),
-        y=(min(-0.08 * limit, float(hidden.min())), limit),
-        across=plan.say("before"),
-        up=plan.say("after", bend=bend),
-    )
+    spans: dict[str, Any] = {"x": (-limit, limit)}
+    spans["y"] = (min(-0.08 * limit, float(hidden.min())), limit)
+    spans |= {"across": plan.say("before"), "up": plan.say("after", bend=bend)}
+    plot = g.Plot(curves, width=420, height=200, **spans)
     name = f"{unit.name}.inner[{unit.row},f]"
-    counts = [
-        (plan.of(f"sum[f] where({name} <= 0, 1, 0)"), "off", inks["off"]),
-        (plan.of(f"sum[f] where(0 < {name}, 1, 0)"), "on", inks["on"]),
-    ]
+    tests = {"off": f"{name} <= 0", "on": f"0 < {name}"}
+    counts = {key: plan.of(f"sum[f] where({test}, 1, 0)") for key, test in tests.items()}
     heads: list[g.Node] = []
-    for count, key, colour in counts:
-        told = plan.label(key, ink=colour)
-        heads.append(
-            g.Held(g.Across(g.Numeral(count, 24.0, colour, digits=0, bold=True), told), 210)
-        )
-    off = int(float(counts[0][0]))
+    for key, count in counts.items():
+        number = g.Numeral(count, 24.0, inks[key], digits=0, bold=True)
+        heads.append(g.Held(g.Across(number, plan.label(key, ink=inks[key])), 210))
+    off = int(float(counts["off"]))
     key = "title" if activation == "relu" else "title_bent"
     return plan.compose(
         g.Down(g.Across(g.Spacer(30), *heads, gap=0), plot, gap=0),

@@ -28,33 +28,20 @@ def draw_waves(plan: g.Outline) -> g.Scene:
     places = np.arange(0, 100.01, 0.25)
     values = encode_waves(places, 20)
     lengths = plan.give("wavelength", 2 * np.pi / wave_rates(20)[[2, 3]])
-    curves = [
-        g.Curve(
-            places.tolist(),
-            values[:, dimension].tolist(),
-            style.HEADS[dimension // 2 - 2],
-            2.2,
-            f"{dimension}: {'cos' if dimension % 2 else 'sin'}",
-            dashed=bool(dimension % 2),
-            name=f"dimension {dimension}",
-        )
-        for dimension in range(4, 8)
+    curves = []
+    for n in range(4, 8):
+        ink, label = style.HEADS[n // 2 - 2], f"{n}: {'cos' if n % 2 else 'sin'}"
+        look: dict[str, Any] = {"dashed": bool(n % 2), "name": f"dimension {n}"}
+        curves.append(g.Curve(places.tolist(), values[:, n].tolist(), ink, 2.2, label, **look))
+    axes = {"x": (0, 100), "y": (-1, 1), "x_ticks": range(0, 101, 20)}
+    plot = plan.plot(curves, "position", "value", width=470, **axes)
+    told = [
+        g.Numeral(each, style.BODY, style.HEADS[n], digits=1, before=plan.say("pair", n=n + 2))
+        for n, each in enumerate(lengths)
     ]
-    ticks = range(0, 101, 20)
-    across, up = plan.say("position"), plan.say("value")
-    plot = g.Plot(curves, width=470, x=(0, 100), y=(-1, 1), across=across, up=up, x_ticks=ticks)
-    told = g.Across(
-        *(
-            g.Numeral(
-                length, style.BODY, style.HEADS[n], digits=1, before=plan.say("pair", n=n + 2)
-            )
-            for n, length in enumerate(lengths)
-        ),
-        gap=style.APART,
-    )
     slower = float(lengths[1]) / float(lengths[0])
     return plan.compose(
-        g.middle(plot, told, gap=style.NEAR),
+        g.middle(plot, g.Across(*told, gap=style.APART), gap=style.NEAR),
         callouts=[g.Callout("dimension 7 label", "quarter", "below", 88)],
         origin="formulas",
         times=f"{slower:.1f}",
@@ -65,8 +52,8 @@ def draw_waves(plan: g.Outline) -> g.Scene:
 def draw_one_word(plan: g.Outline) -> g.Scene:
     """Show the encoding of "love" in "I love AI", number by number, at width 4 (V24)."""
     formulas = ("$i$", "$2i / d$", "$10000^{2i/d}$", "$pos / 10000^{2i/d}$")
-    ink = "positions"
-    rows: list[list[g.Node]] = [[g.Label(""), *(g.Label(each, ink=ink) for each in formulas)]]
+    heads = (g.Label(each, ink="positions") for each in formulas)
+    rows: list[list[g.Node]] = [[g.Label(""), *heads]]
     found = plan.give("encoding", encode_waves([1], 4)[0])
     for n, value in enumerate(found):
         i = n // 2
@@ -96,17 +83,13 @@ def draw_position_0(plan: g.Outline, *, d_model: int = 512) -> g.Scene:
     """Show position 0: every sine is 0, every cosine is 1 (V25)."""
     values = plan.give("encoding", encode_waves([0], d_model)[0])
     last = [n for n in (d_model - 2, d_model - 1) if n >= FEW]
-    ink = "positions"
     cells: list[g.Node] = []
     for n in [*range(min(FEW, d_model)), *last]:
         if n == d_model - 2:
             cells.append(g.Label("…", style.TITLE, style.SOFT))
-        wave = g.small("cos 0" if n % 2 else "sin 0", ink)
-        box = g.Card(
-            g.Numeral(values[n], style.HEADING, digits=0), fill=style.role("positions").fill
-        )
-        index = g.tiny(str(n))
-        cells.append(g.middle(wave, box, index, gap=4).named(f"cell {n}"))
+        wave, number = g.small("cos 0" if n % 2 else "sin 0", "positions"), values[n]
+        box = g.Card(g.Numeral(number, style.HEADING, digits=0), fill=style.role("positions").fill)
+        cells.append(g.middle(wave, box, g.tiny(str(n)), gap=4).named(f"cell {n}"))
     long = float(np.sqrt((values.values**2).sum()))
     return plan.compose(
         g.Across(*cells, gap=6),
@@ -130,8 +113,7 @@ def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
         for key, panel in zip(("alike", "rotation", "paces"), panels, strict=True)
     ]
     lengths, seen, unseen = _show_lengths(plan)
-    beyond = plan.label("beyond", bold=True, width=300)
-    cards.append(g.Down(beyond, lengths, gap=10))
+    cards.append(g.Down(plan.label("beyond", bold=True, width=300), lengths, gap=10))
     held = [g.Held(card, 312, "start") for card in cards]
     shares = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}"}
     return plan.compose(
@@ -154,10 +136,8 @@ def _show_likeness(plan: g.Outline) -> g.Node:
     shown = (1, 2, 10, 50)
     dots = g.Curve(shown, [float(cosine[n]) for n in shown], dots=True, ink=ink, line=0)
     told = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
-    across, up = plan.say("distance"), plan.say("likeness")
-    plot = g.Plot(
-        [line, dots], width=240, height=120, x=(0, 100), y=(0.25, 1), across=across, up=up
-    )
+    look: dict[str, Any] = {"width": 240, "height": 120, "x": (0, 100), "y": (0.25, 1)}
+    plot = plan.plot([line, dots], "distance", "likeness", **look)
     return g.middle(plot, g.Across(*told, gap=14), gap=6)
 
 
@@ -167,19 +147,16 @@ def _show_rotation(plan: g.Outline, shift: int) -> g.Node:
     c, s = np.cos(shift * rate), np.sin(shift * rate)
     rotation, pair = np.array([[c, s], [-s, c]]), encode_waves([7, 7 + shift], 512)[:, 80:82]
     assert np.allclose(rotation @ pair[0], pair[1])
-    parts = []
+    parts, look = [], {"height": 56, "scale": "wave", "limit": 1, "digits": 3}
     for name, values, title in (
         ("R", rotation, f"$R_{{{shift}}}$"),
         ("before", pair[0][:, None], "$PE(7)$"),
         ("after", pair[1][:, None], f"$PE({7 + shift})$"),
     ):
         wide = 52.0 * values.shape[1]
-        panel = g.Panel(
-            plan.give(name, values), width=wide, height=56, scale="wave", limit=1, digits=3
-        )
+        panel = g.Panel(plan.give(name, values), width=wide, **look)  # type: ignore[arg-type]
         parts.append(g.middle(title, panel, gap=3, stands_on=1))
-    times, equals = (g.Label(sign, style.TITLE, style.SOFT) for sign in "×=")
-    whole = g.Across(parts[0], times, parts[1], equals, parts[2], gap=8)
+    whole = g.equation(parts[0], "×", parts[1], "=", parts[2], gap=8)
     formula = g.Label("$R_k = ( cos k ω , sin k ω ; − sin k ω , cos k ω )$")
     where = plan.small("pair_80")
     return g.middle(whole, formula, where, gap=10)
@@ -196,9 +173,7 @@ def _show_paces(plan: g.Outline) -> g.Node:
         long = plan.give(f"wave{i}", 2 * np.pi / rate)
         name = g.Label(plan.say("dimension", n=2 * i), style.SMALL)
         rows.append([name, plot, g.Numeral(long, digits=1)])
-    heads: list[g.Node] = [g.Label(""), plan.small("to_100")]
-    heads.append(plan.small("wavelength"))
-    return g.Columns([heads, *rows], gap=(8, 0), align="rmr")
+    return g.Columns([plan.heads("", "to_100", "wavelength"), *rows], gap=(8, 0), align="rmr")
 
 
 def _show_lengths(plan: g.Outline) -> tuple[g.Node, float, float]:
@@ -219,10 +194,8 @@ def _show_lengths(plan: g.Outline) -> tuple[g.Node, float, float]:
             ("within", "past"), ((0.5, edge), (edge, max(asked))), shares, strict=True
         )
     ]
-    across, up = plan.say("answer"), plan.say("right")
-    plot = g.Plot(
-        [*dots, *means, line], width=240, height=130, x=(0, 50), y=(0, 100), across=across, up=up
-    )
+    look: dict[str, Any] = {"width": 240, "height": 130, "x": (0, 50), "y": (0, 100)}
+    plot = plan.plot([*dots, *means, line], "answer", "right", **look)
     longest = g.small(plan.say("longest", n=found["seen"]), style.LIT)
     return g.middle(plot, longest, gap=4), *shares
 

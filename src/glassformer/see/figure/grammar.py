@@ -2,94 +2,53 @@
 
 from __future__ import annotations
 
-from .grids import REASONS, Matrix, Reasons, Stacked, Struck, Tall
-from .links import Callout, Link, Side
-from .nodes import (
-    Across,
-    Bar,
-    Bracket,
-    Bundle,
-    Card,
-    Chip,
-    Columns,
-    Component,
-    Down,
-    Held,
-    Label,
-    Line,
-    Node,
-    Numeral,
-    Panel,
-    Part,
-    Pillar,
-    Sheet,
-    Spacer,
-    Strip,
-    equation,
-    find_largest,
-    middle,
-    percent,
-    small,
-    spell,
-    tensor,
-    tiny,
-    wrap_across,
-)
-from .plan import Outline, figure
-from .plot import Curve, Plot
-from .quantity import Array, Quantity
-from .scene import Area, BoxMark, Mark, PathMark, Point, Scene, TextMark
-
-__all__ = [
-    "REASONS",
-    "Across",
-    "Area",
-    "Array",
-    "Bar",
-    "BoxMark",
-    "Bracket",
-    "Bundle",
-    "Callout",
-    "Card",
-    "Chip",
-    "Columns",
-    "Component",
-    "Curve",
-    "Down",
-    "Held",
-    "Label",
-    "Line",
-    "Link",
-    "Mark",
-    "Matrix",
-    "Node",
-    "Numeral",
-    "Outline",
-    "Panel",
-    "Part",
-    "PathMark",
-    "Pillar",
-    "Plot",
-    "Point",
-    "Quantity",
-    "Reasons",
-    "Scene",
-    "Sheet",
-    "Side",
-    "Spacer",
-    "Stacked",
-    "Strip",
-    "Struck",
-    "Tall",
-    "TextMark",
-    "equation",
-    "figure",
-    "find_largest",
-    "middle",
-    "percent",
-    "small",
-    "spell",
-    "tensor",
-    "tiny",
-    "wrap_across",
-]
+from .grids import REASONS as REASONS
+from .grids import Matrix as Matrix
+from .grids import Reasons as Reasons
+from .grids import Stacked as Stacked
+from .grids import Struck as Struck
+from .grids import Tall as Tall
+from .links import Callout as Callout
+from .links import Link as Link
+from .links import Side as Side
+from .nodes import Across as Across
+from .nodes import Bar as Bar
+from .nodes import Bracket as Bracket
+from .nodes import Bundle as Bundle
+from .nodes import Card as Card
+from .nodes import Chip as Chip
+from .nodes import Columns as Columns
+from .nodes import Component as Component
+from .nodes import Down as Down
+from .nodes import Held as Held
+from .nodes import Label as Label
+from .nodes import Line as Line
+from .nodes import Node as Node
+from .nodes import Numeral as Numeral
+from .nodes import Panel as Panel
+from .nodes import Part as Part
+from .nodes import Pillar as Pillar
+from .nodes import Sheet as Sheet
+from .nodes import Spacer as Spacer
+from .nodes import Strip as Strip
+from .nodes import equation as equation
+from .nodes import find_largest as find_largest
+from .nodes import middle as middle
+from .nodes import percent as percent
+from .nodes import small as small
+from .nodes import spell as spell
+from .nodes import tensor as tensor
+from .nodes import tiny as tiny
+from .nodes import wrap_across as wrap_across
+from .plan import Outline as Outline
+from .plan import figure as figure
+from .plot import Curve as Curve
+from .plot import Plot as Plot
+from .quantity import Array as Array
+from .quantity import Quantity as Quantity
+from .scene import Area as Area
+from .scene import BoxMark as BoxMark
+from .scene import Mark as Mark
+from .scene import Point as Point
+from .scene import Scene as Scene
+from .scene import TextMark as TextMark

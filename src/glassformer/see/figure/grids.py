@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from . import style
 from .nodes import Down, Held, Label, Node, Numeral, Sheet
 from .quantity import Array, Quantity
-from .scene import Area, BoxMark, PathMark
+from .scene import Area
 
 BETWEEN, LEAST = 5.0, 6.0  # between a name and its row; the smallest type
 REASONS = {  # why a cell is hidden: hatch, fill, edge
@@ -88,8 +87,8 @@ class Matrix(Node):
         for n in range(len(self.rows)):
             sheet.places[self.find_row(n)] = Area(x, top + n * high, wide_row, high)
         for n in self.lit:
-            frame = BoxMark(x=left, y=top + n * high, width=self.cells.width, height=high)
-            sheet.add(replace(frame, edge=style.LIT, line=1.4, layer=5))
+            look: dict[str, Any] = {"edge": style.LIT, "line": 1.4, "layer": 5}
+            sheet.box(left, top + n * high, self.cells.width, high, **look)
         if self.head:
             middle = left + (self.cells.width - self.head.width) / 2
             self.head.place(sheet, middle, top - self.top)
@@ -124,12 +123,9 @@ class Reasons(Node):
             starts = np.flatnonzero(np.diff(row, prepend=-1)).tolist()
             for start, end in zip(starts, [*starts[1:], len(row)], strict=True):
                 hatch, fill, edge = REASONS[list(REASONS)[row[start]]]
-                box = BoxMark(
-                    x=x + start * wide, y=y + n * high, width=(end - start) * wide, height=high
-                )
-                sheet.add(replace(box, fill=fill, hatch=hatch, edge=edge, line=0.4))
-        frame = BoxMark(x=x, y=y, width=self.width, height=self.height, edge=style.SOFT, layer=4)
-        sheet.add(frame)
+                look = {"fill": fill, "hatch": hatch, "edge": edge, "line": 0.4}
+                sheet.box(x + start * wide, y + n * high, (end - start) * wide, high, **look)
+        sheet.box(x, y, self.width, self.height, edge=style.SOFT, layer=4)
 
 
 class Tall(Held):
@@ -157,4 +153,4 @@ class Struck(Held):
         super().draw(sheet, x, y)
         left, middle = x + (self.width - self.node.width) / 2, y + self.height / 2
         ends = ((left - 2, middle), (left + self.node.width + 2, middle))
-        sheet.add(PathMark(points=ends, ink=style.LIT, line=1.3, layer=7))
+        sheet.line(*ends, ink=style.LIT, line=1.3, layer=7)

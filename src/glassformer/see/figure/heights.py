@@ -25,7 +25,6 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
     own = plan.of(f"{start}[q,d]").values
     own = own / np.linalg.norm(own, axis=1, keepdims=True)
     longest = max(float(plan.of(length(f"{name}[{row},d]"))) for name in names)
-    ink = side
     rows: list[list[g.Node]] = []
     shown = list_shown(len(names), MOST)
     for step, n in enumerate(shown, 1):
@@ -38,14 +37,13 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
         like = plan.of(cosine(f"{names[n]}[{row},d]", f"{start}[{other},d]"))
         alike = g.Across(g.Label(texts[other], fit=80), g.Numeral(like, ink=style.SOFT), gap=5)
         cells = [
-            g.Label(label, ink=ink, bold=True),
-            plan.bar(length(f"{names[n]}[{row},d]"), longest, ink, width=150, height=12, digits=1),
+            g.Label(label, ink=side, bold=True),
+            plan.bar(length(f"{names[n]}[{row},d]"), longest, side, width=150, height=12, digits=1),
             g.Bar(kept, 1.0, "sum", width=80, height=12, track=True),
             alike if len(texts) > 1 else g.Spacer(),
         ]
         rows.append([cell.at(step, (0, 24)) for cell in cells])
-    keys = ("length", "self", "alike")
-    heads = [g.Spacer(), *(plan.small(key) for key in keys)]
+    heads = plan.heads("", "length", "self", "alike")
     left = float(plan.of(cosine(f"{names[-1]}[{row},d]", f"{start}[{row},d]")))
     key = "stays" if left > 0.7 else "changes" if left > 0.3 else "another"
     return plan.compose(
@@ -69,25 +67,20 @@ def draw_memory(plan: g.Outline) -> g.Scene:
     panel = g.Panel(memory, width=130, height=high, edge="memory").named("memory")
     word = plan.label("memory", ink="memory", bold=True)
     left = g.middle(word, panel, g.tiny(f"{n} × {d}").named("shape"), gap=4, stands_on=1)
-    heads: list[g.Node] = [g.Label("$K$", style.HEADING, "key")]
-    heads += [g.Label("$V$", style.HEADING, "value"), g.Spacer()]
-    rows: list[list[g.Node]] = [heads]
+    letters = (("$K$", "key"), ("$V$", "value"))
+    rows: list[list[g.Node]] = [[g.Label(each, style.HEADING, role) for each, role in letters]]
     links = []
-    wide = "memory"
     shown = list_shown(count, 6)
     for layer in reversed(shown):
         name = f"decoder.{layer}.cross_attention"
-        panels: list[g.Node] = []
-        for window in ("key", "value"):
-            made = plan.of(f"{name}.{window}[0,m,k]")
-            panels.append(
-                g.Panel(made, width=84, height=44, limit=g.find_largest([made]), edge=window)
-            )
+        panels = [
+            plan.panel(f"{name}.{window}[0,m,k]", width=84, height=44, edge=window)
+            for window in ("key", "value")
+        ]
         box = g.Component(plan.say("decoder_layer", n=layer), "decoder", width=130, height=30)
         rows.append([panels[0].named(f"K {layer}"), panels[1], box])
-        links.append(
-            g.Link("memory", f"K {layer}", "ribbon", ink=wide, line=1.8, sides=("right", "left"))
-        )
+        ends = "memory", f"K {layer}"
+        links.append(g.Link(*ends, "ribbon", "memory", 1.8, sides=("right", "left")))
     pre = trace.settings.norm == "pre"
     body = g.Across(left, g.Columns(rows, gap=(12, 10), align="mml"), gap=90)
     return plan.compose(

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from . import grammar as g
 from . import style
+from .selection import count_layers
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),
@@ -24,16 +25,8 @@ def draw_layers(plan: g.Outline, *, sides: str = "encoder decoder") -> g.Scene:
         links += own
     callouts = [g.Callout("encoder self_attention", "meet", "right", 120)]
     if "decoder" in shown:
-        memory = g.Link(
-            "encoder out",
-            "decoder cross_attention",
-            "elbow",
-            ink="memory",
-            line=2,
-            sides=("right", "left"),
-            lane=0.86,
-        )
-        links.append(memory)
+        ends = "encoder out", "decoder cross_attention"
+        links.append(g.Link(*ends, "elbow", "memory", 2, sides=("right", "left"), lane=0.86))
         callouts = [g.Callout("decoder cross_attention", "looks", "right", 120)]
     else:
         callouts.append(g.Callout("encoder feed_forward", "alone", "right", 120))
@@ -55,12 +48,9 @@ def _draw_layer(plan: g.Outline, side: str) -> tuple[g.Node, list[g.Link]]:
         role = "feed_forward" if name == "feed_forward" else "attention"
         part = g.Component(plan.say(name), role, width=150, height=36)
         parts.append(part.named(f"{side} {name}"))
-    ink = side
-    layer = g.Card(g.Down(*reversed(parts), gap=26), edge=ink, fill=style.PAPER, pad=22, round=12)
-    settings = plan.settings
-    count = settings.encoder_layers if side == "encoder" else settings.decoder_layers
-    heading = plan.label(side, style.HEADING, ink, bold=True)
-    times = g.small(plan.say("times", n=count), ink)
+    layer = g.Card(g.Down(*reversed(parts), gap=26), edge=side, fill=style.PAPER, pad=22, round=12)
+    heading = plan.label(side, style.HEADING, side, bold=True)
+    times = g.small(plan.say("times", n=count_layers(plan.trace, side)), side)
     goes_in = plan.small(f"{side}_in").named(f"{side} in")
     comes_out = plan.small(f"{side}_out").named(f"{side} out")
     body = g.middle(g.middle(heading, times, gap=0), comes_out, layer, goes_in, gap=20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,16 +37,11 @@ class Lesson:
         """Return a row for each token of the reference, a column for each possible token."""
         wide = min(width, 540 / values.shape[1])
         made, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
-        panel = g.Panel(
-            made,
-            width=wide * values.shape[1],
-            height=(22.0 if len(values) <= 14 else 16.0) * len(values),
-            scale="share",
-            limit=1.0,
-            hidden=gone,
-            digits=digits if digits and wide >= 10 + 6.5 * digits else None,
-            size=style.TINY,
-        )
+        high = 22.0 if len(values) <= 14 else 16.0
+        size = {"width": wide * values.shape[1], "height": high * len(values)}
+        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "hidden": gone, "size": style.TINY}
+        digits = digits if digits and wide >= 10 + 6.5 * digits else None
+        panel = g.Panel(made, digits=digits, **size, **look)
         sums = [self.plan.of(f"sum[j] {name}[{i},j]") for i in range(len(values))]
         shown = sums if not gone.any() and len(self.run.vocabulary) == len(self.names) else ()
         return g.Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
@@ -85,15 +81,14 @@ def draw_untrained(
     target = make_target(lesson.run, lesson.sentence, 0.0)[row]
     place = int(target.argmax())
     said, wanted = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
-    heads = [plan.label(key, style.SMALL, bold=True) for key in ("says", "wants")]
-    rows: list[list[g.Node]] = [[g.Spacer(), *heads]]
+    heads = (plan.small(key, style.INK, bold=True) for key in ("says", "wants"))
+    rows: list[list[g.Part]] = [[None, *heads]]
     for j, name in enumerate(lesson.names):
         ink = style.LIT if j == place else "softmax"
         bar = g.Bar(said[j], 1.0, ink, width=170, digits=3)
         label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
-        rows.append(
-            [label, bar.named(f"said {j}"), g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)]
-        )
+        goal = g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)
+        rows.append([label, bar.named(f"said {j}"), goal])
     loss = plan.give("loss", [-np.log(share[place])])[0]
     formula = g.Across(
         g.Label(f"$− ln P$ ( {lesson.names[place]} ) =", style.HEADING),
@@ -182,14 +177,9 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
     squares: list[g.Node] = []
     for place, n in enumerate(shown, 1):
         values = np.nan_to_num(run.share(n, lesson.sentence))
-        panel = g.Panel(
-            plan.give(f"share_{n}", values),
-            width=wide * values.shape[1],
-            height=wide * values.shape[0],
-            scale="share",
-            limit=1.0,
-            edge=style.FAINT,
-        )
+        size = {"width": wide * values.shape[1], "height": wide * values.shape[0]}
+        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.FAINT, **size}
+        panel = g.Panel(plan.give(f"share_{n}", values), **look)
         names = lesson.rows if (place - 1) % 3 == 0 and wide >= 10 else ()
         heads = lesson.names if place <= 3 and wide >= 10 else ()
         head = g.Across(
@@ -200,20 +190,13 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
         square = g.Matrix(panel, rows=names, columns=heads, head=head, fit=50).named(f"at {n}")
         squares.append(square.at(place, (-40, 0)))
     lines = [squares[n : n + 3] for n in range(0, len(squares), 3)]
-    ink = "softmax"
     steps = list(map(float, run.steps))
+    curve = g.Curve(steps, losses.values.tolist(), "softmax", 2.2)
     at = [steps[n] for n in shown]
-    curve = g.Curve(steps, losses.values.tolist(), ink, 2.2)
-    dots = g.Curve(at, losses.values[shown].tolist(), ink, 0.0, dots=True)
-    plot = g.Plot(
-        [curve, dots],
-        width=190,
-        height=170,
-        x=(0, steps[-1]),
-        y=(0, float(losses.values.max()) * 1.05),
-        across=plan.say("updates"),
-        up=plan.say("loss"),
-    )
+    dots = g.Curve(at, losses.values[shown].tolist(), "softmax", 0.0, dots=True)
+    top = float(losses.values.max()) * 1.05
+    look = {"x": (0, steps[-1]), "y": (0, top), "width": 190, "height": 170}
+    plot = plan.plot([curve, dots], "updates", "loss", **look)
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
     best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)

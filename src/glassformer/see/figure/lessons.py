@@ -46,32 +46,16 @@ def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) 
         label = plan.say("smoothing", n=f"{amount:g}")
         curves.append(g.Curve(xs, ys, ink, 2.2, label, of=f"{amount:.9f}"))
     low = g.Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
-    left = g.Plot(
-        [*curves, low],
-        width=210,
-        x=(0, 0.6),
-        y=(0, 1.2),
-        across=plan.say("doubt"),
-        up=plan.say("divergence"),
-        beside=92,
-    )
+    look: dict[str, Any] = {"width": 210, "x": (0, 0.6), "y": (0, 1.2), "beside": 92}
+    left = plan.plot([*curves, low], "doubt", "divergence", **look)
     steps = np.unique(np.linspace(1, UPDATES, 240).astype(int)).tolist()
     rates = []
     for n, (width, warmup) in enumerate(SCHEDULES):
         ys = [1000 * learning_rate(step, width, warmup) for step in steps]
         rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, f"{width}, {warmup}"))
     top = max(max(curve.ys) for curve in rates)
-    ticks = range(0, UPDATES + 1, 5000)
-    right = g.Plot(
-        rates,
-        width=200,
-        x=(0, UPDATES),
-        y=(0, top * 1.05),
-        across=plan.say("updates"),
-        up=plan.say("rate"),
-        x_ticks=ticks,
-        beside=62,
-    )
+    look = {"width": 200, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 62}
+    right = plan.plot(rates, "updates", "rate", x_ticks=range(0, UPDATES + 1, 5000), **look)
     return plan.compose(
         g.Across(left, right, gap=style.NEAR, align="top"),
         origin="formulas",
@@ -163,18 +147,9 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
         label = blocks[int(n)].replace("_", " ") if int(n) in named else ""
         curves.append(g.Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
     ticks = [10.0**n for n in range(low, max(high, low + 1) + 1)]
-    plot = g.Plot(
-        curves[::-1],
-        width=420,
-        height=230,
-        x=(min(steps), max(steps)),
-        y=(ticks[0], ticks[-1]),
-        y_ticks=ticks,
-        across=plan.say("updates"),
-        up=plan.say("norm"),
-        log=True,
-        beside=130,
-    )
+    spans = {"x": (min(steps), max(steps)), "y": (ticks[0], ticks[-1])}
+    look: dict[str, Any] = {"width": 420, "height": 230, "y_ticks": ticks, "log": True, **spans}
+    plot = plan.plot(curves[::-1], "updates", "norm", beside=130, **look)
     falls = values[:, 0] / values[:, -1]
     return plan.compose(
         plot,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, sin
-from typing import Literal
+from typing import Any, Literal
 
 from . import style
 from .nodes import Align, Label, Sheet
@@ -54,17 +54,13 @@ class Link:
         points, curved = self._run(start, end, leaves, arrives)
         if self.head:
             points = self._add_head(sheet, points, curved)
-        line = PathMark(
-            points=points,
-            curved=curved,
-            ink=self.ink,
-            line=self.line,
-            dashed=self.dashed,
-            alpha=self.alpha,
-            step=self.step,
-            layer=self.layer,
-        )
-        sheet.add(line)
+        look = {"curved": curved, "ink": self.ink, "line": self.line, "dashed": self.dashed}
+        sheet.line(*points, **look, **self._common)
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        """Return what the line and its head have in common."""
+        return {"alpha": self.alpha, "step": self.step, "layer": self.layer}
 
     def _run(
         self, start: Point, end: Point, leaves: Side, arrives: Side
@@ -107,8 +103,7 @@ class Link:
             )
             for s in (1, -1)
         ]
-        head = PathMark(points=((x, y), *wing, (x, y)), fill=self.ink, line=0, alpha=self.alpha)
-        sheet.add(PathMark(**{**vars(head), "step": self.step, "layer": self.layer}))
+        sheet.line((x, y), *wing, (x, y), fill=self.ink, line=0, **self._common)
         short = (x - 0.8 * size * cos(turn), y - 0.8 * size * sin(turn))
         return (*points[:-1], short)
 
@@ -192,10 +187,8 @@ class Callout:
         sheet.step = self.step
         label.place(sheet, place.x, place.y)
         ends = _connect(place, target, self.side)
-        sheet.add(PathMark(points=ends, ink=style.LIT, line=1.0, layer=7))
-        x, y = ends[1]
-        dot = BoxMark(x=x - 2, y=y - 2, width=4, height=4, round=2, fill=style.LIT, layer=7)
-        sheet.add(dot)
+        sheet.line(*ends, ink=style.LIT, line=1.0, layer=7)
+        sheet.dot(*ends[1], 2.0, style.LIT, layer=7)
         sheet.step = 0
 
 

@@ -20,27 +20,13 @@ def draw_local_cost(plan: g.Outline) -> g.Scene:
     for what in ("milliseconds", "mebibytes"):
         full, local = (measured[what][name] for name in INKS)
         curves = [
-            g.Curve(
-                lengths[: len(values)], values, style.role(ink).ink, 2.2, plan.say(name), dots=True
-            )
+            g.Curve(lengths[: len(values)], values, ink, 2.2, plan.say(name), dots=True)
             for (name, ink), values in zip(INKS.items(), (full, local), strict=True)
         ]
         ticks = [10.0**n for n in range(-1, 5)]
-        plot = g.Plot(
-            curves,
-            width=210,
-            height=190,
-            x=(lengths[0], lengths[-1]),
-            y=(ticks[0], ticks[-1]),
-            across=plan.say("length"),
-            up=plan.say(what),
-            x_ticks=lengths[::2],
-            y_ticks=ticks,
-            log=True,
-            log_x=True,
-            beside=60,
-        )
-        plots.append(plot)
+        spans = {"x": (lengths[0], lengths[-1]), "y": (ticks[0], ticks[-1])}
+        axes = {"x_ticks": lengths[::2], "y_ticks": ticks, "log": True, "log_x": True}
+        plots.append(plan.plot(curves, "length", what, width=210, beside=60, **spans, **axes))
     full, local = (measured["milliseconds"][name] for name in INKS)
     last = len(full) - 1  # the longest of full attention
     before, after = find_meeting(lengths, full, local)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from . import grammar as g
@@ -12,6 +15,12 @@ ROWS, FEW, PADDING = 24, 7, 2  # tokens of a mask; with numbers; padding that is
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
 X = np.array([[0.5, 0.1, 0.3], [0.7, 0.2, 0.9], [0.6, 0.4, 0.8], [0.8, 0.3, 0.5]])
 W_K = np.array([[0.5, 0.1, 0.3], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6]])
+LINES = (  # of the worked example: the role and formula of each matrix
+    {"X": ("sum", "$X$"), "W": ("linear", "$× W_K$"), "K": ("key", "$= K$")}
+    | {"scores": ("scores", "$X K^T$")},
+    {"scaled": ("scores", "$÷ √3$"), "masked": ("scores", "$+ M$")}
+    | {"weights": ("weights", "$softmax$"), "Z": ("heads", "$softmax · X = Z$")},
+)
 PRINTED = {1: (0.445, 0.555), 3: (0.250, 0.298, 0.236, 0.216)}  # in a lecture note, by row
 
 
@@ -62,38 +71,17 @@ def draw_causal_mask(plan: g.Outline) -> g.Scene:
 def draw_worked_mask(plan: g.Outline) -> g.Scene:
     """Show masked attention worked out on four words, and what a note printed wrongly (V57)."""
     found, words, wide = work_out(), WORDS[plan.lang], 34.0
-    lines = (
-        (
-            ("X", "sum", "$X$"),
-            ("W", "linear", "$× W_K$"),
-            ("K", "key", "$= K$"),
-            ("scores", "scores", "$X K^T$"),
-        ),
-        (
-            ("scaled", "scores", "$÷ √3$"),
-            ("masked", "scores", "$+ M$"),
-            ("weights", "weights", "$softmax$"),
-            ("Z", "heads", "$softmax · X = Z$"),
-        ),
-    )
     rows: list[g.Node] = []
-    for line in lines:
+    for line in LINES:
         names = [g.Held(g.Label(word), 58, "end") for word in words]
         parts: list[g.Node] = [g.Down(*(g.Tall(name, 22) for name in names), gap=0)]
-        for key, role, formula in line:
+        for key, (role, formula) in line.items():
             values = plan.give(key, found[key])
             hidden = np.isinf(found["masked"]) if key in ("masked", "weights") else None
-            share = key == "weights"
-            panel = g.Panel(
-                values,
-                width=wide * values.shape[1],
-                height=22.0 * len(values),
-                digits=2,
-                scale="share" if share else "signed",
-                limit=1.0,
-                hidden=hidden,
-                edge=role if key == "W" else "",
-            )
+            size = {"width": wide * values.shape[1], "height": 22.0 * len(values)}
+            look = {"scale": "share" if key == "weights" else "signed", "hidden": hidden}
+            edge = role if key == "W" else ""
+            panel = g.Panel(values, digits=2, limit=1.0, edge=edge, **size, **look)  # type: ignore[arg-type]
             label = g.Label(formula, style.HEADING, role)
             parts.append(g.middle(label, panel.named(key), gap=4, stands_on=1))
         rows.append(g.Across(*parts, gap=18))
@@ -126,37 +114,48 @@ def _show_print(plan: g.Outline, weights: g.Quantity) -> g.Node:
     return g.Card(g.Columns(rows, gap=(16, 2), align="r"), pad=10)
 
 
+STAGES = ("scores", "masked", "weights")
+
+
+def show_stages(
+    plan: g.Outline,
+    stages: Sequence[g.Quantity],
+    only: tuple[Sequence[int], Sequence[int]],
+    names: Sequence[str],
+    hidden: g.Array,
+    *,
+    high: float = 18.0,
+    sums: Sequence[g.Quantity] = (),
+) -> list[g.Matrix]:
+    """Return scores, masked scores and weights: the rows and columns `only`, hidden where masked.
+
+    Sums stand behind the weights.
+    """
+    parts = []
+    limit = g.find_largest([stages[0].values[np.ix_(*only)]])
+    look: dict[str, Any] = {"width": 26.0 * len(only[1]), "height": high * len(only[0])}
+    for key, values in zip(STAGES, stages, strict=True):
+        first, last = key == STAGES[0], key == STAGES[-1]
+        look |= {"scale": "share", "limit": 1.0} if last else {"limit": limit}
+        mask = None if first else hidden
+        panel = g.Panel(values, digits=2, size=7.0, only=only, hidden=mask, **look)
+        head = plan.label(key, ink="weights" if last else "scores", bold=True)
+        rows, ends = names[: len(only[0])] if first else (), sums if last else ()
+        matrix = g.Matrix(panel, rows=rows, columns=names, head=head, sums=ends, fit=62)
+        parts.append(matrix.named(key))
+    return parts
+
+
 @g.figure("where_mask")
 def draw_before_and_after(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     """Show scores, masked scores and weights of the decoder's self-attention (V58)."""
     attention = plan.attention("decoder", layer)
     head, name = pick(head, plan.settings.heads, "head"), attention.name
     count = min(FEW, len(attention.keys))
-    shown, hidden = range(count), ~get_mask(plan.trace, name)[:count, :count]
-    texts, side = attention.keys[:count], 26.0 * count
-    stages = (
-        ("scores", "scores", None),
-        ("masked", "scores", hidden),
-        ("weights", "weights", hidden),
-    )
-    scores = plan.of(f"{name}.scores[{head},q,m]").values[:count, :count]
-    parts: list[g.Node] = []
-    for key, role, mask in stages:
-        share, look = key == "weights", style.role(role)
-        panel = plan.panel(
-            f"{name}.{key}[{head},q,m]",
-            width=side,
-            height=18.0 * count,
-            digits=2,
-            size=7.0,
-            scale="share" if share else "signed",
-            hidden=mask,
-            only=(shown, shown),
-            limit=1.0 if share else float(np.abs(scores).max()),
-        )
-        rows = texts if key == "scores" else ()
-        told = plan.label(key, ink=look.ink, bold=True)
-        parts.append(g.Matrix(panel, rows=rows, columns=texts, head=told, fit=64).named(key))
+    hidden = ~get_mask(plan.trace, name)[:count, :count]
+    stages = [plan.of(f"{name}.{key}[{head},q,m]") for key in STAGES]
+    only = range(count), range(count)
+    parts = show_stages(plan, stages, only, attention.keys[:count], hidden)
     return plan.compose(
         g.Across(*parts, gap=26),
         left=(count, len(attention.keys)),
@@ -180,11 +179,10 @@ def draw_three_masks(plan: g.Outline) -> g.Scene:
         ("decoder", target, target, np.maximum(later * 2, t * 1)),
         ("cross", target, source, np.tile(s, (len(target), 1)) * 1),
     )
-    parts: list[g.Node] = []
+    parts = []
     for key, rows, columns, why in uses:
-        name = plan.label(key, bold=True)
-        cells = g.Reasons(why, (15.0, 15.0))
-        parts.append(g.Matrix(cells, rows=rows, columns=columns, head=name, fit=54).named(key))
+        look: dict[str, Any] = {"head": plan.label(key, bold=True), "fit": 54}
+        parts.append(g.Matrix(g.Reasons(why, (15.0, 15.0)), rows=rows, columns=columns, **look))
     keys = [
         g.Across(g.Reasons(np.array([[n]]), (20.0, 14.0)), plan.label(reason, style.SMALL), gap=6)
         for n, reason in enumerate(g.REASONS)

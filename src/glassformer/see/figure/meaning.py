@@ -124,12 +124,10 @@ class WordMap(g.Node):
         self.width, self.height, self.first = WIDE, TALL, first
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        ground = g.BoxMark(x=x, y=y, width=WIDE, height=TALL, fill=style.GROUND, round=8, layer=0)
-        sheet.add(ground)
+        sheet.box(x, y, WIDE, TALL, fill=style.GROUND, round=8, layer=0)
         taken = [g.Area(x + a - 2, y + b - 2, 4, 4) for _, (a, b), _ in self.entries]
         for (word, (a, b), ink), dot in zip(self.entries, tuple(taken), strict=True):
-            mark = g.BoxMark(x=dot.x, y=dot.y, width=4, height=4, round=2, fill=ink, layer=4)
-            sheet.add(mark)
+            sheet.dot(*dot.middle, 2.0, ink, layer=4)
             label = g.small(word, ink, fit=70, bold=word in self.first)
             place = g.Area(x + a + 4, y + b - 5, label.width, 10)
             if place.right < x + WIDE and not any(place.meets(other) for other in taken):

@@ -38,27 +38,21 @@ def draw_two_heads(
         learned = [head.show_learned(p, unit=1.1, most=70) for p in PROJECTIONS]
         best = np.argsort(-weights[h, row], kind="stable")[:LOOKS].tolist()
         tops.append(attention.keys[best[0]])
-        looks = [
-            [
-                g.Held(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end"),
-                g.Bar(head.of("weights", f"{row},m")[m], limit, head.ink, width=90, height=12),
-            ]
-            for m in best
-        ]
+        seen, looks = head.of("weights", f"{row},m"), []
+        for m in best:
+            name = g.Held(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end")
+            looks.append([name, g.Bar(seen[m], limit, head.ink, width=90, height=12)])
         reads = g.small(plan.say("reads", word=attention.queries[row]))
         right = g.Down(reads, g.Columns(looks, gap=(8, 4), align="rl"), gap=8)
         inside = g.Across(g.Across(*learned, gap=12), right, gap=22)
-        card = g.Card(
-            g.middle(head.name(), inside, gap=10), edge=head.ink, fill=style.PAPER, pad=14
-        )
+        whole = g.middle(head.name(), inside, gap=10)
+        card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=14)
         cards.append(card.named(f"head {h}"))
     given = g.tensor(x, "$X$", "sum", unit=min(4.0, 60 / len(x)), most=110).named("input")
     return plan.compose(
         g.middle(given, g.Across(*cards, gap=24), gap=34),
         title="apart" if len({*tops}) > 1 else "title",
-        links=[
-            g.Link("input", f"head {h}", "ribbon", ink=style.head_ink(h), line=1.8) for h in chosen
-        ],
+        links=[g.Link("input", f"head {h}", "ribbon", style.head_ink(h), 1.8) for h in chosen],
         callouts=[g.Callout("input", "whole", "right", 150)],
         word=attention.queries[row],
         first=chosen[0],
@@ -120,14 +114,9 @@ def portray_heads(weights: g.Array, texts: Sequence[str]) -> list[Portrait]:
 def find_layer(plan: g.Outline) -> int:
     """Return the encoder layer whose heads have the most marked habits."""
     texts = plan.source
-    marked = [
-        sum(
-            each.excess
-            for each in portray_heads(plan.trace[f"encoder.{n}.self_attention.weights"], texts)
-        )
-        for n in range(plan.settings.encoder_layers)
-    ]
-    return int(np.argmax(marked))
+    names = [f"encoder.{n}.self_attention.weights" for n in range(plan.settings.encoder_layers)]
+    found = [portray_heads(plan.trace[name], texts) for name in names]
+    return int(np.argmax([sum(each.excess for each in portraits) for portraits in found]))
 
 
 @g.figure("heads")
@@ -165,13 +154,16 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     )
     is_seen = bool(habits) and (place < 4 or place >= count - 4)
     marked = sum(each.key != "anywhere" for each in portraits)
+    several = "sorted" if moving else "several" if len(habits) > 1 else "shared"
+    title = several if marked > 1 else "lone" if marked else "none"
     return plan.compose(
         g.wrap_across(cards, 4 * (side + 42), gap=8, between=20),
-        title="none" if not habits else "sorted" if moving else "several",
+        title=title,
         callouts=[callout] if is_seen else [],
         captions=[caption.strip() for caption in captions],
         n=count,
-        k=marked if moving else len(habits),
+        k=len(habits),
+        marked=marked,
         **portraits[best].tell(plan, best),
     )
 
@@ -230,14 +222,11 @@ def _join(z_HLK: g.Array) -> g.Array:
 def _show_bands(count: int, width: float) -> g.Node:
     """Return a coloured line with its number for each head, all together so wide."""
     wide = width / count
-    bands = [
-        g.middle(
-            g.Line(wide - 2, style.head_ink(h), 3),
-            g.tiny(str(h), style.head_ink(h), bold=True),
-            gap=1,
-        )
-        for h in range(count)
-    ]
+    inks = map(style.head_ink, range(count))
+    bands = (
+        g.middle(g.Line(wide - 2, ink, 3), g.tiny(str(h), ink, bold=True), gap=1)
+        for h, ink in enumerate(inks)
+    )
     return g.Across(*(g.Held(band, wide) for band in bands), gap=0)
 
 
@@ -255,13 +244,11 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     cards: list[g.Part] = [_show_way(Head(plan, attention, h)) for h in shown]
     if len(shown) < count:
         cards.insert(2, g.small(plan.say("more", n=count - 3)))
-    mixing = [
-        g.tensor(_join(trace[f"{name}.context"]), "$Concat$", "heads", **big),
-        g.Label("×", style.HEADING, style.SOFT),
-        g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", **big),
-        g.Label("=", style.HEADING, style.SOFT),
-        g.tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", **big),
-    ]
+    times, equals = (g.Label(sign, style.HEADING, style.SOFT) for sign in "×=")
+    joined = g.tensor(_join(trace[f"{name}.context"]), "$Concat$", "heads", **big)
+    mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", **big)
+    mixed = g.tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", **big)
+    mixing = g.middle(joined, times, mixer, equals, mixed, gap=3)
     steps = ("step_1", "step_2", "step_3", "step_5")
     titles = [plan.small(key, style.INK, bold=True) for key in steps]
     row = choose_row(trace, attention, None)
@@ -269,7 +256,7 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     ways = [pair for h in shown for pair in (("$X$", f"head {h}", h), (f"head {h}", "$Concat$", h))]
     return plan.compose(
         g.Columns(
-            [titles, [sentence, first, g.middle(*cards, gap=10), g.middle(*mixing, gap=3)]],
+            [titles, [sentence, first, g.middle(*cards, gap=10), mixing]],
             gap=(20, 14),
             align="lmlm",
         ),
@@ -290,9 +277,8 @@ def _show_way(head: Head) -> g.Node:
     read = g.tensor(head.of("context"), f"$Z_{{{head.number}}}$", "heads", unit=2.0, **look)
     arrows = [g.Label("→", style.HEADING, style.SOFT) for _ in range(2)]
     line = g.Across(*learned, arrows[0], *made, arrows[1], read, gap=7)
-    card = g.Card(
-        g.Down(head.name(style.SMALL), line, gap=2), edge=head.ink, fill=style.PAPER, pad=8
-    )
+    whole = g.Down(head.name(style.SMALL), line, gap=2)
+    card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=8)
     return card.named(f"head {head.number}")
 
 

@@ -40,6 +40,21 @@ class Sheet:
         inks = {name: style.role(look).ink for name, look in looks if look in style.ROLES}
         self.marks.append(replace(mark, step=step, alpha=alpha, start=start, **inks))  # type: ignore[arg-type]
 
+    def box(self, x: float, y: float, width: float, height: float, **look: Any) -> BoxMark:
+        """Add a rectangle and return it."""
+        mark = BoxMark(x=x, y=y, width=width, height=height, **look)
+        self.add(mark)
+        return mark
+
+    def dot(self, x: float, y: float, radius: float, fill: str, **look: Any) -> BoxMark:
+        """Add a disc around (x, y) and return it."""
+        side = 2 * radius
+        return self.box(x - radius, y - radius, side, side, fill=fill, round=radius, **look)
+
+    def line(self, *points: Point, **look: Any) -> None:
+        """Add a line through points."""
+        self.add(PathMark(points=points, **look))
+
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
         """Give what is added inside the step and the transparency of a node."""
@@ -257,7 +272,13 @@ class Card(Node):
         line: float = 1.2,
     ):
         self.node, self.pad = node, pad
-        self.look = {"fill": fill, "edge": edge, "round": round, "dashed": dashed, "line": line}
+        self.look: dict[str, Any] = {
+            "fill": fill,
+            "edge": edge,
+            "round": round,
+            "dashed": dashed,
+            "line": line,
+        }
         self.width, self.height = node.width + 2 * pad, node.height + 2 * pad
 
     @property
@@ -265,8 +286,7 @@ class Card(Node):
         return self.pad + self.node.axis
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        look: dict[str, Any] = self.look
-        sheet.add(BoxMark(x=x, y=y, width=self.width, height=self.height, layer=1, **look))
+        sheet.box(x, y, self.width, self.height, layer=1, **self.look)
         self.node.place(sheet, x + self.pad, y + self.pad)
 
 
@@ -304,45 +324,23 @@ class Label(Node):
             self.width, self.height = self.height, self.width
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        base = self.leading / 2 + style.RISE * self.type.size
+        look: dict[str, Any] = {"ink": self.ink, "bold": self.type.bold, "mono": self.type.mono}
         if self.upright:
-            (run,) = self.lines[0]
-            base = x + self.leading / 2 + style.RISE * self.type.size
-            mark = TextMark(
-                x=base,
-                y=y + self.height,
-                text=run.text,
-                size=run.size,
-                ink=self.ink,
-                width=run.width,
-                bold=self.type.bold,
-                mono=self.type.mono,
-                upright=True,
-                layer=6,
-            )
-            sheet.add(mark)
+            ((text, size, width, *_),) = self.lines[0]
+            look |= {"text": text, "size": size, "width": width, "upright": True, "layer": 6}
+            sheet.add(TextMark(x=x + base, y=y + self.height, **look))
             return
         for line in self.lines:
-            wide, left = width_of(line), x + SHARES[self.align] * self.width
-            base = y + self.leading / 2 + style.RISE * self.type.size
-            lone = len(line) == 1
-            left -= 0 if lone else SHARES[self.align] * wide
+            left, lone = x + SHARES[self.align] * self.width, len(line) == 1
+            left -= 0 if lone else SHARES[self.align] * width_of(line)
+            look["anchor"] = self.align if lone else "start"
             for run in line:
-                mark = TextMark(
-                    x=left,
-                    y=base + run.drop,
-                    text=run.text,
-                    size=run.size,
-                    ink=self.ink,
-                    width=run.width,
-                    anchor=self.align if lone else "start",
-                    bold=self.type.bold,
-                    italic=run.italic,
-                    mono=self.type.mono,
-                    layer=6,
-                )
+                where = {"x": left, "y": y + base + run.drop, "width": run.width, "layer": 6}
+                own = {"text": run.text, "size": run.size, "italic": run.italic}
                 if self.of is not None and run is line[-1] and line is self.lines[-1]:
-                    mark = replace(mark, of=self.of.source, value=float(self.of))
-                sheet.add(mark)
+                    own |= {"of": self.of.source, "value": float(self.of)}
+                sheet.add(TextMark(**where, **own, **look))  # type: ignore[arg-type]
                 left += run.width
             y += self.leading
 
@@ -408,18 +406,8 @@ class Component(Node):
         self.width, self.height = width, max(height, self.label.height + 8)
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        sheet.add(
-            BoxMark(
-                x=x,
-                y=y,
-                width=self.width,
-                height=self.height,
-                fill=self.role.fill,
-                edge=self.role.ink,
-                line=1.3,
-                round=6,
-            )
-        )
+        look: dict[str, Any] = {"fill": self.role.fill, "edge": self.role.ink}
+        sheet.box(x, y, self.width, self.height, line=1.3, round=6, **look)
         across, down = self.width - self.label.width, self.height - self.label.height
         self.label.place(sheet, x + across / 2, y + down / 2)
 
@@ -446,8 +434,8 @@ class Chip(Node):
         self.height = self.label.height + 6
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        box = BoxMark(x=x, y=y, width=self.width, height=self.height, fill=self.fill, round=4)
-        sheet.add(replace(box, edge=self.edge, line=1.4, hatch=self.hatch))
+        look = {"fill": self.fill, "edge": self.edge, "hatch": self.hatch}
+        sheet.box(x, y, self.width, self.height, round=4, line=1.4, **look)
         self.label.place(sheet, x + (self.width - self.label.width) / 2, y + 3)
 
 
@@ -496,19 +484,16 @@ class Strip(Node):
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         wide, high = self.cell
         edge, line = (self.role.ink, 1.6) if self.learned else ("", 0.0)
-        whole = BoxMark(x=x, y=y, width=self.body, height=high, fill=self.role.fill, round=4)
-        sheet.add(replace(whole, edge=edge, line=line))
+        sheet.box(x, y, self.body, high, fill=self.role.fill, round=4, edge=edge, line=line)
         for n, number in enumerate(self.numbers):
+            left = x + n * wide
             if n in self.lit:
-                box = BoxMark(x=x + n * wide, y=y, width=wide, height=high, edge=style.LIT)
-                sheet.add(replace(box, line=1.8, round=4, layer=5))
+                box = sheet.box(left, y, wide, high, edge=style.LIT, line=1.8, round=4, layer=5)
                 sheet.places[f"{self.name}, lit"] = box.area
             if n:
-                ends = ((x + n * wide, y), (x + n * wide, y + high))
-                sheet.add(PathMark(points=ends, ink=style.PAPER, line=1.4, layer=3))
+                sheet.line((left, y), (left, y + high), ink=style.PAPER, line=1.4, layer=3)
             figure = Numeral(number, self.size, digits=self.digits, align="middle")
-            left = x + n * wide + (wide - figure.width) / 2
-            figure.place(sheet, left, y + (high - figure.height) / 2)
+            figure.place(sheet, left + (wide - figure.width) / 2, y + (high - figure.height) / 2)
         if self.more:
             self.more.place(sheet, x + self.body + 3, y + (high - self.more.height) / 2)
 
@@ -554,26 +539,18 @@ class Panel(Node):
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         clean = np.where(np.isfinite(self.values), self.values, 0.0)
-        sheet.add(
-            GridMark(
-                x=x,
-                y=y,
-                width=self.width,
-                height=self.height,
-                values=tuple(tuple(map(float, row)) for row in clean),
-                scale=self.scale,
-                limit=self.limit,
-                hidden=tuple((int(i), int(j)) for i, j in np.argwhere(self.hidden)),
-                of=self.quantity.source if self.quantity else "",
-            )
-        )
+        place: dict[str, Any] = {"x": x, "y": y, "width": self.width, "height": self.height}
+        cells = tuple(tuple(map(float, row)) for row in clean)
+        hidden = tuple((int(i), int(j)) for i, j in np.argwhere(self.hidden))
+        of = self.quantity.source if self.quantity else ""
+        look: dict[str, Any] = {"scale": self.scale, "limit": self.limit, "hidden": hidden}
+        sheet.add(GridMark(values=cells, of=of, **place, **look))
         if self.edge:
-            frame = BoxMark(x=x, y=y, width=self.width, height=self.height, edge=self.edge)
-            sheet.add(replace(frame, layer=4, line=1.2))
+            sheet.box(x, y, self.width, self.height, edge=self.edge, layer=4, line=1.2)
         wide, high = self.cell
         for i, j in self.lit:
-            box = BoxMark(x=x + j * wide, y=y + i * high, width=wide, height=high, edge=style.LIT)
-            sheet.add(replace(box, layer=5, line=1.6))
+            left, top = x + j * wide, y + i * high
+            sheet.box(left, top, wide, high, edge=style.LIT, layer=5, line=1.6)
         if self.digits is not None and self.quantity is not None:
             self._print(sheet, x, y)
 
@@ -668,18 +645,15 @@ class Bar(Node):
         top, long = y + (self.height - self.thick) / 2, self.length * self.value / self.limit
         long = long if self.signed else max(0.0, long)
         if self.track:
-            rail = BoxMark(x=zero, y=top, width=self.length, height=self.thick, fill=style.GROUND)
-            sheet.add(replace(rail, layer=1, round=2))
-        left = min(zero, zero + long)
-        bar = BoxMark(x=left, y=top, width=abs(long), height=self.thick, fill=self.ink, round=2)
-        sheet.add(bar)
+            sheet.box(zero, top, self.length, self.thick, fill=style.GROUND, layer=1, round=2)
+        sheet.box(min(zero, zero + long), top, abs(long), self.thick, fill=self.ink, round=2)
+        low = y + self.height
         if self.signed:
-            ends = ((zero, y - 3), (zero, y + self.height + 3))
-            sheet.add(PathMark(points=ends, ink=style.FAINT, line=1.0, layer=1))
+            sheet.line((zero, y - 3), (zero, low + 3), ink=style.FAINT, line=1.0, layer=1)
         if self.guide is not None:
             at = zero + self.length * self.guide / self.limit
-            ends = ((at, y - 6), (at, y + self.height + 6))
-            sheet.add(PathMark(points=ends, ink=style.INK, line=1.0, dashed=True, layer=4))
+            look: dict[str, Any] = {"ink": style.INK, "dashed": True, "layer": 4}
+            sheet.line((at, y - 6), (at, low + 6), line=1.0, **look)
         if self.number:
             down = y + (self.height - self.number.height) / 2
             left = zero + long - BEHIND - self.number.width
@@ -713,8 +687,7 @@ class Pillar(Node):
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         long = max(1.0, self.tall * min(1.0, self.value / self.limit))
         top, left = y + self.height - long, x + (self.width - self.thick) / 2
-        bar = BoxMark(x=left, y=top, width=self.thick, height=long, fill=self.ink, round=2)
-        sheet.add(bar)
+        sheet.box(left, top, self.thick, long, fill=self.ink, round=2)
         if self.number:
             across = x + (self.width - self.number.width) / 2
             self.number.place(sheet, across, top - self.number.height)
@@ -746,12 +719,10 @@ class Bundle(Node):
                 across = middle - 4 - label.width if column == 0 else middle + self.reach + 4
                 label.place(sheet, across, y + (row + 0.5) * self.pitch - label.height / 2)
         for i, j, ink, weight in self.lines:
-            ends = (
-                (middle, y + (i + 0.5) * self.pitch),
-                (middle + self.reach, y + (j + 0.5) * self.pitch),
-            )
-            line = PathMark(points=ends, ink=ink, line=0.4 + 2.4 * weight)
-            sheet.add(replace(line, alpha=min(1.0, 0.15 + weight)))
+            tops = (y + (n + 0.5) * self.pitch for n in (i, j))
+            ends = zip((middle, middle + self.reach), tops, strict=True)
+            alpha = min(1.0, 0.15 + weight)
+            sheet.line(*ends, ink=ink, line=0.4 + 2.4 * weight, alpha=alpha)
 
 
 class Bracket(Node):
@@ -762,10 +733,8 @@ class Bracket(Node):
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         low, middle, right = y + self.height, y + self.height / 2, x + self.width / 2
-        points = ((x, y), (right, y), (right, low), (x, low))
-        tip = ((right, middle), (x + self.width, middle))
-        for ends in (points, tip):
-            sheet.add(PathMark(points=ends, ink=self.ink, line=1.4))
+        sheet.line((x, y), (right, y), (right, low), (x, low), ink=self.ink, line=1.4)
+        sheet.line((right, middle), (x + self.width, middle), ink=self.ink, line=1.4)
 
 
 class Line(Node):
@@ -775,5 +744,4 @@ class Line(Node):
         self.width, self.height, self.ink, self.line = width, line, ink, line
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        ends = ((x, y), (x + self.width, y))
-        sheet.add(PathMark(points=ends, ink=self.ink, line=self.line))
+        sheet.line((x, y), (x + self.width, y), ink=self.ink, line=self.line)

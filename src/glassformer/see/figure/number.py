@@ -60,7 +60,7 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     end = _tell_end(plan, found, running, below).at(len(chunks))
     side: g.Side = "below" if (best + 2) * pitch < (count * pitch - 90) else "left"
     callout = g.Callout(f"bar {best}", told, side, 90, best // size + 1, products[best])
-    total = g.Across(_count_up(running, chunks), end, gap=6)
+    total = g.Across(Counter([running[chunk[-1]] for chunk in chunks]), end, gap=6)
     rows.append([g.Spacer(), g.Held(total, pitch * count, "end")])
     whole = plan.of(f"{found.name}[{','.join(map(str, found.index))}]")
     result = g.spell(float(whole))
@@ -139,10 +139,10 @@ def _show_matrices(
     plan: g.Outline, found: Explanation, operands: Sequence[Operand], chunks: Sequence[range]
 ) -> g.Node:
     """Return row times column, each lit in its matrix, and the cell that comes of it."""
-    nodes: list[g.Node] = []
+    nodes: list[g.Part] = []
     for n, (operand, role) in enumerate(zip(operands[:2], ("query", "value"), strict=False)):
         if nodes:
-            nodes.append(g.Label("×", style.TITLE, style.SOFT))
+            nodes.append("×")
         title = g.small(_shorten(operand.name), role)
         panel = LitMatrix(operand.matrix.T if n else operand.matrix, operand.row, chunks, bool(n))
         nodes.append(g.middle(title, panel, gap=3, stands_on=1))
@@ -156,9 +156,8 @@ def _show_matrices(
     made = made[first : first + WINDOW, left : left + WINDOW]
     panel = LitMatrix(made, row - first, (), False, column - left)
     title = g.Label(_shorten(found.name), style.SMALL, bold=True)
-    equals = [g.Label("=", style.TITLE, style.SOFT)] if nodes else []
     last = g.middle(title, panel, gap=3, stands_on=1)
-    return g.Across(*nodes, *equals, last, gap=12)
+    return g.equation(*nodes, "=" if nodes else None, last, gap=12)
 
 
 class LitMatrix(g.Node):
@@ -210,46 +209,27 @@ class Waterfall(g.Node):
         low, high = min(self.ends), max(self.ends)
         heights = [y + self.height * (high - end) / ((high - low) or 1.0) for end in self.ends]
         zero = ((x, heights[0]), (x + self.width, heights[0]))
-        sheet.add(g.PathMark(points=zero, ink=style.FAINT, line=1.0, layer=1))
+        sheet.line(*zero, ink=style.FAINT, line=1.0, layer=1)
         for n, chunk in enumerate(self.chunks):
             for k in chunk:
                 one, two = heights[k], heights[k + 1]
                 ink = INKS[int(two > one)]
-                bar = g.BoxMark(
-                    x=x + (k + 0.12) * self.pitch,
-                    y=min(one, two),
-                    width=0.76 * self.pitch,
-                    height=max(1.0, abs(two - one)),
-                    fill=ink,
-                    start=(0.0, -20.0),
-                    step=n + 1,
-                )
-                sheet.add(bar)
+                left, wide = x + (k + 0.12) * self.pitch, 0.76 * self.pitch
+                look: dict[str, Any] = {"fill": ink, "start": (0.0, -20.0), "step": n + 1}
+                bar = sheet.box(left, min(one, two), wide, max(1.0, abs(two - one)), **look)
                 sheet.places[f"bar {k}"] = bar.area
 
 
 def _lay_cells(cells: g.Quantity, chunks: Sequence[range], pitch: float) -> g.Node:
     """Return the cells of a vector, coloured, with numbers where these can be read."""
     look: dict[str, Any] = {"limit": g.find_largest([cells]), "height": 20.0, "size": style.TINY}
-    digits = 2 if pitch >= READABLE else None
-    return g.Across(
-        *(
-            g.Panel(cells, width=pitch * len(chunk), only=([0], chunk), digits=digits, **look).at(
-                n + 1, (0.0, -40.0)
-            )
-            for n, chunk in enumerate(chunks)
-        ),
-        gap=0,
-    )
+    look["digits"] = 2 if pitch >= READABLE else None
+    panels = (g.Panel(cells, width=pitch * len(each), only=([0], each), **look) for each in chunks)
+    return g.Across(*(each.at(n, (0.0, -40.0)) for n, each in enumerate(panels, 1)), gap=0)
 
 
 def _space_out(nodes: Sequence[g.Node], pitch: float) -> g.Node:
     return g.Across(*(g.Held(node, pitch) for node in nodes), gap=0)
-
-
-def _count_up(running: g.Quantity, chunks: Sequence[range]) -> g.Node:
-    """Return the sum so far, one number for each step, each in the place of the one before."""
-    return Counter([running[chunk[-1]] for chunk in chunks])
 
 
 class Counter(g.Node):

@@ -92,9 +92,10 @@ def draw_stacks(plan: g.Outline) -> g.Scene:
             g.Component(plan.say(f"{side}_layer", n=n), side, width=140, height=26, strong=False)
             for n in range(count)
         ]
-        named = [layer.named(f"{side} {n}") for n, layer in enumerate(layers)]
+        for n, each in enumerate(layers):
+            each.named(f"{side} {n}")
         links += [g.Link(f"{side} {n}", f"{side} {n + 1}", line=1) for n in range(count - 1)]
-        stacks[side] = g.Down(*reversed(named), gap=13)
+        stacks[side] = g.Down(*reversed(layers), gap=13)
     ids, coming = plan.target, plan.predicted
     row = min(3, len(ids) - 1)
     chips = [g.Chip(token, "decoder", size=style.SMALL, fit=60) for token in ids[: row + 1]]

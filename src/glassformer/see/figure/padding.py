@@ -10,6 +10,7 @@ import numpy as np
 from ...config import PAD
 from . import grammar as g
 from . import style
+from .masks import STAGES, show_stages
 from .reencode import read_again
 from .selection import elide, pick
 
@@ -53,28 +54,12 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     weights /= weights.sum(1, keepdims=True)
     hidden = np.broadcast_to(np.array(columns) >= count, (len(rows), len(columns)))
     names = [*texts[: len(rows)], *["<pad>"] * PADDING]
-    parts: list[g.Node] = []
-    for step, (key, values) in enumerate(
-        (("scores", scores), ("masked", masked), ("weights", weights)), 1
-    ):
-        share = key == "weights"
-        made = plan.give(key, values[:count])
-        panel = g.Panel(
-            made,
-            width=26.0 * len(columns),
-            height=20.0 * len(rows),
-            digits=2,
-            size=7.0,
-            scale="share" if share else "signed",
-            only=(rows, columns),
-            limit=1.0 if share else g.find_largest([scores[: len(rows), columns]]),
-            hidden=None if step == 1 else hidden,
-        ).at(step, (0, -40))
-        sums = [plan.of(f"sum[j] weights[{i},j]") for i in rows] if share else ()
-        head_ = plan.label(key, ink=key if share else "scores", bold=True)
-        shown = names[: len(rows)] if step == 1 else ()
-        matrix = g.Matrix(panel, rows=shown, columns=names, head=head_, sums=sums, fit=60)
-        parts.append(matrix.named(key))
+    made = zip(STAGES, (scores, masked, weights), strict=True)
+    stages = [plan.give(key, values[:count]) for key, values in made]
+    sums = [plan.of(f"sum[j] weights[{i},j]") for i in rows]
+    parts = show_stages(plan, stages, (rows, columns), names, hidden, high=20.0, sums=sums)
+    for step, part in enumerate(parts, 1):
+        part.cells.at(step, (0, -40))  # type: ignore[attr-defined]
     return plan.compose(
         g.Across(*parts, gap=22),
         left=(len(rows), count),

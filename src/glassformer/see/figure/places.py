@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import grammar as g
@@ -40,9 +42,8 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
     tables: list[g.Node] = []
     for layout, waves in (("interleaved", "sin cos sin cos"), ("concatenated", "sin sin cos cos")):
         values = plan.give(layout, encode_waves([0, 1, 2], 4, layout))
-        panel = g.Panel(
-            values, width=240, height=102, scale="wave", limit=1.0, digits=4, size=style.BODY
-        )
+        look: dict[str, Any] = {"scale": "wave", "limit": 1.0, "digits": 4, "size": style.BODY}
+        panel = g.Panel(values, width=240, height=102, **look)
         heads = [g.Held(g.small(name), 60) for name in waves.split()]
         rows = g.Down(*(g.Tall(g.small(str(n)), 34) for n in range(3)), gap=0)
         name = plan.label(layout, bold=True)
@@ -81,11 +82,7 @@ def draw_interleaved(plan: g.Outline) -> g.Scene:
     halves: list[g.Node] = []
     for n, name in enumerate(("sin", "cos")):
         part = plan.give(name, encode_waves(range(20), 512, "interleaved")[:, n::2])
-        panel = g.Panel(part, width=(WIDE - 20) / 2, height=110, scale="wave", limit=1.0).named(
-            name
-        )
-        told = plan.small(name)
-        halves.append(g.middle(panel, told, gap=4))
+        panel = g.Panel(part, width=(WIDE - 20) / 2, height=110, scale="wave", limit=1.0)
+        halves.append(g.middle(panel, plan.small(name), gap=4))
     body = g.middle(plan.small("turns"), whole, g.Across(*halves, gap=20, align="top"), gap=18)
-    origin, note = plan.say("formulas"), plan.say("note")
-    return plan.compose(body, note=note, origin=origin)
+    return plan.compose(body, origin="formulas")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from importlib.resources import files
@@ -29,9 +29,10 @@ from .nodes import (
     Spacer,
     Strip,
 )
+from .plot import Curve, Plot
 from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
-from .selection import Attention, find_attention, show_tokens, tell_tokens_left_out
+from .selection import Attention, elide, find_attention, show_tokens, tell_tokens_left_out
 from .typesetting import quote
 
 
@@ -79,6 +80,25 @@ class Outline:
         letters = ",".join("ijk"[: np.ndim(values)])
         return self.of(f"{name}[{letters or 0}]")
 
+    def give_sure(self) -> Quantity:
+        """Add how probable each token was that was written, and return it."""
+        return self.give("probability", np.exp([each.log_prob for each in self.trace.predictions]))
+
+    def elide(
+        self, count: int, most: int, rows: list[Node], captions: list[str]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield steps of an animation and the numbers that are drawn in them.
+
+        Where numbers are left out, it adds a row of dots with a caption.
+        """
+        for n in elide(count, most):
+            step = len(captions) + 1
+            if n is not None:
+                yield step, n
+                continue
+            rows.append(Label("⋮", ink=style.SOFT).at(step))
+            captions.append(self.say("and_so_on"))
+
     def attention(self, side: str, layer: int, kind: str = "self_attention") -> Attention:
         """Return an attention of the network; the note can tell where it is."""
         found = find_attention(self.trace, side, layer, kind)
@@ -116,6 +136,10 @@ class Outline:
     def bar(self, expression: str, limit: float, ink: str, **look: Any) -> Bar:
         """Return an expression as a bar."""
         return Bar(self.of(expression), limit, ink, **look)
+
+    def plot(self, curves: Sequence[Curve], across: str, up: str, **look: Any) -> Plot:
+        """Return curves over axes that two keys of the table name."""
+        return Plot(curves, across=self.say(across), up=self.say(up), **look)
 
     def pillar(self, expression: str, limit: float, ink: str, **look: Any) -> Pillar:
         """Return an expression as an upright bar."""

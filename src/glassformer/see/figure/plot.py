@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from . import style
 from .nodes import Label, Node, Sheet, spell
 from .quantity import Array, Quantity
-from .scene import Area, BoxMark, PathMark, Point
+from .scene import Area, Point
 
 Span = tuple[float, float]
 
@@ -75,7 +75,7 @@ class Plot(Node):
         for tick, label in zip(self.y_ticks, self.marks, strict=True):
             _, down = self.find(self.x[0], tick)
             ends = ((x + self.inset, y + down), (x + self.inset + self.wide, y + down))
-            sheet.add(PathMark(points=ends, ink=style.HAIR, line=0.8, layer=1))
+            sheet.line(*ends, ink=style.HAIR, line=0.8, layer=1)
             label.place(sheet, x + self.inset - 6 - label.width, y + down - label.height / 2)
         for tick in self.x_ticks:
             across, _ = self.find(tick, self.y[0])
@@ -94,12 +94,9 @@ class Plot(Node):
         found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
         points = tuple((x + a, y + b) for a, b in found)
         if len(points) > 1:
-            line = PathMark(points=points, ink=curve.ink, line=curve.line, layer=3)
-            sheet.add(replace(line, dashed=curve.dashed))
+            sheet.line(*points, ink=curve.ink, line=curve.line, layer=3, dashed=curve.dashed)
         for a, b in points if curve.dots else ():
-            r = 2.4
-            dot = BoxMark(x=a - r, y=b - r, width=2 * r, height=2 * r, round=r, fill=curve.ink)
-            sheet.add(replace(dot, alpha=curve.alpha, layer=4))
+            sheet.dot(a, b, 2.4, curve.ink, alpha=curve.alpha, layer=4)
 
     def _name(self, sheet: Sheet, x: float, y: float) -> None:
         """Write the names beside the ends, each below the one before."""

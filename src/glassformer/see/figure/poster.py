@@ -88,7 +88,7 @@ def _fill_column(
     for scene, (wide, high), factor in zip(scenes, sizes, factors, strict=True):
         number, scale = number + 1, factor * shrink
         tall = high * scale + spare
-        sheet.add(g.BoxMark(x=x, y=y, width=width, height=tall, edge=style.HAIR, round=10, layer=0))
+        sheet.box(x, y, width, tall, edge=style.HAIR, round=10, layer=0)
         cards.append(g.Area(x, y, width, tall))
         left, top = x + (width - wide * scale) / 2, y + (tall - high * scale) / 2
         for mark in _rename(plan, scene, f"n{number}_"):
@@ -105,11 +105,10 @@ def _draw_thread(sheet: g.Sheet, cards: Sequence[g.Area]) -> None:
             below, above, between = cards[n - 2].bottom + 12, HEAD - 14, card.x - GUTTER / 2
             points += [(points[-1][0], below), (between, below), (between, above), (card.x, above)]
         points.append((card.x, card.y + 26))
-        dot = g.BoxMark(x=card.x - 14, y=card.y + 12, width=28, height=28, round=14, layer=6)
-        sheet.add(replace(dot, fill=style.TOPIC))
+        sheet.dot(card.x, card.y + 26, 14.0, style.TOPIC, layer=6)
         told = g.Label(str(n), 15.0, style.PAPER, bold=True)
         told.place(sheet, card.x - told.width / 2, card.y + 26 - told.height / 2)
-    sheet.add(g.PathMark(points=tuple(points), ink=style.TOPIC, line=3.0, layer=5))
+    sheet.line(*points, ink=style.TOPIC, line=3.0, layer=5)
 
 
 def _end_of(scene: g.Scene) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from . import grammar as g
 from . import style
 from .attention import Query, choose_row, find_sharpest
+from .head import PROJECTIONS, Head
 from .selection import find_input, get_mask, keep_largest, pick
 from .steps import choose_keys
 
@@ -46,19 +47,15 @@ def draw_matrix_form(
         "masked": g.tensor(scores, "$+ M$", "scores", unit=unit, hidden=hidden),
         "share": g.tensor(share, "$softmax$", "weights", unit=unit, scale="share", hidden=hidden),
     }
-    times, equals, then = ([_sign(sign) for _ in range(3)] for sign in "×=→")
-    first = g.Across(
-        parts["Q"], times[0], parts["K"], equals[0], parts["raw"], then[0], parts["scaled"], gap=10
-    )
-    masks = [parts["masked"], then[1]] if hidden.any() else []
-    second = g.Across(*masks, parts["share"], times[1], parts["V"], equals[1], parts["Z"], gap=10)
+    ways = [["Q", "×", "K", "=", "raw", "→", "scaled"], ["share", "×", "V", "=", "Z"]]
+    if hidden.any():
+        ways[1][:0] = "masked", "→"
+    first, second = (g.equation(*(parts.get(each, each) for each in way)) for way in ways)
     away = float(hidden.mean())
     key = "masked" if hidden.any() else "title"
     callouts = [g.Callout("$+ M$", "future", "left", 80)] if hidden.any() else []
-    formula = g.Label(
-        "$Z = softmax( Q K^T / √d_k + M ) V$" if masks else "$Z = softmax( Q K^T / √d_k ) V$",
-        style.TITLE,
-    )
+    mask = " + M" if hidden.any() else ""
+    formula = g.Label(f"$Z = softmax( Q K^T / √d_k{mask} ) V$", style.TITLE)
     return plan.compose(
         g.middle(formula, first, second, gap=style.APART),
         title=key,
@@ -81,23 +78,19 @@ def draw_row_of_scores(
     texts = [look.keys[n] for n in shown]
     limit = float(weights.values.max())
     own = shown.index(look.row)
-    side = 14.0 * len(shown)
-    cells = g.Panel(
-        weights.values[np.ix_(shown, shown)], width=side, height=side, scale="share", limit=limit
-    )
+    side, seen = 14.0 * len(shown), weights.values[np.ix_(shown, shown)]
+    cells = g.Panel(seen, width=side, height=side, scale="share", limit=limit)
     grid = g.Matrix(cells, rows=texts, columns=texts, lit=[own], fit=70).named("grid")
-    ink = "weights"
     rows: list[list[g.Node]] = []
+    size, longest = {"width": 100.0, "height": 11.0}, max(0.3, limit)
     for m in look.shown:
         name = g.Label(look.keys[m], bold=m == look.best, fit=90)
-        rows.append([name, g.Bar(weights[look.row, m], max(0.3, limit), ink, width=100, height=11)])
+        rows.append([name, plan.bar(look.cell("weights", m), longest, "weights", **size)])
     if others := len(look.keys) - len(look.shown):
         name = g.small(plan.say("others", n=others))
-        bar = plan.bar(look.rest, max(0.3, limit), style.FAINT, width=100, height=11)
-        rows.append([name, bar])
+        rows.append([name, plan.bar(look.rest, longest, style.FAINT, **size)])
     bars = g.Columns(rows, gap=(8, 4), align="rl")
     title = g.Label(plan.say("reads", word=look.keys[look.row]), ink=style.LIT, bold=True)
-    best = float(weights.values[look.row, look.best])
     rest = len(look.keys) - len(shown)
     return plan.compose(
         g.Across(grid, g.Down(title.named("reads"), bars, gap=8), gap=60),
@@ -107,7 +100,7 @@ def draw_row_of_scores(
         ],
         word=look.keys[look.row],
         key=look.keys[look.best],
-        share=g.percent(best),
+        share=g.percent(float(weights[look.row, look.best])),
         n=len(look.keys),
     )
 
@@ -115,54 +108,40 @@ def draw_row_of_scores(
 @g.figure("formulas")
 def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     """Show the two formulas of section 3.2.2, each symbol joined to its tensor (V48)."""
-    trace = plan.trace
-    attention, h = plan.attention("encoder", layer), pick(head, trace.settings.heads, "head")
-    name, k = attention.name, trace.settings.width
-    source = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
-    unit = min(2.0, 120 / max(source.shape))
-    learned = {
-        letter: plan.of(f"{name}.to_{projection}.weight[r,d]").values[h * k : (h + 1) * k].T
-        for letter, projection in zip("QKV", ("query", "key", "value"), strict=True)
-    }
-    z = trace[f"{name}.context"]
+    trace, attention = plan.trace, plan.attention("encoder", layer)
+    name, h = attention.name, pick(head, trace.settings.heads, "head")
+    own, z = Head(plan, attention, h), trace[f"{name}.context"]
+    given = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
+    unit = min(2.0, 120 / max(given.shape))
     joined = z.transpose(1, 0, 2).reshape(z.shape[1], -1)
-    out = plan.of(f"{name}.to_output.weight[r,d]").values.T
-    made = plan.of(f"{name}.output[q,d]")
-    own = plan.of(f"{name}.context[{h},q,k]")
-    roles = {"Q": "query", "K": "key", "V": "value"}
-    rows = [
-        [("$Attention ($", None, ""), ("$X$", source, "sum"), ("$·$", None, "")]
-        + [(f"$W_{letter}$", learned[letter], roles[letter]) for letter in "QKV"]
-        + [("$) =$", None, ""), (f"$head_{h}$", own, "heads")],
-        [
-            ("$Concat ( head_0 , … )$", joined, "heads"),
-            ("×", None, ""),
-            ("$W_O$", out, "linear"),
-            ("=", None, ""),
-            ("$MultiHead$", made, "heads"),
-        ],
-    ]
-    lines = []
-    for row in rows:
-        nodes = [
-            _sign(text)
-            if values is None
-            else g.tensor(values, text, role, unit=unit).named(f"{text} whole")
-            for text, values, role in row
-        ]
-        lines.append(g.Across(*nodes, gap=12))
-    count = sum(
-        trace[f"{name}.to_{part}.weight"].size for part in ("query", "key", "value", "output")
+    mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", unit=unit)
+    rows: tuple[tuple[g.Node, ...], ...] = (
+        (
+            _sign("$Attention ($"),
+            g.tensor(given, "$X$", "sum", unit=unit),
+            _sign("$·$"),
+            *(own.show_learned(projection, unit=unit) for projection in PROJECTIONS),
+            _sign("$) =$"),
+            g.tensor(own.of("context"), f"$head_{h}$", "heads", unit=unit),
+        ),
+        (
+            g.tensor(joined, "$Concat ( head_0 , … )$", "heads", unit=unit),
+            _sign("×"),
+            mixer.named("mixer"),
+            _sign("="),
+            g.tensor(plan.of(f"{name}.output[q,d]"), "$MultiHead$", "heads", unit=unit),
+        ),
     )
+    lines = [g.Across(*row, gap=12) for row in rows]
+    parts = (*PROJECTIONS, "output")
+    count = sum(trace[f"{name}.to_{part}.weight"].size for part in parts)
     spelled = "$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$"
     formulas = (spelled, "$MultiHead = Concat ( head_0 , … ) W_O$")
-    parts = [
-        g.Down(g.Label(formula, style.TITLE), line, gap=12)
-        for formula, line in zip(formulas, lines, strict=True)
-    ]
+    pairs = zip(formulas, lines, strict=True)
+    both = (g.Down(g.Label(formula, style.TITLE), line, gap=12) for formula, line in pairs)
     return plan.compose(
-        g.Down(*parts, gap=30),
+        g.Down(*both, gap=30),
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
-        callouts=[g.Callout("$W_O$ whole", "shared", "below", 150)],
+        callouts=[g.Callout("mixer", "shared", "below", 150)],
         n=g.spell(count, 0),
     )

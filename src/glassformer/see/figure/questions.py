@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +33,10 @@ class Runs(g.Bar):
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         super().draw(sheet, x, y)
-        middle, r = y + self.height / 2, 2.2
+        middle = y + self.height / 2
         for value in self.runs:
-            at = x + self.length * value
-            dot = g.BoxMark(x=at - r, y=middle - r, width=2 * r, height=2 * r, round=r)
-            sheet.add(replace(dot, fill=style.PAPER, edge=style.INK, line=0.8, layer=4))
+            look: dict[str, Any] = {"edge": style.INK, "line": 0.8, "layer": 4}
+            sheet.dot(x + self.length * value, middle, 2.2, style.PAPER, **look)
         self.mean.place(sheet, x + self.length + 8, middle - self.mean.height / 2)
 
 

@@ -157,11 +157,10 @@ def draw_norm_steps(
         ("$β$", f"{residual}.norm.bias[d]", "linear", True),
         ("$α (x − μ) / σ + β$", spot.cell(f"{residual}.normed"), "norm", False),
     )
-    rows: list[list[g.Node]] = []
-    for label, expression, role, learned in lines:
-        ink = role
-        strip = plan.strip(expression, role, shown=6, learned=learned)
-        rows.append([g.Label(label, ink=ink), strip])
+    rows = [
+        [g.Label(label, ink=role), plan.strip(expression, role, shown=6, learned=learned)]
+        for label, expression, role, learned in lines
+    ]
     facts = g.Across(
         plan.number(middle, style.HEADING, before="μ = "),
         plan.number(spread, style.HEADING, before="σ = "),
@@ -177,16 +176,12 @@ def draw_norm_steps(
 def _list_spreads(plan: g.Outline, spot: Spot, after: str) -> g.Node:
     """Return a table of the deviation of tokens before and after LayerNorm."""
     first = max(0, min(spot.row - LISTED // 2, len(spot.texts) - LISTED))
-    heads: list[g.Node] = [g.Spacer()]
-    heads += [plan.small(key) for key in ("before", "after")]
-    rows = [heads]
+    rows = [plan.heads("", "before", "after")]
     for i in range(first, min(first + LISTED, len(spot.texts))):
         own = i == spot.row
-        row: list[g.Node] = [g.Label(spot.texts[i], style.SMALL, bold=own, fit=70)]
-        for tensor in (spot.unnormed, after):
-            number = plan.of(deviation(spot.cell(tensor, i), spot.d))
-            row.append(g.Numeral(number, bold=own))
-        rows.append(row)
+        spreads = (deviation(spot.cell(tensor, i), spot.d) for tensor in (spot.unnormed, after))
+        name = g.Label(spot.texts[i], style.SMALL, bold=own, fit=70)
+        rows.append([name, *(plan.number(each, bold=own) for each in spreads)])
     return g.Columns(rows, gap=(12, 3), align="r")
 
 
@@ -201,27 +196,19 @@ def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     )
     texts = show_tokens(trace.source if side == "encoder" else trace.target)
     grown = lengths[-1] / lengths[0]
-    named = list(
-        dict.fromkeys(
-            [int(grown.argmax()), int(np.argsort(grown)[len(grown) // 2]), int(turned[-1].argmin())]
-        )
-    )
+    median = np.argsort(grown)[len(grown) // 2]
+    named = list(dict.fromkeys(map(int, (grown.argmax(), median, turned[-1].argmin()))))
     plots: list[g.Node] = []
     spans = ((0.0, float(lengths.max()) * 1.05), (min(0.0, float(turned.min())), 1.0))
     for key, values, span in zip(("length", "cosine"), (lengths, turned), spans, strict=True):
         curves = []
         for i in sorted(range(len(texts)), key=lambda i: i in named):
-            ink = style.HEADS[named.index(i)] if i in named else style.FAINT
-            label = texts[i] if i in named else ""
-            line = 2.2 if i in named else 0.8
-            curves.append(
-                g.Curve(range(layers + 1), values[:, i].tolist(), ink, line, label, i in named)
-            )
-        across, up = plan.say("across"), plan.say(key)
-        ticks = range(layers + 1)
-        plots.append(
-            g.Plot(curves, width=220, x=(0, layers), y=span, across=across, up=up, x_ticks=ticks)
-        )
+            look = (style.FAINT, 0.8, "", False)
+            if i in named:
+                look = (style.HEADS[named.index(i)], 2.2, texts[i], True)
+            curves.append(g.Curve(range(layers + 1), values[:, i].tolist(), *look))
+        axes = {"x": (0, layers), "y": span, "x_ticks": range(layers + 1)}
+        plots.append(plan.plot(curves, "across", key, width=220, **axes))
     times, most = float(grown.max()), texts[int(grown.argmax())]
     key = "grows" if times > 1.5 else "stays"
     return plan.compose(
@@ -242,9 +229,7 @@ def draw_amplitude(plan: g.Outline) -> g.Scene:
     order = np.argsort(words.values)
     shown = order if len(order) <= 16 else order[np.linspace(0, len(order) - 1, 16).astype(int)]
     limit = float(max(words.values.max(), place.values.max()))
-    rows: list[list[g.Node]] = []
-    for i in shown:
-        rows.append([g.Label(texts[i], fit=100), _Dots(words[int(i)], place[int(i)], limit)])
+    rows = [[g.Label(texts[i], fit=100), _Dots(words[int(i)], place[int(i)], limit)] for i in shown]
     quiet = sum(words.values < place.values)
     key = "louder" if quiet == 0 else "quieter" if quiet == len(texts) else "mixed"
     return plan.compose(
@@ -275,11 +260,7 @@ class _Dots(g.Node):
         middle, word = y + self.height / 2, x + self.long * float(self.word) / self.limit
         tick = x + self.long * float(self.place_) / self.limit
         sheet.places.setdefault("place", g.Area(tick - 2, y, 4, self.height))
-        sheet.add(g.PathMark(points=((x, middle), (word, middle)), ink=style.HAIR, line=1.0))
-        ink = "positions"
-        sheet.add(
-            g.PathMark(points=((tick, y - 2), (tick, y + self.height + 2)), ink=ink, line=2.2)
-        )
-        dot = g.BoxMark(x=word - 4, y=middle - 4, width=8, height=8, round=4)
-        sheet.add(replace(dot, fill="embedded", layer=4))
+        sheet.line((x, middle), (word, middle), ink=style.HAIR, line=1.0)
+        sheet.line((tick, y - 2), (tick, y + self.height + 2), ink="positions", line=2.2)
+        sheet.dot(word, middle, 4.0, "embedded", layer=4)
         self.number.place(sheet, word + 8, middle - self.number.height / 2)

@@ -160,10 +160,7 @@ def draw_score(
         [plan.say("running"), g.Across(*running, gap=0).at(2)],
     ]
     scores = {i: plan.of(f"sum[k] {look.product(i)}") for i in look.shown}
-    limit, least = (
-        g.find_largest([score.values for score in scores.values()]),
-        min(map(float, scores.values())),
-    )
+    limit, least = g.find_largest([*scores.values()]), min(map(float, scores.values()))
     others = []
     for i in sorted(scores, key=lambda i: -float(scores[i])):
         ink = style.LIT if i == m else "scores"
@@ -270,18 +267,17 @@ def _show_saturation(plan: g.Outline) -> g.Node:
         (plan.say("unscaled"), "exp(worked[{i}]) / (sum[j] exp(worked[j]))", 7, style.LIT),
     )
     rows: list[list[g.Part]] = [[g.small(text) for text, *_ in columns]]
-    for i in range(2):
-        rows.append(
-            [
-                plan.number(expression.format(i=i), style.BODY, ink, digits=digits)
-                for _, expression, digits, ink in columns
-            ]
-        )
+    rows += [
+        [
+            plan.number(of.format(i=i), style.BODY, ink, digits=digits)
+            for _, of, digits, ink in columns
+        ]
+        for i in range(2)
+    ]
     table = g.Columns(rows, gap=(26, 2), align="r")
     told = plan.small("saturates", style.LIT, width=120)
-    return g.Card(
-        g.Down(plan.small("worked", bold=True), g.Across(table, told, gap=18), gap=4), pad=10
-    )
+    both = g.Across(table, told, gap=18)
+    return g.Card(g.Down(plan.small("worked", bold=True), both, gap=4), pad=10)
 
 
 @g.figure("average")
@@ -293,10 +289,8 @@ def draw_mean(
     weights = plan.of(f"{look.name}.weights[{look.head},{look.row},m]")
     values = plan.of(f"{look.name}.value[{look.head},m,k]")
     limit, largest = g.find_largest([values]), max(0.3, float(weights.values.max()))
-    heads = (
-        plan.small(key, key + "s" * (key == "weight"), bold=True) for key in ("weight", "value")
-    )
-    rows: list[list[g.Part]] = [[None, *heads]]
+    roles = {"weight": "weights", "value": "value"}
+    rows: list[list[g.Part]] = [[None, *(plan.small(*each, bold=True) for each in roles.items())]]
     for m in look.shown:
         bar = g.Bar(weights[m], largest, "weights", width=110)
         name = g.Label(look.keys[m], bold=m == look.best, fit=100)

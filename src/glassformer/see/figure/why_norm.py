@@ -26,9 +26,9 @@ class Valley(g.Node):
         for n in range(1, RINGS + 1):
             r, turns = RADIUS * n / RINGS, [2 * pi * k / 72 for k in range(73)]
             ring = tuple((a + r * cos(t), b + r * sin(t) / self.ratio) for t in turns)
-            sheet.add(g.PathMark(points=ring, ink=style.FAINT, line=1.0))
+            sheet.line(*ring, ink=style.FAINT, line=1.0)
         path = tuple((a + RADIUS * u, b + RADIUS * v) for u, v in descend(self.ratio))
-        sheet.add(g.PathMark(points=path, ink=style.LIT, line=1.8, layer=3))
+        sheet.line(*path, ink=style.LIT, line=1.8, layer=3)
 
 
 def descend(ratio: float) -> list[g.Point]:
@@ -64,25 +64,13 @@ def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
         spreads[key] = np.stack(found)
     curves = []
     for key, role, shift in (("before", "residual", -0.1), ("after", "norm", 0.1)):
-        values = spreads[key]
-        for column in values.T:
-            xs = [n + shift for n in range(layers)]
-            curves.append(g.Curve(xs, column.tolist(), role, 0.0, dots=True))
+        values, xs = spreads[key], [n + shift for n in range(layers)]
+        curves += [g.Curve(xs, column.tolist(), role, 0.0, dots=True) for column in values.T]
         middle = np.median(values, axis=1).tolist()
-        xs = [n + shift for n in range(layers)]
         curves.append(g.Curve(xs, middle, role, 1.6, plan.say(key), name=key))
     top = 1.05 * max(float(values.max()) for values in spreads.values())
-    plot = g.Plot(
-        curves,
-        width=250,
-        height=190,
-        x=(-0.4, layers - 0.6),
-        y=(0.0, top),
-        x_ticks=range(layers),
-        across=plan.say("layer"),
-        up=plan.say("sigma"),
-        beside=66,
-    )
+    look = {"x": (-0.4, layers - 0.6), "y": (0.0, top), "x_ticks": range(layers)}
+    plot = plan.plot(curves, "layer", "sigma", width=250, beside=66, **look)
     low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
     key = "title" if high > 1.5 * low else "title_even"
     return plan.compose(

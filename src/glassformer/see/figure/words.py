@@ -12,6 +12,7 @@ from . import grammar as g
 from . import style
 from .attention import Query, choose_token
 from .measures import cosine, length
+from .selection import show_token
 from .typesetting import quote
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
@@ -94,10 +95,7 @@ def _show_merges(plan: g.Outline, word: Any) -> g.Node:
             text = "".join(symbols[left:right])
             cells.append(g.Chip(text, "embedded" if lit else "", width=wide, lit=lit, fit=wide))
         rows.append([g.small(told), g.Across(*cells, gap=2)])
-    if rows[1:]:
-        rows[1][1].named("ladder")
-    else:
-        rows[0][1].named("ladder")
+    rows[min(1, len(rows) - 1)][1].named("ladder")
     left_out = len(word.merges) - len(shown)
     more = [g.small(plan.say("more", n=left_out))] if left_out else []
     return g.Down(g.Columns(rows, gap=(12, 3), align="rl"), *more, gap=4)
@@ -118,22 +116,19 @@ def draw_vocabulary(plan: g.Outline, *, query: Query = None) -> g.Scene:
         g.Down(plan.label(key, bold=True), table, gap=8)
         for key, table in (("own", own), ("toy", toy))
     ]
-    size = trace.document.source_vocabulary
-    return plan.compose(
-        g.Across(*tables, gap=90, align="top"),
-        word=token.text.strip() or "▁",
-        n=token.id,
-        size=size,
-    )
+    body, size = g.Across(*tables, gap=90, align="top"), trace.document.source_vocabulary
+    return plan.compose(body, word=show_token(token.text), n=token.id, size=size)
 
 
 def _list_entries(entries: Sequence[tuple[int, str]], lit: int) -> g.Node:
     """Return numbers and tokens below each other, one of them lit."""
-    rows: list[list[g.Node]] = []
-    for id, text in entries:
-        own = id == lit
-        number = g.Label(str(id), ink="embedded" if own else style.SOFT)
-        rows.append([number, g.Chip(text, "embedded" if own else "", width=110, lit=own)])
+    rows = [
+        [
+            g.Label(str(id), ink="embedded" if id == lit else style.SOFT),
+            g.Chip(text, "embedded" if id == lit else "", width=110, lit=id == lit),
+        ]
+        for id, text in entries
+    ]
     return g.Columns(rows, gap=(10, 2), align="rl")
 
 
@@ -149,22 +144,19 @@ def draw_one_hot(plan: g.Outline, *, toy: bool = False) -> g.Scene:
     ]
     rows: list[list[g.Node]] = [[g.Spacer(), g.Across(*heads, gap=0)]]
     for n in shown:
-        strip = g.Strip(
-            values[n], "embedded", shown=len(words), cell=(wide, 24.0 + 8 * toy), digits=0, lit=[n]
-        )
+        cell = wide, 24.0 + 8 * toy
+        strip = g.Strip(values[n], "embedded", shown=len(words), cell=cell, digits=0, lit=[n])
         rows.append([g.Label(words[n], bold=True), strip.named(f"row {n}")])
     apart = plan.of("sqrt(sum[i] ((one_hot[0,i] - one_hot[1,i]) * (one_hot[0,i] - one_hot[1,i])))")
     told = plan.say("apart", far=f"{float(apart):.3f}")
     pairs = len(words) * (len(words) - 1) // 2
+    here = g.Callout("column 1", "here", "above", 200)
+    far = g.Callout("row 1", told, "right", 120, of=apart)
     return plan.compose(
         g.Columns(rows, gap=(10, 2), align="rl"),
         title="title_toy" if toy else "title",
         note=plan.say("note_toy" if toy else "note", n=len(words)),
-        callouts=[
-            g.Callout("column 1", "here", "above", 200)
-            if toy
-            else g.Callout("row 1", told, "right", 120, of=apart)
-        ],
+        callouts=[here if toy else far],
         origin="formulas",
         n=pairs,
     )
@@ -227,14 +219,8 @@ def draw_vectors(plan: g.Outline, *, whole: bool = False) -> g.Scene:
         vector = plan.of(f"{EMBEDDED}[{i},d]")
         twins = twin is not None and ids[i] == ids[twin]
         panel = g.Panel(vector, width=420 if whole else 240, height=high, limit=limit)
-        name = g.Label(
-            texts[i],
-            min(style.BODY, high * 0.8),
-            style.LIT if twins else style.INK,
-            bold=twins,
-            fit=100,
-        )
-        row: list[g.Node] = [name]
+        ink, size = style.LIT if twins else style.INK, min(style.BODY, high * 0.8)
+        row: list[g.Node] = [g.Label(texts[i], size, ink, bold=twins, fit=100)]
         if not whole:
             letter = g.Label(f"$e_{{{i}}}$", ink="embedded")
             row += [letter, g.Strip(vector, "embedded")]

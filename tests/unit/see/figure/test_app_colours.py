@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgb
 
-from glassformer.see.figure import theme
+from glassformer.see.figure import style
 
 CSS = Path(__file__).parents[4] / "web" / "src" / "theme.css"
 
@@ -22,13 +22,13 @@ def light() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", theme.ROLES)
+@pytest.mark.parametrize("name", style.ROLES)
 def test_roles(light: dict[str, str], name: str) -> None:
-    role = theme.role(name)
+    role = style.role(name)
     assert (light[f"{name}-fill"], light[f"{name}-ink"]) == (role.fill, role.ink)
 
 
-@pytest.mark.parametrize(("name", "scale"), [("signed", theme.SIGNED), ("share", theme.SHARE)])
+@pytest.mark.parametrize(("name", "scale"), [("signed", style.SIGNED), ("share", style.SHARE)])
 def test_scales(light: dict[str, str], name: str, scale: object) -> None:
     stops = light[name].split()
     assert callable(scale)
@@ -38,4 +38,4 @@ def test_scales(light: dict[str, str], name: str, scale: object) -> None:
 
 
 def test_heads(light: dict[str, str]) -> None:
-    assert tuple(light["heads"].split()) == theme.HEADS
+    assert tuple(light["heads"].split()) == style.HEADS

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from glassformer.config import Config, Decode
 from glassformer.directory import Tokenizers, build_model, locate
 from glassformer.see.document import AlignmentHead
-from glassformer.see.figure import learning, style, theme
+from glassformer.see.figure import learning, style
 from glassformer.see.figure.aligning import find_aligner, find_aligning_head, measure_information
 from glassformer.see.figure.alignment import find_order, roll_out_layers
 from glassformer.see.figure.animate import Animation
@@ -440,7 +440,7 @@ def test_a_token_has_one_colour_in_both_panels(trace: Trace) -> None:
     assert isinstance(drawn, Figure)
     found: dict[str, set[Any]] = {}
     for text in drawn.findobj(Text):
-        if text.get_color() in theme.HEADS:
+        if text.get_color() in style.HEADS:
             found.setdefault(text.get_text(), set()).add(text.get_color())
     assert found and all(len(colours) == 1 for colours in found.values())
 

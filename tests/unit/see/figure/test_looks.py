@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, style
+from glassformer.see.figure import PICTURES, multihead, style
 from glassformer.see.figure.lessons import smoothed_loss
-from glassformer.see.figure.multihead import portray_heads
+from glassformer.see.figure.multihead import Portrait, portray_heads
 from glassformer.see.figure.poster import A1
 from glassformer.see.figure.scene import BoxMark, GridMark, Scene
 from glassformer.see.figure.typesetting import TypeStyle, balance_width, set_lines
@@ -100,9 +101,33 @@ def test_the_most_marked_head_comes_first(other: Trace) -> None:
     assert len(excess) == len(found) and excess == sorted(excess, reverse=True)
 
 
+@pytest.mark.parametrize(
+    ("keys", "still", "moving"),
+    [
+        (("verb", "noun"), "2 heads with 2 habits", "Of 2 heads 2 have a habit"),
+        (("verb", "verb"), "2 of 2 heads have one habit", "Of 2 heads 2 have a habit"),
+        (("verb", "anywhere"), "only head 0 has a habit", "only head 0 has a habit"),
+        (("anywhere", "anywhere"), "none of them", "none of them"),
+    ],
+)
+def test_habits_are_counted_in_good_english(
+    keys: tuple[str, str], still: str, moving: str, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [Portrait(key, 0.9 - n / 10, 0.1) for n, key in enumerate(keys)]
+    monkeypatch.setattr(multihead, "portray_heads", lambda weights, texts: found)
+    assert still in draw_scene("V43", trace).title
+    assert moving in draw_scene("V46", trace).title
+
+
 @pytest.fixture(scope="module")
 def shipped() -> Trace:
     return Translator.load("demo", device="cpu").see("The animal was too tired to cross.")
+
+
+def test_the_whole_way_of_a_trained_model_is_json(shipped: Trace) -> None:
+    """A comparison of arrays is no truth value of Python, which JSON would refuse."""
+    told = draw_scene("V79", shipped).to_json()
+    assert any(mark.get("bold") for mark in json.loads(json.dumps(told))["marks"])
 
 
 @pytest.mark.parametrize("id", ["V45", "V60", "V75", "V76", "V84", "V113"])

@@ -31,8 +31,8 @@ from glassformer.see.figure.render import render_scene
 from glassformer.see.figure.scene import BoxMark, GridMark, Mark, Scene, TextMark
 from glassformer.see.figure.selection import elide
 from glassformer.see.figure.slides import write_slides
+from glassformer.see.figure.style import PAPER, ROLES
 from glassformer.see.figure.svg import write_svg
-from glassformer.see.figure.theme import PAPER, ROLES
 from glassformer.see.figure.typesetting import TypeStyle, set_lines
 
 

@@ -52,11 +52,7 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
     find_look(trace)
     name, texts = find_encoder_states(trace), plan.source
     limit, rows, captions = g.find_largest([trace[name]]), list[g.Node](), list[str]()
-    for step, t in enumerate(elide(len(texts), STATES), 1):
-        if t is None:
-            rows.append(g.Label("⋮", ink=style.SOFT).at(step))
-            captions.append(plan.say("and_so_on"))
-            continue
+    for step, t in plan.elide(len(texts), STATES, rows, captions):
         chip = g.Chip(texts[t], "encoder", size=style.SMALL, width=70, fit=66).at(step, (-40, 0))
         panel = show_state(plan, name, t, 170, limit).named(f"state {t}").at(step, (-60, 0))
         rows.append(g.Across(chip, panel, gap=8))
@@ -66,11 +62,7 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
     fan: dict[str, Any] = {"way": "ribbon", "ink": "memory", "line": 1.0, "head": False}
     return plan.compose(
         g.Across(g.Down(*rows, gap=4), decoder, gap=110),
-        links=[
-            g.Link(f"state {t}", "decoder", step=last, **fan)
-            for t in elide(n, STATES)
-            if t is not None
-        ],
+        links=[g.Link(f"state {t}", "decoder", step=last, **fan) for t in list_shown(n, STATES)],
         callouts=[g.Callout(f"state {n - 1}", "only", "below", 220, last)],
         captions=[*captions, plan.say("caption_all", n=n)],
         n=n,
@@ -90,13 +82,10 @@ def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     source, target = plan.source, plan.predicted
     best = int(weights.values[at].argmax())
     shown, value = keep_largest(weights.values[at], 12, [best]), float(weights[at, best])
-    rows = [
-        (
-            g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96),
-            g.Bar(weights[at, j], 1.0, "weights", width=230, track=True),
-        )
-        for j in shown
-    ]
+    rows = []
+    for j in shown:
+        bar = g.Bar(weights[at, j], 1.0, "weights", width=230, track=True)
+        rows.append((g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96), bar))
     said = [
         g.Chip(target[t], "decoder", lit=t == at, size=style.SMALL, fit=80)
         .named(f"out {t}")
@@ -159,22 +148,17 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
         (["$c$"], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
     )
     real = plan.say("real", word=plan.predicted[at])
-    rows: list[list[g.Node]] = [
-        [g.Spacer(), plan.small("worked", bold=True), g.small(real, bold=True)]
-    ]
+    rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
     for n, (worked, own) in enumerate(lines, 1):
         told = plan.small(f"line_{n}", style.INK, width=112).at(n)
         rows.append([told, _spread(worked, 158, n), _spread(own, 344, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
+    key = "one" if value > NEARLY_ALL and len(gaps) > 1 else "all"
     return plan.compose(
         g.Columns(rows, gap=(14, 18), align="rm"),
         left=(len(order), len(source)),
-        callouts=[
-            g.Callout(
-                "context", "one" if value > NEARLY_ALL and len(gaps) > 1 else "all", "below", 300, 5
-            )
-        ],
+        callouts=[g.Callout("context", key, "below", 300, 5)],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
         key=source[best],
         share=g.percent(value),
@@ -197,16 +181,12 @@ def draw_dance(plan: g.Outline) -> g.Scene:
     states, top = find_decoder_states(trace), plan.settings.decoder_layers - 1
     given, outs = plan.target, plan.predicted
     source, shown = plan.source, elide(len(outs), STEPS)
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
+    sure = plan.give_sure()
     weights = plan.of(f"{look}.weights[0,q,m]")
     limits = [g.find_largest([trace[name]]) for name in (states, f"{look}.output")]
     both = f"decoder.{top}.attentional.output"
-    rows: list[list[g.Part]] = [
-        [
-            plan.label(key, style.TINY, style.SOFT)
-            for key in ("in", "state", "look", "context", "both", "out")
-        ]
-    ]
+    heads = ("in", "state", "look", "context", "both", "out")
+    rows: list[list[g.Part]] = [[plan.tiny(key) for key in heads]]
     captions = list[str]()
     for step, t in enumerate(shown, 1):
         if t is None:

@@ -16,15 +16,8 @@ ROWS = {
     "gru": ("reset", "candidate", "update"),
     "lstm": ("input_gate", "candidate", "forget_gate", "cell", "output_gate"),
 }
-ROLES = {
-    "reset": "weights",
-    "update": "weights",
-    "input_gate": "weights",
-    "forget_gate": "weights",
-    "output_gate": "weights",
-    "candidate": "feed_forward",
-    "cell": "residual",
-}
+GATES = ("reset", "update", "input_gate", "forget_gate", "output_gate")
+ROLES = {**dict.fromkeys(GATES, "weights"), "candidate": "feed_forward", "cell": "residual"}
 
 
 @g.figure("rnn_step")
@@ -69,10 +62,9 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
     captions.append(plan.say(f"caption_{kind}"))
     keys = ("title_replaces", "title_keeps")
     value = float(kept)
+    right = g.Down(out, g.Spacer(0, 6), share.at(last), gap=8)
     return plan.compose(
-        g.Across(
-            g.Down(*ins, gap=26), gates, g.Down(out, g.Spacer(0, 6), share.at(last), gap=8), gap=34
-        ),
+        g.Across(g.Down(*ins, gap=26), gates, right, gap=34),
         title=keys[value >= 0.5],
         note=f"note_{kind}",
         links=links,

@@ -22,16 +22,8 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
         g.Curve(lengths, shares[name], role, 2.6, plan.say(name), dots=True, name=name)
         for name, role in ROLES.items()
     ]
-    plot = g.Plot(
-        curves,
-        width=440,
-        height=240,
-        x=(0, 15),
-        y=(0, 1.02),
-        across=plan.say("length"),
-        up=plan.say("known"),
-        beside=96,
-    )
+    size, spans = {"width": 440, "height": 240}, {"x": (0, 15), "y": (0, 1.02)}
+    plot = plan.plot(curves, "length", "known", beside=96, **size, **spans)
     falls = left["rnn"] < min(left["rnn-attention"], left["transformer"])
     return plan.compose(
         plot,

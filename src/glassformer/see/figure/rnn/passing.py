@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from .. import grammar as g
 from .. import style
 from ..outside import ROWS, SIDES
-from ..selection import elide
+from ..selection import elide, list_shown
 from .states import count_fixed, find_encoder_states
 
 WORDS, UNSURE = 16, 0.9  # tokens of a side that are drawn; below this, a step is unsure
@@ -18,20 +19,13 @@ WORDS, UNSURE = 16, 0.9  # tokens of a side that are drawn; below this, a step i
 @g.figure("rnn_words")
 def draw_words_passing(plan: g.Outline) -> g.Scene:
     """Show the words that go in one after the other, and then come out so (V92)."""
-    trace = plan.trace
     source, target = plan.source, plan.predicted
-    sure = plan.give("probability", np.exp([each.log_prob for each in trace.predictions]))
+    sure = plan.give_sure()
     captions: list[str] = []
     columns: dict[str, list[g.Node]] = {"read": [], "written": []}
     for key, texts in (("read", source), ("written", target)):
-        for n in elide(len(texts), WORDS):
-            step = len(captions) + 1
-            start = (-70.0, 0.0) if key == "read" else (-150.0, 0.0)
-            if n is None:
-                columns[key].append(g.Label("⋮", ink=style.SOFT).at(step))
-                captions.append(plan.say("and_so_on"))
-                continue
-            role = "encoder" if key == "read" else "decoder"
+        role, start = ("encoder", (-70.0, 0.0)) if key == "read" else ("decoder", (-150.0, 0.0))
+        for step, n in plan.elide(len(texts), WORDS, columns[key], captions):
             chip = g.Chip(texts[n], role, fit=100).named(f"{key} {n}").at(step, start)
             made: g.Node = chip
             if key == "written":
@@ -43,16 +37,14 @@ def draw_words_passing(plan: g.Outline) -> g.Scene:
     left = g.Down(*columns["read"], gap=4, align="end").named("source")
     right = g.Down(*columns["written"], gap=4).named("target")
     low = int(np.argmin(sure.values))
-    callouts, share = [], float(sure.values[low])
-    if share < UNSURE and low in elide(len(target), WORDS):
-        told = plan.say("unsure")
-        callouts = [g.Callout(f"p {low}", told, "right", 110, len(captions))]
-    shown = sum(n is not None for texts in (source, target) for n in elide(len(texts), WORDS))
+    is_shown = sure.values[low] < UNSURE and low in elide(len(target), WORDS)
+    callout = g.Callout(f"p {low}", "unsure", "right", 110, len(captions))
+    shown = sum(len(list_shown(len(texts), WORDS)) for texts in (source, target))
     return plan.compose(
         g.Across(left, box.named("middle"), right, gap=64),
         left=(shown, len(source) + len(target)),
         links=[g.Link("source", "middle", line=2), g.Link("middle", "target", line=2)],
-        callouts=callouts,
+        callouts=[callout] if is_shown else [],
         captions=captions,
         n=len(source),
         m=len(target),
@@ -64,23 +56,18 @@ def draw_fixed_context(plan: g.Outline) -> g.Scene:
     """Show the encoder's last state, which is handed to the decoder (V93)."""
     trace, settings = plan.trace, plan.settings
     final = plan.of(f"encoder.{settings.encoder_layers - 1}.final[0,d]")
-    look = style.role("memory")
-    word = plan.label("context", ink=look.ink, bold=True)
+    word = plan.label("context", ink="memory", bold=True)
     strip = g.Strip(final, "memory", shown=4).named("numbers")
-    panel = g.Panel(final, width=strip.body, height=30, edge=look.ink).named("all")
+    panel = g.Panel(final, width=strip.body, height=30, edge="memory").named("all")
     middle = g.Down(word, strip, panel, gap=6, stands_on=1)
-    boxes = {
-        side: g.Component(plan.say(side), side, width=108, height=56).named(side) for side in SIDES
-    }
     ends = []
-    for side, text in (("encoder", trace.text), ("decoder", trace.translation)):
+    for side, text in zip(SIDES, (trace.text, trace.translation), strict=True):
+        box = g.Component(plan.say(side), side, width=108, height=56).named(side)
         label = g.small(text, side, width=140, align="middle")
-        ends.append(g.middle(boxes[side], label, gap=10, stands_on=0))
+        ends.append(g.middle(box, label, gap=10, stands_on=0))
     n, count, attends = len(trace.source), count_fixed(settings), settings.rnn.attention != "none"
-    links = [
-        g.Link(a, b, line=2.2, ink=look.ink)
-        for a, b in (("encoder", "numbers"), ("numbers", "decoder"))
-    ]
+    way = ("encoder", "numbers", "decoder")
+    links = [g.Link(a, b, line=2.2, ink="memory") for a, b in pairwise(way)]
     states = n * settings.d_model
     key = "title_attention" if attends else "title"
     title = plan.say(key, n=n, count=count, states=g.spell(states, 0))
