@@ -11,18 +11,24 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from glassformer.data.demo import read_corpus
+
 OUT = Path(__file__).resolve().parents[1] / "docs" / "app"
 SIZE = {"width": 1200, "height": 800}
 MOST = 60_000  # bytes
+MINUTES = 3  # of the training
 PRONOUN = 7  # the step that writes "qu'il"
 HEADS = (
     ("decoder.3.self_attention", 4),
@@ -50,6 +56,7 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     "positions": ("positions", {}, "canvas"),
     "whatif": ("whatif", {"whatif.edits": EDITS, "step": PRONOUN}, "[data-lead]"),
     "training": ("training", {"training.show": "rows", "training.step": 16}, "canvas"),
+    "own": ("own", {"own.id": "mine"}, "[data-watch] dd b"),
     "story": ("story", {"story.card": "V49"}, "article img"),
 }
 
@@ -65,7 +72,12 @@ PRESSED = {  # what is pressed there, and what to wait for then
 def serve() -> Iterator[str]:
     """The address of a server of the shipped model, without what follows it."""
     command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", "--token", "t"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with (
+        TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [*command, "--train", folder, "--device", "cpu"], stdout=subprocess.PIPE, text=True
+        ) as server,
+    ):
         try:
             assert server.stdout
             found = re.search(r"http://[\d.]+:\d+", server.stdout.readline())
@@ -73,6 +85,31 @@ def serve() -> Iterator[str]:
             yield found[0]
         finally:
             server.terminate()
+
+
+def train(address: str) -> None:
+    """Begin a training of two thousand pairs in the app, and wait for its first translations."""
+    pairs = read_corpus().pairs["train"][:2000]
+    table = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    languages = {"name": "mine", "source": "en", "target": "fr"}
+    ask(address, "trainings", json.dumps(languages).encode())
+    ask(address, "trainings/mine/pairs?name=mine.tsv", table.encode(), "PUT")
+    ask(address, "trainings/mine/check", b"{}")
+    wait(lambda: ask(address, "trainings/mine")["state"] == "checked")
+    ask(address, "trainings/mine/start", json.dumps({"minutes": MINUTES, "size": "tiny"}).encode())
+    wait(lambda: ask(address, "trainings/mine")["has_curves"])
+    wait(lambda: len(ask(address, "runs/mine")["snapshots"]) > 2)
+
+
+def ask(address: str, path: str, body: bytes | None = None, method: str | None = None) -> Any:
+    head = {"Authorization": "Bearer t", "Content-Type": "application/json"}
+    with urlopen(Request(f"{address}/api/{path}", body, head, method=method)) as answer:
+        return json.load(answer)
+
+
+def wait(is_done: Callable[[], bool]) -> None:
+    while not is_done():
+        time.sleep(1)
 
 
 def take(page: Any, address: str, name: str) -> bytes:
@@ -115,6 +152,8 @@ def main() -> None:
         page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
         page.set_default_timeout(120_000)
         for name in wanted:
+            if name == "own":
+                train(address)
             data = shrink(take(page, address, name))
             (OUT / f"{name}.webp").write_bytes(data)
             print(f"{name}: {len(data) / 1000:.0f} kB", flush=True)

@@ -56,6 +56,14 @@ def test_the_first_page_is_light(page: Any, server: Server) -> None:
     assert page.evaluate("document.querySelectorAll('*').length") <= 2000
 
 
+def test_a_page_carries_nothing_that_only_a_server_does() -> None:
+    page = (STATIC / "page.js").read_text(encoding="utf-8")
+    served = "".join(path.read_text(encoding="utf-8") for path in STATIC.glob("assets/*.js"))
+    for told in ("glassformer serve --train", "glassformer evaluate"):  # in views of the server
+        assert told in served
+        assert told not in page
+
+
 def test_what_is_built_names_no_other_host() -> None:
     known = ("http://www.w3.org/", "https://svelte.dev/e/")  # names of formats; texts of errors
     for path in STATIC.rglob("*.*"):

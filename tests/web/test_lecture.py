@@ -94,6 +94,50 @@ def test_pictures_are_alive(page: Any, server: Server) -> None:
     assert page.locator("[data-written]").inner_text().split()[:3] == ["<s>", "▁Le", "▁chat"]
 
 
+def test_negative_scores_lie_left_of_zero_and_shares_are_in_sight(
+    browser: Any, server: Server
+) -> None:
+    page = browser.new_context(viewport={"width": 390, "height": 844}, locale="en").new_page()
+    _open(page, server, 5)
+    page.locator("[data-guess='0']").click()
+    page.wait_for_selector("tbody td:nth-child(3):not(:empty)")
+    rows = page.locator("tbody tr").evaluate_all("""all => all.map(row => ({
+        score: row.cells[2].innerText.replace("\u2212", "-"),
+        bar: row.querySelector("[data-score]").getBoundingClientRect().toJSON(),
+        zero: row.querySelector(".zero").getBoundingClientRect().left,
+        end: row.cells[4].getBoundingClientRect().right,
+    }))""")
+    assert {float(row["score"]) < 0 for row in rows} == {True, False}
+    for row in rows:
+        side = "right" if float(row["score"]) < 0 else "left"
+        assert abs(row["bar"][side] - row["zero"]) < 1, row
+        assert row["end"] <= 390
+    page.context.close()
+
+
+def test_arrows_in_the_grid_of_heads_stay_there(page: Any, server: Server) -> None:
+    _open(page, server, 6)
+    page.keyboard.press("ArrowRight")
+    grid = page.locator("[role=application]")
+    grid.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert "#/lecture/6" in page.url
+    assert "Layer 1, Head 1" in grid.get_attribute("aria-label")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-view=attention]")
+    assert "layer=1" in page.url and "head=1" in page.url
+
+
+def test_a_bar_of_the_loop_is_as_long_as_its_percentage(page: Any, server: Server) -> None:
+    _open(page, server, 10)
+    page.keyboard.press("ArrowRight")
+    for row in page.locator("li:has(.track)").all():
+        told = float(row.locator(".number").last.inner_text().rstrip(" %"))
+        wide = row.locator("i").evaluate("e => e.offsetWidth / e.parentElement.offsetWidth")
+        assert abs(100 * wide - told) < 1
+
+
 def test_on_a_phone_nothing_overflows(browser: Any, server: Server) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale="zh-CN"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from opening import SENTENCE, Server, find_faults, wait_until
 
+from glassformer.see.living import build_living_page
+
 HEAD = [{"do": "silence", "name": "encoder.0.self_attention", "head": 1}]
+SERVED = {"worst"}  # only where there is a server
 PLACES: list[tuple[str, dict[str, Any]]] = [
     ("map", {}),
     ("map", {"map.at": "model"}),
@@ -61,6 +65,35 @@ def test_a_phone_has_no_sideways_scroll(browser: Any, server: Server, recording:
     for view, state in PLACES[1:-1]:
         _open(page, server, view, trace=recording, **state)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, (view, state)
+    context.close()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_page_of_a_site_has_no_sideways_scroll_on_a_phone(
+    browser: Any, tmp_path: Path, language: str
+) -> None:
+    """Such a page has a link more above: all that can be pressed there is within the screen."""
+    place = tmp_path / "demo.html"
+    place.write_text(build_living_page(["demo"], site=True), encoding="utf-8")
+    size = {"width": 390, "height": 844}
+    context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    places = {each for each, _ in PLACES} - SERVED
+    for view in ("first", "translate", "attention", *sorted(places)):
+        page.goto("about:blank")
+        page.goto(f"{place.as_uri()}#/{view}?language={language}")
+        page.locator(f"[data-view={view}]").wait_for(timeout=60_000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+        for button in page.locator("header a, header button").all():
+            box = button.bounding_box()
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390, view
+        if view != "first":
+            own = page.locator("nav [aria-current=page]").bounding_box()
+            assert own and own["x"] >= 0 and own["x"] + own["width"] <= 390, view
+            tabs = page.locator("nav button span").all()
+            rooms = [tab.bounding_box() or {"x": 0.0, "width": 0.0} for tab in tabs]
+            for one, other in pairwise(rooms):
+                assert one["x"] + one["width"] <= other["x"], view
     context.close()
 
 

@@ -20,5 +20,15 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }
 
+/** What an error says, whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A path through points, as an SVG has it. */
+export const linePath = (points: Iterable<readonly [number, number]>): string =>
+  Array.from(points, ([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+
+/** With its sign, and two decimals. */
+export const withSign = (value: number): string => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
+
 /** A token as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
 export const token = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");

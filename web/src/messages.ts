@@ -11,9 +11,7 @@ export type Message = Record<Language, string>;
 export type Fill = Record<string, string | number>;
 
 /** The keys of a table: `"title"`, `"cards.V01.text"`. */
-export type KeyOf<T> = {
-  [K in keyof T & string]: T[K] extends Message ? K : `${K}.${KeyOf<T[K]>}`;
-}[keyof T & string];
+export type KeyOf<T> = { [K in keyof T & string]: T[K] extends Message ? K : `${K}.${KeyOf<T[K]>}` }[keyof T & string];
 
 /** A table in one language: the same objects, with a string for each text. */
 export type Told<T> = T extends Message ? string : { [K in keyof T]: Told<T[K]> };
@@ -21,8 +19,7 @@ export type Told<T> = T extends Message ? string : { [K in keyof T]: Told<T[K]> 
 /** A function that says a text of the table in the reader's language, as `say("title")`. */
 export function sayFrom<T extends object>(table: T) {
   const texts = new Map(listTexts(table));
-  return (key: KeyOf<T>, holes: Fill = {}): string =>
-    fill(texts.get(key)?.[here.language] ?? key, holes);
+  return (key: KeyOf<T>, holes: Fill = {}): string => fill(texts.get(key)?.[here.language] ?? key, holes);
 }
 
 /** The table in one language, to be read as an object. */

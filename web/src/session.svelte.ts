@@ -2,17 +2,15 @@
 
 import { readEmbedded } from "./data/embedded";
 import type { Decode } from "./data/document";
-import {
-  ServerError, uploadTrace,
-  type Candidate as Told, type Models, type Progress, type Request,
-} from "./data/server";
+import { ServerError, uploadTrace, type Candidate as Told, type Models, type Progress, type Request } from "./data/server";
 import type { Trace } from "./data/trace";
 import { engine } from "./engine";
+import { messageOf } from "./format";
 import { here } from "./state.svelte";
 
 /** What is translated where nothing was asked for yet, by source language. */
 const EXAMPLES: Record<string, string> = {
-  en: "The animal did not cross the street because it was too tired.",
+  en: "The animal didn't cross the street because it was too tired.",
   fr: "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
 };
 const PACE = 80; // milliseconds: a faster search is not drawn step by step
@@ -158,7 +156,7 @@ class Session {
     } catch (error) {
       if (own.signal.aborted) return;
       this.locked = error instanceof ServerError && error.status === 401;
-      this.error = error instanceof Error ? error.message : String(error);
+      this.error = messageOf(error);
     } finally {
       if (this.running === own) this.progress = null;
     }
@@ -168,9 +166,7 @@ class Session {
 /** All of a request but its text and model, so that two can be compared. */
 function name({ decode = {}, prefix, hypothesis, seed, sentence, edits }: Request): string {
   const settings = Object.entries(decode).sort(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([
-    settings, prefix || [], hypothesis ?? 0, seed ?? 0, sentence ?? 0, edits ?? [],
-  ]);
+  return JSON.stringify([settings, prefix || [], hypothesis ?? 0, seed ?? 0, sentence ?? 0, edits ?? []]);
 }
 
 export function readRequest(): Request {

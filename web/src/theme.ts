@@ -53,15 +53,6 @@ export function place(scale: Scale, value: number, limit: number): number {
   return Math.max(0, Math.min(SIZE - 1, Math.round(part * (SIZE - 1)))) || 0;
 }
 
-/** Whether dark ink is the one to be read on this colour of a table. */
-export function isLight(packed: number): boolean {
-  const [r, g, b] = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255].map((part) => {
-    const c = part / 255;
-    return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.3;
-}
-
 export function forgetTables(): void {
   tables = {};
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -32,16 +33,19 @@ NETWORKS = "networks.html"
 COMPARED = ("demo-rnn", "demo-rnn-attention", "demo")
 RIDDLE = "The animal didn't cross the street because it was too tired."
 SENTENCES = (  # those that the app offers for the comparison
-    "The animal did not cross the street because it was too tired.",
+    RIDDLE,
     "The old farmer did not eat the red apple because it was too sour.",
     "The small cat did not cross the old street because it was too tired, but the big dog crossed "
     "the street because it was hungry.",
 )
 DRAWN = ("V49", "V112", "V79", "V46", "V54", "V77", "V80", "V26", "V35", "V58", "V03", "V01")
 FILM = "film.mp4"
-PICTURES = ("demo/V49.png", "demo/V112.png", "demo/V77.png")  # of the gallery, on the first page
+PICTURES = ("V49", "V112", "V77")  # on the first page
+DEMO = {"en": "gallery/demo", "zh": "gallery/demo/zh"}  # the folder of the story's pictures
+GALLERY = {"en": "gallery/index.html", "zh": f"{DEMO['zh']}/index.html"}
 COUNTS = (("numbers", "parameters"), ("words", "words"))  # what a card counts, by what is told
 CHINESE = {"en": "英语", "fr": "法语", "de": "德语", "zh": "中文", "es": "西班牙语"}
+COLOURS = 128  # of a picture that is drawn for the site
 COPIED = {".gif", ".html", ".jpg", ".mp4", ".png", ".svg", ".webp"}
 
 
@@ -63,6 +67,7 @@ def write_site(
         write_text(folder / name, html)
     riddle = record_sentence("demo", RIDDLE)
     found = copy_gallery(gallery, folder) if gallery else draw_gallery(riddle, folder)
+    found += draw_in_chinese(riddle, folder, found)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
     for fact in facts:
         fact["size"] = (folder / str(fact["page"])).stat().st_size
@@ -107,7 +112,7 @@ def draw_gallery(trace: Trace, folder: Path) -> list[str]:
 
     found, shown = [], []
     for id in DRAWN:
-        name = f"gallery/demo/{id}.png"
+        name = f"{DEMO['en']}/{id}.png"
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         scene = make_scene(trace, id)
         save_scene(scene, folder / name)
@@ -119,6 +124,23 @@ def draw_gallery(trace: Trace, folder: Path) -> list[str]:
     )
     write_text(folder / "gallery/index.html", page)
     return [*found, "gallery/index.html"]
+
+
+def draw_in_chinese(trace: Trace, folder: Path, files: Sequence[str]) -> list[str]:
+    """Draw the pictures of the story with Chinese texts, and a page; return their names."""
+    from PIL import Image
+
+    from ..see.figure import gallery
+
+    ids = [Path(each).stem for each in files if fnmatch(each, f"{DEMO['en']}/V*.png")]
+    place = folder / DEMO["zh"]
+    made = gallery(trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids)
+    for path in made:
+        if path.suffix == ".png":  # a third of the size, which no eye sees
+            with Image.open(path) as drawn:
+                fewer = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            fewer.save(path, optimize=True)
+    return [path.relative_to(folder).as_posix() for path in made]
 
 
 def tell_index(
@@ -152,17 +174,17 @@ def tell_index(
         about = "about" if each["words"] else "less"
         fill = _describe(each, lang)
         cards.append(show(f"{each['page']}#/first{told}", "model", each["size"], "", about, **fill))
-    pictures = [f"gallery/{each}" for each in PICTURES]
+    pictures = [f"{DEMO[lang]}/{each}.png" for each in PICTURES]
     cards += [
         show(f"{first['page']}#/lecture/1{told}", "lecture", picture=pictures[2]),
         show(f"{first['page']}#/story{told}", "story", picture=pictures[1]),
         show(f"{NETWORKS}#/networks{told}", "networks"),
-        show("gallery/index.html", "gallery", picture=pictures[0]),
+        show(GALLERY[lang], "gallery", picture=pictures[0]),
     ]
     if f"gallery/{FILM}" in files:
         cards.append(show(f"gallery/{FILM}", "film"))
     other = next(each for each in LANGUAGES if each != lang)
-    words = ("title", "lead", "call", "more", "own", "source", "try", "frame")
+    words = ("title", "lead", "call", "more", "own", "install", "source", "try", "frame")
     return _fill(
         "index",
         {

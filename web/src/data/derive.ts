@@ -6,13 +6,10 @@ import type { Trace } from "./trace";
 export type Kind = "encoder" | "decoder" | "cross";
 
 export function blockOf(kind: Kind, layer: number): string {
-  return kind === "cross"
-    ? `decoder.${layer}.cross_attention`
-    : `${kind}.${layer}.self_attention`;
+  return kind === "cross" ? `decoder.${layer}.cross_attention` : `${kind}.${layer}.self_attention`;
 }
 
-export const layersOf = (trace: Trace, kind: Kind): number =>
-  trace.layers(kind === "encoder" ? "encoder" : "decoder");
+export const layersOf = (trace: Trace, kind: Kind): number => trace.layers(kind === "encoder" ? "encoder" : "decoder");
 
 /** Of a cell of each, all of one shape: their mean, or what else is made of them. */
 function fold(tensors: readonly Tensor[], make: (values: number[]) => number): Tensor {
@@ -33,8 +30,7 @@ export function headsOf(weights: Tensor): Tensor[] {
 export const meanOfHeads = (weights: Tensor): Tensor => fold(headsOf(weights), average);
 
 /** Q M; rows no longer sum to 1. */
-export const maxOfHeads = (weights: Tensor): Tensor =>
-  fold(headsOf(weights), (values) => Math.max(...values));
+export const maxOfHeads = (weights: Tensor): Tensor => fold(headsOf(weights), (values) => Math.max(...values));
 
 /** A head's share of what all heads of its layer give to a pair. */
 export function shareOfHead(weights: Tensor, head: number): Tensor {
@@ -45,9 +41,7 @@ export function shareOfHead(weights: Tensor, head: number): Tensor {
 }
 
 /** Attention of a head, a layer (head -1) or all layers (layer -1): Q M. */
-export async function attentionOf(
-  trace: Trace, kind: Kind, layer: number, head: number,
-): Promise<Tensor> {
+export async function attentionOf(trace: Trace, kind: Kind, layer: number, head: number): Promise<Tensor> {
   await trace.attention();
   const one = async (each: number) => {
     const weights = await trace.tensor(`${blockOf(kind, each)}.weights`);
@@ -70,13 +64,8 @@ export function entropy(row: ArrayLike<number>): number {
 
 /** Weight times the length of the value that it is given to (Kobayashi et al. 2020); Q M. */
 export async function weighValues(trace: Trace, block: string, head: number): Promise<Tensor> {
-  const [weights, values] = await Promise.all([
-    trace.tensor(`${block}.weights`, head),
-    trace.tensor(`${block}.value`, head),
-  ]);
-  const lengths = Array.from({ length: values.shape[0]! }, (_, m) =>
-    Math.hypot(...part(values, m).data),
-  );
+  const [weights, values] = await Promise.all([trace.tensor(`${block}.weights`, head), trace.tensor(`${block}.value`, head)]);
+  const lengths = Array.from({ length: values.shape[0]! }, (_, m) => Math.hypot(...part(values, m).data));
   const found = zeros(...weights.shape);
   for (let place = 0; place < found.data.length; place++) {
     found.data[place] = weights.data[place]! * lengths[place % lengths.length]!;

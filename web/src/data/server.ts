@@ -1,6 +1,6 @@
 /** What the server answers to: see the OpenAPI document that it serves at /spec. */
 
-import type { Decode, Entry, ModelSettings, Op, TraceDocument } from "./document";
+import type { Decode, Entry, Op, TraceDocument } from "./document";
 import { readSafetensors, type Tensor } from "./tensor";
 import { say } from "../say";
 import { Trace, type About, type Reader } from "./trace";
@@ -25,10 +25,6 @@ export interface Models {
   runs: boolean;
   trains?: boolean; // models of one's own can be trained here
   limits: Record<string, number>;
-}
-
-export interface ModelDetails extends Model {
-  settings: { model: ModelSettings; decode: Decode };
 }
 
 export interface Request {
@@ -109,11 +105,7 @@ export interface Told<T = unknown> {
 }
 
 /** Server-sent events of a POST, one at a time; an `error` among them is thrown. */
-export async function* stream(
-  path: string,
-  body: unknown,
-  signal?: AbortSignal,
-): AsyncGenerator<Told> {
+export async function* stream(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<Told> {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
   const init: RequestInit = { method: "POST", headers, body: JSON.stringify(body) };
   const answer = await ask(path, signal ? { ...init, signal } : init);
@@ -179,11 +171,7 @@ export async function openTrace(id: string): Promise<Trace> {
 }
 
 /** Translate and record; `tell` hears how far it is. */
-export async function recordTrace(
-  request: Request,
-  tell: (progress: Progress) => void,
-  signal?: AbortSignal,
-): Promise<Trace> {
+export async function recordTrace(request: Request, tell: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace> {
   for await (const { event, data } of stream("trace", request, signal)) {
     if (event === "progress") tell(data as Progress);
     if (event === "done") return openTrace((data as { id: string }).id);

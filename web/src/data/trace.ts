@@ -1,8 +1,6 @@
 /** One recorded translation, and its numbers, which come when they are asked for. */
 
-import type {
-  Entry, Op, Token, Prediction, Problem, Search, Sentence, TraceDocument,
-} from "./document";
+import type { Entry, Op, Token, Prediction, Problem, Search, Sentence, TraceDocument } from "./document";
 import { compute } from "../cell/compute";
 import { at, part, type Tensor } from "./tensor";
 
@@ -110,8 +108,7 @@ export class Trace {
   side(name: string, dim: string): Side | null {
     if (dim === "source" || dim === "target") return dim;
     if (dim !== "query" && dim !== "key") return null;
-    const isSource =
-      name.startsWith("encoder") || (dim === "key" && name.includes("cross_attention"));
+    const isSource = name.startsWith("encoder") || (dim === "key" && name.includes("cross_attention"));
     return isSource ? "source" : "target";
   }
 

@@ -41,3 +41,22 @@ export function mergeWords(weights: Tensor, queries: Groups, keys: Groups): Tens
   });
   return found;
 }
+
+export type Pairs = [number, number][];
+
+/** The longest common subsequence of two texts, as places in one and in the other. */
+export function pairCommon(a: readonly string[], b: readonly string[]): Pairs {
+  const best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      best[i]![j] = a[i] === b[j] ? best[i + 1]![j + 1]! + 1 : Math.max(best[i + 1]![j]!, best[i]![j + 1]!);
+    }
+  }
+  const same: Pairs = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i] === b[j]) same.push([i++, j++]);
+    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++;
+    else j++;
+  }
+  return same;
+}

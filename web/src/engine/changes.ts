@@ -4,6 +4,7 @@ import type { ModelSettings, Op, Token } from "../data/document";
 import type { Held } from "../data/evaluate";
 import { parse, tensorsOf } from "../data/expression";
 import { strides } from "../data/tensor";
+import { messageOf } from "../format";
 import type { Edit, What } from "../views/whatif/edits";
 import { EAST } from "./tokenizer";
 import type { Edit as Change, Edits } from "./network";
@@ -38,7 +39,7 @@ export class Changes implements Edits {
       try {
         this.apply(edit);
       } catch (error) {
-        throw new Error(`edit ${n + 1}: ${error instanceof Error ? error.message : String(error)}`);
+        throw new Error(`edit ${n + 1}: ${messageOf(error)}`);
       }
     });
   }

@@ -3,6 +3,7 @@
 import type { Candidate, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import { part } from "../data/tensor";
+import { messageOf } from "../format";
 import type { Edit } from "../views/whatif/edits";
 import type { Changes as Effect } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
@@ -288,7 +289,7 @@ export function listen(reply: (message: Reply) => void): (call: Call) => Promise
       const asking: Asking<unknown> = { tell: (progress) => reply({ id, progress }), signal: own.signal };
       reply({ id, done: await call.call(host, asking, ...args) });
     } catch (error) {
-      reply({ id, error: error instanceof Error ? error.message : String(error) });
+      reply({ id, error: messageOf(error) });
     } finally {
       running.delete(id);
     }

@@ -2,6 +2,7 @@
 
 import type { Answer } from "../engine/engine";
 import { at } from "../data/tensor";
+import { pairCommon } from "../data/words";
 import type { Cut, Edit } from "../views/whatif/edits";
 
 const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f";
@@ -74,31 +75,15 @@ export interface Said {
 
 /** The words now, beside those before: a longest common subsequence stays, all else is new or gone. */
 export function compareWords(before: readonly string[], now: readonly string[]): Said[] {
-  const lengths = before.map(() => new Array<number>(now.length + 1).fill(0));
-  lengths.push(new Array<number>(now.length + 1).fill(0));
-  for (let i = before.length - 1; i >= 0; i--)
-    for (let j = now.length - 1; j >= 0; j--)
-      lengths[i]![j] = before[i] === now[j]
-        ? lengths[i + 1]![j + 1]! + 1
-        : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
   const found: Said[] = [];
   let [i, j] = [0, 0];
-  let gone: string[] = [];
-  let fresh: number[] = [];
-  const close = () => {
-    const ghost = gone.join(" ");
-    if (fresh.length) fresh.forEach((place, n) => found.push({ place, ghost: n ? "" : ghost, isNew: true, was: -1 }));
-    else if (ghost) found.push({ place: -1, ghost, isNew: false, was: -1 });
-    [gone, fresh] = [[], []];
-  };
-  while (i < before.length || j < now.length) {
-    if (i < before.length && j < now.length && before[i] === now[j]) {
-      close();
-      found.push({ place: j++, ghost: "", isNew: false, was: i++ });
-    } else if (j >= now.length || (i < before.length && lengths[i + 1]![j]! >= lengths[i]![j + 1]!)) gone.push(before[i++]!);
-    else fresh.push(j++);
+  for (const [p, q] of [...pairCommon(before, now), [before.length, now.length] as const]) {
+    const ghost = before.slice(i, p).join(" ");
+    for (let place = j; place < q; place++) found.push({ place, ghost: place === j ? ghost : "", isNew: true, was: -1 });
+    if (ghost && j === q) found.push({ place: -1, ghost, isNew: false, was: -1 });
+    if (p < before.length) found.push({ place: q, ghost: "", isNew: false, was: p });
+    [i, j] = [p + 1, q + 1];
   }
-  close();
   return found;
 }
 

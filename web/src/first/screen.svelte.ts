@@ -4,6 +4,7 @@ import { engine } from "../engine";
 import type { Answer } from "../engine/engine";
 import { ServerError, type Model, type Models, type Request } from "../data/server";
 import { shapeLogits, type Shaping } from "../engine/distribution";
+import { messageOf } from "../format";
 import { here } from "../state.svelte";
 import type { Cut, Edit } from "../views/whatif/edits";
 import { isCut, listWords, makeCuts, mendWord, probabilityOf } from "./cuts";
@@ -156,7 +157,7 @@ class Screen {
 
   private fail(error: unknown): void {
     this.locked = error instanceof ServerError && error.status === 401;
-    this.error = error instanceof Error ? error.message : String(error);
+    this.error = messageOf(error);
   }
 
   /** The word of the translation that the right side shows. */

@@ -69,7 +69,7 @@ export async function ask(card: Card, shown: Shown): Promise<Asked> {
       const look = await findLook(trace);
       const most = look.shares.indexOf(Math.max(...look.shares));
       const offered = [...new Set([most, look.row, 0, source.length - 2])].sort((one, other) => one - other);
-      const options = offered.map((place) => say("token", { word: source[place]!.text.trim(), n: place + 1 }));
+      const options = offered.map((place) => say("token", { word: source[place]!.text.trim(), n: place })); // from 0, as layers and heads
       const told = { ...fill, word: source[look.row]!.text.trim(), layer: look.layer, head: look.head };
       return { options, right: offered.indexOf(most), fill: told, look };
     }

@@ -22,13 +22,11 @@ export interface Room {
   right: number; // beside the cells
 }
 
-export const clip = (label: string): string =>
-  label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label;
+export const clip = (label: string): string => (label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label);
 
 /** Wide letters, as Chinese ones, take the room of two. */
 function longest(labels: readonly string[]): number {
-  const width = (text: string) =>
-    Array.from(clip(text)).reduce((all, letter) => all + (letter > "⺀" ? 2 : 1), 0);
+  const width = (text: string) => Array.from(clip(text)).reduce((all, letter) => all + (letter > "⺀" ? 2 : 1), 0);
   return labels.reduce((most, label) => Math.max(most, width(label)), 0);
 }
 
@@ -47,9 +45,7 @@ export function lay(rows: number, columns: number, room: Room): Grid {
 
 /** How far right the labels of columns reach: they lean out, by 60 degrees. */
 export function reach(grid: Grid, labels: readonly string[]): number {
-  const ends = labels.map(
-    (label, column) => grid.left + (column + 0.5) * grid.width + longest([label]) * LETTER * 0.5 + 8,
-  );
+  const ends = labels.map((label, column) => grid.left + (column + 0.5) * grid.width + longest([label]) * LETTER * 0.5 + 8);
   return Math.ceil(Math.max(0, ...ends));
 }
 

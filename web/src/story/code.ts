@@ -8,14 +8,7 @@ import masks from "../../../src/glassformer/model/masks.py?raw";
 import positions from "../../../src/glassformer/model/positions.py?raw";
 import type { Source } from "./cards";
 
-export const SOURCES: Record<Source, string> = {
-  attention,
-  embedding,
-  feed_forward,
-  layers,
-  masks,
-  positions,
-};
+export const SOURCES: Record<Source, string> = { attention, embedding, feed_forward, layers, masks, positions };
 
 /** A function, without what it says of itself: from its `def` to the next line as far left. */
 export function cutFunction(source: string, name: string): string {

@@ -21,11 +21,7 @@ export function review(before: Kept | undefined, grade: Grade, day: number): Kep
   if (grade === "missed") return { due: day, interval: 0, ease: Math.max(LEAST, ease - 0.2) };
   const known = interval < 1 ? 1 : interval < 3 ? 3 : Math.round(interval * ease);
   const next = grade === "knew" ? known : Math.max(1, Math.round(interval * 1.2));
-  return {
-    due: day + next,
-    interval: next,
-    ease: Math.max(LEAST, ease - (grade === "knew" ? 0 : 0.15)),
-  };
+  return { due: day + next, interval: next, ease: Math.max(LEAST, ease - (grade === "knew" ? 0 : 0.15)) };
 }
 
 /** Those that are due, the longest overdue first; new ones last, in their order. */
@@ -66,13 +62,7 @@ interface Question {
 /** A text file for Anki's import, which reads its first lines as settings. */
 export function writeAnki(cards: Record<string, Question>): string {
   const clean = (text: string) => text.replace(/[\t\r\n]+/g, " ");
-  const head = [
-    "#separator:tab",
-    "#html:false",
-    "#deck:glassformer",
-    "#columns:Front\tBack\tTags",
-    "#tags column:3",
-  ];
+  const head = ["#separator:tab", "#html:false", "#deck:glassformer", "#columns:Front\tBack\tTags", "#tags column:3"];
   const rows = Object.entries(cards).map(([id, { question, answer }]) =>
     [question, answer, `glassformer::${id}`].map(clean).join("\t"),
   );
@@ -81,8 +71,6 @@ export function writeAnki(cards: Record<string, Question>): string {
 
 /** The same as an outline for Logseq. */
 export function writeLogseq(cards: Record<string, Question>): string {
-  const rows = Object.values(cards).map(
-    ({ question, answer }) => `- ${question} #card\n\t- ${answer}\n`,
-  );
+  const rows = Object.values(cards).map(({ question, answer }) => `- ${question} #card\n\t- ${answer}\n`);
   return rows.join("");
 }

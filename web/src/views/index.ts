@@ -16,6 +16,14 @@ export interface View {
   load: () => Promise<{ default: Component<ViewProps> }>;
 }
 
+/** A page without a server carries no test set. */
+const WORST: View = {
+  id: "worst",
+  label: "view.worst",
+  icon: "M4 6h16M4 11h11M4 16h6M16 14l5 5M21 14l-5 5",
+  load: () => import("./worst/Worst.svelte"),
+};
+
 export const VIEWS: View[] = [
   {
     id: "translate",
@@ -59,12 +67,7 @@ export const VIEWS: View[] = [
     icon: "M4 4v16h16M6 7c3 8 6 9 13 9",
     load: () => import("./training/Training.svelte"),
   },
-  {
-    id: "worst",
-    label: "view.worst",
-    icon: "M4 6h16M4 11h11M4 16h6M16 14l5 5M21 14l-5 5",
-    load: () => import("./worst/Worst.svelte"),
-  },
+  ...(import.meta.env.MODE === "page" ? [] : [WORST]),
   {
     id: "story",
     label: "view.story",

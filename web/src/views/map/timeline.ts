@@ -52,8 +52,7 @@ export class Timeline {
   move(place: number, by: 1 | -1, depth: number): number {
     const start = this.unit(place, depth);
     let next = place;
-    while (next + by >= 0 && next + by < this.length && this.unit(next, depth) === start)
-      next += by;
+    while (next + by >= 0 && next + by < this.length && this.unit(next, depth) === start) next += by;
     if (by > 0) return next;
     const unit = this.unit(next, depth); // backwards: to where that box begins
     while (next > 0 && this.unit(next - 1, depth) === unit) next--;
@@ -69,9 +68,6 @@ export class Timeline {
 
 /** The same op one layer up or down, if there is one. */
 export function shiftLayer(op: string, by: 1 | -1, has: (name: string) => boolean): string {
-  const moved = op.replace(
-    /^(encoder|decoder)\.(\d+)/,
-    (_, side: string, layer: string) => `${side}.${Number(layer) + by}`,
-  );
+  const moved = op.replace(/^(encoder|decoder)\.(\d+)/, (_, side: string, layer: string) => `${side}.${Number(layer) + by}`);
   return has(moved) ? moved : op;
 }

@@ -69,16 +69,12 @@ export const depthOf = (tree: Tree, id: string): number => listAbove(tree, id).l
 /** The boxes around one, from the black box to itself. */
 export function listAbove(tree: Tree, id: string): string[] {
   const found: string[] = [];
-  for (let at: string | null = id; at !== null; at = tree.get(at)?.parent ?? null)
-    found.unshift(at);
+  for (let at: string | null = id; at !== null; at = tree.get(at)?.parent ?? null) found.unshift(at);
   return found;
 }
 
 /** Which boxes of a scene stand in one row: first those that need none of the others. */
-export function rankChildren(
-  tree: Tree,
-  id: string,
-): { rows: string[][]; edges: [string, string][] } {
+export function rankChildren(tree: Tree, id: string): { rows: string[][]; edges: [string, string][] } {
   const { children } = tree.get(id)!;
   const edges: [string, string][] = [];
   const ranks = new Map<string, number>();

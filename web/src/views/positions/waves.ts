@@ -76,10 +76,7 @@ export function rotationError(settings: Wave, d: number, length: number, shift: 
     const [sine, cosine] = columnsOf(settings, d, pair);
     for (let p = 0; p < length; p++) {
       const [x, y] = [waveAt(settings, d, p, sine).value, waveAt(settings, d, p, cosine).value];
-      const [u, v] = [
-        waveAt(settings, d, p + shift, sine).value,
-        waveAt(settings, d, p + shift, cosine).value,
-      ];
+      const [u, v] = [waveAt(settings, d, p + shift, sine).value, waveAt(settings, d, p + shift, cosine).value];
       most = Math.max(most, Math.abs(a * x + b * y - u), Math.abs(c * x + e * y - v));
     }
   });

@@ -79,8 +79,7 @@ export async function open(id: string): Promise<Told> {
 /** What a snapshot holds, by name. */
 export async function list(id: string, step: number): Promise<Record<string, number[]>> {
   if (isToy(id)) return {};
-  return (await getJson<{ tensors: Record<string, number[]> }>(`runs/${id}/snapshots/${step}`))
-    .tensors;
+  return (await getJson<{ tensors: Record<string, number[]> }>(`runs/${id}/snapshots/${step}`)).tensors;
 }
 
 const kept = new Map<string, Promise<Tensor>>();
@@ -97,19 +96,11 @@ export function read(id: string, step: number, name: string): Promise<Tensor> {
 }
 
 /** The distributions of one sentence at one step. */
-export async function readRows(
-  id: string,
-  told: Told,
-  step: number,
-  sentence: number,
-): Promise<Rows> {
+export async function readRows(id: string, told: Told, step: number, sentence: number): Promise<Rows> {
   const watched = told.sentences[sentence]!;
   if (isToy(id)) {
     const table = toy.snapshots.find((each) => each.step === step)!.log_probabilities[sentence]!;
-    const whole = {
-      shape: [table.length, toy.vocabulary.length],
-      data: Float32Array.from(table.flat()),
-    };
+    const whole = { shape: [table.length, toy.vocabulary.length], data: Float32Array.from(table.flat()) };
     return spread(
       watched,
       toy.vocabulary.map((_, id) => id),
@@ -119,13 +110,9 @@ export async function readRows(
   }
   const has = await list(id, step);
   const take = (name: string) => read(id, step, `${sentence}.${name}`);
-  const ids = [...new Set(watched.reference_ids.filter((each) => each !== null))].slice(
-    0,
-    2 * WIDEST,
-  );
+  const ids = [...new Set(watched.reference_ids.filter((each) => each !== null))].slice(0, 2 * WIDEST);
   const names = ids.map((each) => watched.reference_tokens[watched.reference_ids.indexOf(each)]!);
-  if (has[`${sentence}.log_probabilities`])
-    return spread(watched, ids, names, { whole: await take("log_probabilities") });
+  if (has[`${sentence}.log_probabilities`]) return spread(watched, ids, names, { whole: await take("log_probabilities") });
   const [top, logs, own] = await Promise.all(
     ["top_ids", "top_log_probabilities", "reference_log_probabilities"].map(take) as [
       Promise<Tensor>,
@@ -175,9 +162,7 @@ export function aim(rows: Rows, smoothing: number, vocabulary: number): Float32A
 
 /** -ln of what the right token got, row by row. */
 export function losses(rows: Rows): number[] {
-  return rows.wanted.map((column, t) =>
-    column < 0 ? Number.NaN : -Math.log(rows.data[t * rows.columns.length + column]!),
-  );
+  return rows.wanted.map((column, t) => (column < 0 ? Number.NaN : -Math.log(rows.data[t * rows.columns.length + column]!)));
 }
 
 /** Mean entropy of the rows of each head, in nats. */
@@ -205,8 +190,6 @@ export function curveOf(lines: readonly Line[], key: string): [number, number][]
 }
 
 export function keysOf(lines: readonly Line[]): string[] {
-  const numeric = lines.flatMap((line) =>
-    Object.entries(line).filter(([, value]) => typeof value === "number"),
-  );
+  const numeric = lines.flatMap((line) => Object.entries(line).filter(([, value]) => typeof value === "number"));
   return [...new Set(numeric.map(([key]) => key))].filter((key) => key !== "step");
 }

@@ -2,28 +2,14 @@
 
 import type { Trace } from "../../data/trace";
 import { strides, type Tensor } from "../../data/tensor";
+import { pairCommon, type Pairs } from "../../data/words";
 import type { Matrix } from "../../parts/slice";
-
-export type Pairs = [number, number][];
 
 /** The longest common run of texts; between two of its tokens, as many as face each other. */
 export function align(a: readonly string[], b: readonly string[]): Pairs {
-  const best = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      best[i]![j] =
-        a[i] === b[j] ? best[i + 1]![j + 1]! + 1 : Math.max(best[i + 1]![j]!, best[i]![j + 1]!);
-    }
-  }
-  const same: Pairs = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length;) {
-    if (a[i] === b[j]) same.push([i++, j++]);
-    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++;
-    else j++;
-  }
   const found: Pairs = [];
   let [i, j] = [0, 0];
-  for (const [p, q] of [...same, [a.length, b.length] as const]) {
+  for (const [p, q] of [...pairCommon(a, b), [a.length, b.length] as const]) {
     if (p - i === q - j) for (let n = 0; n < p - i; n++) found.push([i + n, j + n]);
     if (p < a.length) found.push([p, q]);
     [i, j] = [p + 1, q + 1];
@@ -66,20 +52,13 @@ export function pairAxes(a: Trace, b: Trace, name: string): Pairs[] | null {
 }
 
 /** Second minus first, over the last two axes, at one place of those before. */
-export function subtract(
-  one: Tensor,
-  other: Tensor,
-  pairs: readonly Pairs[],
-  first: readonly number[],
-): Difference {
-  const [rows, columns] =
-    pairs.length > 1 ? (pairs.slice(-2) as [Pairs, Pairs]) : [[[0, 0]] as Pairs, pairs[0]!];
+export function subtract(one: Tensor, other: Tensor, pairs: readonly Pairs[], first: readonly number[]): Difference {
+  const [rows, columns] = pairs.length > 1 ? (pairs.slice(-2) as [Pairs, Pairs]) : [[[0, 0]] as Pairs, pairs[0]!];
   const read = (tensor: Tensor, which: 0 | 1) => {
     const steps = strides(tensor.shape);
     const start = first.reduce((sum, place, axis) => sum + place * steps[axis]!, 0);
     const [down = 0, across = 0] = pairs.length > 1 ? steps.slice(-2) : [0, steps[0]!];
-    return (row: number, column: number) =>
-      tensor.data[start + rows[row]![which] * down + columns[column]![which] * across]!;
+    return (row: number, column: number) => tensor.data[start + rows[row]![which] * down + columns[column]![which] * across]!;
   };
   const [was, is] = [read(one, 0), read(other, 1)];
   const data = new Float32Array(rows.length * columns.length);
@@ -92,13 +71,7 @@ export function subtract(
       if (Number.isFinite(apart)) largest = Math.max(largest, Math.abs(apart));
     }
   }
-  return {
-    matrix: { rows: rows.length, columns: columns.length, data, largest },
-    rows,
-    columns,
-    first: was,
-    second: is,
-  };
+  return { matrix: { rows: rows.length, columns: columns.length, data, largest }, rows, columns, first: was, second: is };
 }
 
 /** Between two rows, in degrees. */

@@ -34,41 +34,28 @@ export function readEdits(text: string): Edit[] {
     throw new Error("no JSON");
   }
   if (found && typeof found === "object" && "edits" in found) found = found.edits;
-  if (!Array.isArray(found))
-    throw new Error('a list of edits is needed, as [{"do": "silence", ...}]');
+  if (!Array.isArray(found)) throw new Error('a list of edits is needed, as [{"do": "silence", ...}]');
   found.forEach((each: { do?: string } | null, n) => {
-    if (!KINDS.includes(each?.do ?? ""))
-      throw new Error(`edit ${n + 1}: "do" is one of ${KINDS.join(", ")}`);
+    if (!KINDS.includes(each?.do ?? "")) throw new Error(`edit ${n + 1}: "do" is one of ${KINDS.join(", ")}`);
   });
   return found as Edit[];
 }
 
-export const writeEdits = (edits: readonly Edit[]): string =>
-  edits.length ? JSON.stringify(edits) : "";
+export const writeEdits = (edits: readonly Edit[]): string => (edits.length ? JSON.stringify(edits) : "");
 
 export function isHead(edit: Edit, block: string, head: number): boolean {
   return (edit.do === "silence" || edit.do === "mean") && edit.name === block && edit.head === head;
 }
 
 /** Silence a head, or give it the mean; once more, and it speaks again. */
-export function toggleHead(
-  edits: readonly Edit[],
-  how: "silence" | "mean",
-  block: string,
-  head: number,
-): Edit[] {
+export function toggleHead(edits: readonly Edit[], how: "silence" | "mean", block: string, head: number): Edit[] {
   const others = edits.filter((edit) => !isHead(edit, block, head));
   const before = edits.find((edit) => isHead(edit, block, head));
   return before?.do === how ? others : [...others, { do: how, name: block, head }];
 }
 
 /** All heads of a block at once; once more, and all speak again. */
-export function toggleLayer(
-  edits: readonly Edit[],
-  how: "silence" | "mean",
-  block: string,
-  heads: number,
-): Edit[] {
+export function toggleLayer(edits: readonly Edit[], how: "silence" | "mean", block: string, heads: number): Edit[] {
   const all = Array.from({ length: heads }, (_, head): Edit => ({ do: how, name: block, head }));
   const others = edits.filter((edit) => !all.some((_, head) => isHead(edit, block, head)));
   const isOn = all.every((_, head) => edits.some((edit) => isHead(edit, block, head) && edit.do === how));
@@ -76,9 +63,7 @@ export function toggleLayer(
 }
 
 export function toggleWithout(edits: readonly Edit[], what: What): Edit[] {
-  const others = edits.filter(
-    (edit) => !(edit.do === "without" && edit.what === what && !edit.name),
-  );
+  const others = edits.filter((edit) => !(edit.do === "without" && edit.what === what && !edit.name));
   return others.length < edits.length ? others : [...others, { do: "without", what }];
 }
 

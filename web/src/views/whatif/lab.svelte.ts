@@ -3,6 +3,7 @@
 import type { Trace } from "../../data/trace";
 import { engine } from "../../engine";
 import type { Outcome } from "../../engine/engine";
+import { messageOf } from "../../format";
 import { session } from "../../session.svelte";
 import { here } from "../../state.svelte";
 import { readEdits, writeEdits, type Edit } from "./edits";
@@ -67,7 +68,7 @@ export class Lab {
     } catch (error) {
       if (this.running !== own || own.signal.aborted) return;
       this.found = null;
-      this.trouble = error instanceof Error ? error.message : String(error);
+      this.trouble = messageOf(error);
     } finally {
       if (this.running === own) this.working = false;
     }
