@@ -489,6 +489,13 @@ class Data(Settings):
         check=check_tag,
     )
     augment: Augment = Augment()
+    hold_out_seed: int | None = setting(
+        None,
+        "Without a validation text: the seed by which pairs are held out; if not given, "
+        "train.seed.",
+        ge=0,
+        lt=1 << 63,
+    )
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )

@@ -62,6 +62,7 @@ OTHERS: dict[str, Any] = {
     "data.augment.digits": 0.3,
     "data.augment.typos": 0.1,
     "data.augment.words": 0.15,
+    "data.hold_out_seed": 8,
     "data.max_length": 99,
     "train.seed": 7,
     "train.steps": 500,

@@ -12,8 +12,11 @@ from .terminal import show_progress, to_json
 def evaluate_contrastive(
     models: Sequence[Path], file: Path, to: str | None, as_json: bool, **machine: Any
 ) -> str:
-    """Return the accuracies of models on the contrastive set in a file, as text or JSON."""
-    from ..evaluate.contrastive import judge_contrastive, read_contrastive
+    """Return the accuracies of models on the contrastive set in a file, as text or JSON.
+
+    Each further model is compared with the first.
+    """
+    from ..evaluate.contrastive import PairedShares, judge_contrastive, read_contrastive
     from ..translator import Translator
 
     if not models:
@@ -30,7 +33,14 @@ def evaluate_contrastive(
                 return [each.log_prob for each in of.score(sources, targets, progress=tell)]
 
             told.append(judge_contrastive(str(model), items, score))
+    first, *others = told
+    compared = [PairedShares.compare(first, each) for each in others]
     if as_json:
-        found = [each.to_json() for each in told]
+        found = [first.to_json()]
+        for each, paired in zip(others, compared, strict=True):
+            found.append(each.to_json() | {"against_first": paired.to_json()})
         return to_json(found[0] if len(found) == 1 else found)
-    return "\n\n".join(map(str, told))
+    said = [str(first)]
+    for each, paired in zip(others, compared, strict=True):
+        said.append(f"{each}\nagainst {first.model}: {paired}")
+    return "\n\n".join(said)

@@ -116,6 +116,7 @@ def serve(
             limits=limits,
             access=access,
             processes=processes,
+            plugin=given.get("plugin"),
             **machine,
         ),
         host=host,

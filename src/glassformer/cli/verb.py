@@ -30,7 +30,8 @@ WITH_PLUGIN = {
     "heads",
     "info",
 }
-WITH_PLUGIN |= {"complete", "fill", "classify", "augment"}
+WITH_PLUGIN |= {"complete", "fill", "classify", "augment", "probe", "serve", "page", "site"}
+WITH_PLUGIN |= {"doctor", "export", "publish"}
 
 Function = TypeVar("Function", bound=Callable[..., None])
 

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,48 @@ class ContrastiveResult:
             lines.append(f"by {name}")
             lines += [f"{f'  {part}':{width}}  {share}" for part, share in shares.items()]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PairedShares:
+    """How two models differ on the same items: how many only the first, only the second has right.
+
+    The test is McNemar's (1947), exact: if the models were alike, each of these items would be
+    either's with the same chance.
+    """
+
+    first: int
+    second: int
+    of: int
+
+    @classmethod
+    def compare(cls, one: ContrastiveResult, other: ContrastiveResult) -> PairedShares:
+        pairs = [*zip(one.margins, other.margins, strict=True)]
+        first = sum(a > 0 >= b for a, b in pairs)
+        return cls(first, sum(b > 0 >= a for a, b in pairs), len(pairs))
+
+    @property
+    def difference(self) -> float:
+        """Return the accuracy of the second minus that of the first."""
+        return (self.second - self.first) / self.of
+
+    @property
+    def p(self) -> float:
+        """Return the two-sided p-value."""
+        n, least = self.first + self.second, min(self.first, self.second)
+        if self.first == self.second:
+            return 1.0
+        return float(Fraction(2 * sum(math.comb(n, k) for k in range(least + 1)), 2**n))
+
+    def to_json(self) -> dict[str, Any]:
+        told = {"only_first": self.first, "only_this": self.second}
+        return {**told, "difference": self.difference, "p": self.p}
+
+    def __str__(self) -> str:
+        return (
+            f"{100 * self.difference:+.2f} %  p = {self.p:.4f} (McNemar)  "
+            f"only this one right: {self.second:,}, only that: {self.first:,}"
+        )
 
 
 def read_contrastive(path: Path) -> list[ContrastiveItem]:

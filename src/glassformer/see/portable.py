@@ -39,6 +39,8 @@ def pack_model(model: Path | str) -> bytes:
     folder = locate(model)
     config, tokenizers, weights = open_model(folder)
     check_views(config.model)
+    if config.model.plugin:
+        raise ValueError(f"{folder}: a page cannot run the network of plugin {config.model.plugin}")
     described = {
         **describe_for_page(folder),
         "settings": {

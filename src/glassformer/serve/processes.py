@@ -35,11 +35,16 @@ class TranslatingProcess:
     """A process that translates. Called, it returns what `search_here` would return here."""
 
     def __init__(
-        self, pool: ModelPool, options: dict[str, Any], told: Callable[[], object] = lambda: None
+        self,
+        pool: ModelPool,
+        options: dict[str, Any],
+        told: Callable[[], object] = lambda: None,
+        plugin: Path | None = None,
     ) -> None:
         self.pool, self.told = pool, told
         folders = [str(model.folder) for model in pool.models.values()]
         given = {"folders": folders, "loaded": pool.most, "how": options}
+        given |= {"plugin": str(plugin.resolve())} if plugin else {}
         self._arguments = ["-m", __name__, json.dumps(given)]
         self._process = self._start()
 
@@ -148,6 +153,10 @@ def main(arguments: Sequence[str]) -> None:
     given = json.loads(arguments[0])
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints here must not get between the answers
+    if "plugin" in given:
+        from ..train import load_plugin
+
+        load_plugin(given["plugin"])
     pool = ModelPool(given["folders"], loaded=given["loaded"], **given["how"])
     with suppress(BrokenPipeError):
         translate_lines(pool, sys.stdin.buffer, out)

@@ -76,18 +76,22 @@ def make_service(
     limits: Limits | None = None,
     access: Access | None = None,
     processes: int = 1,
+    plugin: Path | None = None,
     **how: Any,
 ) -> Service:
     """Return the service for these models.
 
     `models`: folders, or names of shipped models; none: all shipped ones. processes: how many
     translate; 1 is this one. trainings: a folder for those that are begun in the app; None: none
-    can be. `how` is passed to `Translator.load`. Raises ValueError if one of the models is none.
+    can be. plugin: the file of one that was loaded here, for the processes to load too. `how` is
+    passed to `Translator.load`. Raises ValueError if one of the models is none.
     """
     load_library("engine")  # if it has to be built, then before somebody waits for a translation
     limits, metrics = limits or Limits(), ServerMetrics()
     model_pool = ModelPool(models, loaded=limits.loaded, **how)
-    others = start_processes(model_pool, processes, metrics, how) if processes > 1 else []
+    others = []
+    if processes > 1:
+        others = start_processes(model_pool, processes, metrics, how, plugin)
     own = None
     if trainings:
         most = training_limits or TrainingLimits()
@@ -112,12 +116,17 @@ def make_service(
 
 
 def start_processes(
-    pool: ModelPool, number: int, metrics: ServerMetrics, how: dict[str, Any]
+    pool: ModelPool,
+    number: int,
+    metrics: ServerMetrics,
+    how: dict[str, Any],
+    plugin: Path | None = None,
 ) -> list[TranslatingProcess]:
     """Return processes that translate; unless `how` has threads, they share the processor's."""
     threads = how.get("threads") or max(1, (os.cpu_count() or 1) // number)
     options = {**how, "threads": threads}
-    return [TranslatingProcess(pool, options, metrics.replaced.inc) for _ in range(number)]
+    given = pool, options, metrics.replaced.inc, plugin
+    return [TranslatingProcess(*given) for _ in range(number)]
 
 
 class Ready(NamedTuple):

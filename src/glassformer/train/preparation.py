@@ -286,7 +286,8 @@ def _read_corpus(
     if not config.model.is_language_model:
         _check(train, valid, report)
     if valid is None:
-        train, valid = hold_out_of(train, config.train.seed)
+        seed = config.data.hold_out_seed
+        train, valid = hold_out_of(train, config.train.seed if seed is None else seed)
         count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
         report.say(
             f"No validation text given: {count:,} lines are held out for it, "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -19,7 +19,6 @@ from pydantic import BaseModel, Field
 from ..config import Config
 from ..data.corpus import find_data
 from ..data.files import STANDARD
-from ..directory import VALID
 from ..disk import write_json
 from ..evaluate.quality import score_quality
 from ..translator import Translator
@@ -29,7 +28,6 @@ from .start import Summary, resume, train
 
 SEEDS = "seeds.json"
 METRICS = ("BLEU", "chrF2")
-HELD_OUT = "Note: each seed held out other pairs to validate on; with --valid, their scores compare"
 
 
 class SeedPlan(BaseModel):
@@ -53,7 +51,6 @@ class SeedsSummary:
     results: Mapping[int, Mapping[str, float]]
     is_finished: bool
     is_first: bool = True
-    notes: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -76,7 +73,7 @@ class SeedsSummary:
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
             for row in rows
         ]
-        return "\n".join([*self.notes, *lines, f"The models are in {self.out}"])
+        return "\n".join([*lines, f"The models are in {self.out}"])
 
     @property
     def means(self) -> dict[str, float]:
@@ -111,6 +108,7 @@ def train_seeds(
 ) -> SeedsSummary:
     """Train `count` models, by the seeds from train.seed on, and score them on `test`.
 
+    Without `valid`, all hold out the same pairs: those of data.hold_out_seed, or of the first seed.
     `how` are other arguments of `train` that are paths or switches, and are stored; `now` are
     those that are not: device, quiet, began, hooks. A folder that holds such trainings is an error:
     see `resume_seeds`. ValueError, in one sentence, for bad input.
@@ -123,6 +121,8 @@ def train_seeds(
     if str(STANDARD) in map(str, data):
         raise ValueError("--seeds reads the data several times: the standard input is read once")
     first = config.train.seed
+    if config.data.hold_out_seed is None:
+        config = config.changed(data={"hold_out_seed": first})
     plan = SeedPlan(
         settings=config.to_json(),
         seeds=[*range(first, first + count)],
@@ -163,7 +163,7 @@ def resume_seeds(out: Path | str, **now: Any) -> SeedsSummary:
         if summary.is_first:
             write_json(out / SEEDS, plan.model_dump(mode="json"))
     is_first = int(os.environ.get("RANK") or 0) == 0
-    return SeedsSummary(out, plan.seeds, plan.results, True, is_first, _compare_valid(out, plan))
+    return SeedsSummary(out, plan.seeds, plan.results, True, is_first)
 
 
 def _train_one(
@@ -195,12 +195,6 @@ def _read_test(plan: SeedPlan, config: Config) -> tuple[list[str], list[str]]:
     if not pairs:
         raise ValueError(f"{plan.test}: there is nothing to test on")
     return [source for source, _ in pairs], [target for _, target in pairs]
-
-
-def _compare_valid(out: Path, plan: SeedPlan) -> list[str]:
-    """Return a note if the seeds were validated on different pairs, having held out their own."""
-    texts = {(out / f"seed-{seed}" / RUN / VALID[0]).read_bytes() for seed in plan.seeds}
-    return [HELD_OUT] if len(texts) > 1 else []
 
 
 def _absolute(value: Any) -> Any:

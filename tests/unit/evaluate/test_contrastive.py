@@ -11,6 +11,8 @@ import pytest
 
 from glassformer.evaluate.contrastive import (
     ContrastiveItem,
+    ContrastiveResult,
+    PairedShares,
     Share,
     judge_contrastive,
     read_contrastive,
@@ -57,6 +59,27 @@ def test_a_right_translation_has_to_beat_all_wrong_ones() -> None:
     assert shares == {"one": (1, 2), "two": (1, 2)}
     assert json.loads(json.dumps(found.to_json()))["categories"]["kind"]["one"]["accuracy"] == 0.5
     assert " 50.00 %  95 % between 15.00 and 85.00  2 of 4" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "p"),
+    [(0, 0, 1.0), (3, 3, 1.0), (0, 5, 2 / 32), (1, 7, 2 * 9 / 256), (10, 2, 2 * 79 / 4096)],
+)
+def test_two_models_are_compared_item_by_item(first: int, second: int, p: float) -> None:
+    """McNemar's exact test: the two-sided binomial test of the items that one alone has right."""
+    one = (1.0,) * first + (0.0,) * second + (1.0, -1.0)
+    other = (0.0,) * first + (2.0,) * second + (3.0, -2.0)
+    results = [ContrastiveResult("m", Share(1, len(one)), {}, each) for each in (one, other)]
+    found = PairedShares.compare(*results)
+    assert (found.first, found.second, found.of) == (first, second, len(one))
+    assert found.p == pytest.approx(p)
+    assert found.difference == pytest.approx((second - first) / len(one))
+    assert found.to_json()["p"] == found.p and f"p = {p:.4f} (McNemar)" in str(found)
+
+
+def test_thousands_of_items_are_no_trouble() -> None:
+    assert PairedShares(3000, 3100, 12_000).p == pytest.approx(0.205, abs=1e-3)
+    assert 0 <= PairedShares(0, 5000, 5000).p < 1e-300
 
 
 def test_contrapro_is_read_as_it_is(tmp_path: Path) -> None:

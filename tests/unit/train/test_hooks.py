@@ -19,6 +19,7 @@ from glassformer import Translator
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.directory import load_model
+from glassformer.see.portable import pack_model
 from glassformer.train import Hooks, load_plugin, resume, train
 from glassformer.train.loss import batch_loss
 from glassformer.weights.tensors import load_tensors
@@ -74,6 +75,55 @@ def test_the_page_works_on_the_command_line(
     more = ["train", "--resume", str(out), "--set", "train.steps=8", "--plugin", str(idea)]
     more.append("--accept-changed-settings")
     assert main(more) == 0
+
+
+def test_each_verb_that_opens_a_model_takes_it(
+    tmp_path: Path,
+    idea: Path,
+    corpus: list[Path],
+    settings: Callable[..., Config],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever it loads is forgotten in between, as in another process."""
+    plugged: dict[str, Any] = {}
+    monkeypatch.setattr("glassformer.model.variants.plugged.PLUGGED", plugged)
+    out, given = tmp_path / "out", ["--plugin", str(idea)]
+    train(settings(), corpus, out, hooks=load_plugin(idea), quiet=True)
+    for words, wanted in (
+        (["doctor", out], 0),
+        (["publish", out, "--out", tmp_path / "copy"], 0),
+        (["export", out, "--format", "int8", "--out", tmp_path / "small"], 0),
+        (["export", out, "--format", "transformers", "--out", tmp_path / "theirs"], 2),
+    ):
+        plugged.clear()
+        assert main([*map(str, words), *given]) == wanted, words
+    assert "plugin=idea, which transformers does not know" in capfd.readouterr().err
+    with pytest.raises(ValueError, match="a page cannot run the network of plugin idea"):
+        pack_model(out)
+    plugged.clear()
+    assert main(["publish", str(out), "--out", str(tmp_path / "without")]) == 2
+    assert "add --plugin idea.py" in capfd.readouterr().err
+
+
+def test_processes_of_a_server_load_it_too(
+    tmp_path: Path, idea: Path, corpus: list[Path], settings: Callable[..., Config]
+) -> None:
+    pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+    from glassformer.config import Decode
+    from glassformer.serve.batching import search_here
+    from glassformer.serve.model_pool import ModelPool
+    from glassformer.serve.processes import TranslatingProcess
+
+    train(settings(), corpus, tmp_path / "out", hooks=load_plugin(idea), quiet=True)
+    how: dict[str, Any] = {"device": "cpu", "precision": "fp32", "threads": 1}
+    pool = ModelPool([tmp_path / "out"], **how)
+    process = TranslatingProcess(pool, how, plugin=idea)
+    try:
+        asked = pool.load(pool.default), ["the red cat runs x"], Decode(max_extra=5), 1
+        assert process(*asked) == search_here(*asked)
+    finally:
+        process.close()
 
 
 def test_the_page_works_from_python(

@@ -105,10 +105,16 @@ def test_a_stop_between_is_resumed(
     assert "holds a training already" in capsys.readouterr().err
 
 
-def test_other_pairs_held_out_are_told(
+def test_all_seeds_hold_out_the_same_pairs(
     tmp_path: Path, given: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*given[:-6], "--out", str(tmp_path / "m")]) == 0
-    assert "each seed held out other pairs" in capsys.readouterr().out
+    found = []
+    for name, more in (("m", []), ("other", ["--hold-out-seed", "6"])):
+        assert main([*given[:-6], "--out", str(tmp_path / name), *more]) == 0
+        folders = [tmp_path / name / f"seed-{seed}" / "run" for seed in (4, 5)]
+        texts = {(folder / "valid.source").read_text("utf-8") for folder in folders}
+        assert len(texts) == 1
+        found += texts
+    assert found[0] != found[1]  # by another seed, other pairs
     assert main(["train", *given[2:4], "--out", "x", "--test", "y"]) == 2
     assert "--test has no effect without --seeds" in capsys.readouterr().err
