@@ -40,7 +40,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class LyingFileError(Exception):
-    """What a file says of itself is not so."""
+    """Says that what a file tells of itself is not so."""
 
 
 class StoredTensor(NamedTuple):
