@@ -85,9 +85,13 @@ def locate(model: Path | str) -> Path:
     """Return the folder of a model, given as a path or as the name of a model in the package.
 
     A model of that name in the working directory takes precedence. Languages after an @ are left
-    out.
+    out. `hub:USER/NAME` is fetched from the Hugging Face hub: see `publish/hub.py`.
     """
     model = split_pair(model)[0]
+    if str(model).startswith("hub:"):
+        from .publish.hub import fetch_model
+
+        return fetch_model(str(model))
     folder, shipped = Path(model), SHIPPED / model
     is_here = any((folder / name).exists() for name in (CONFIG, WEIGHTS))
     is_name = len(folder.parts) == 1 and (shipped / WEIGHTS).is_file()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..machine.extras import need
+from ..publish.hub import push_model
 from .options import AS_JSON, MODEL, flag, opt
 from .terminal import to_json
 
@@ -19,6 +21,9 @@ def publish(
         "NAME", "A data set on the hub that it was trained on; may be given several times."
     ),
     dockerfile: bool = flag("Add a Dockerfile that serves the model without PyTorch."),
+    push: str | None = opt(
+        "USER/NAME", "Upload the copy to the Hugging Face hub, where a new model is public."
+    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Copy a model without its training: no checkpoints, no training text, no validation text.
@@ -30,9 +35,16 @@ def publish(
     glassformer publish my-model --out my-published-model
     glassformer publish my-model --out my-small-model --int8
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
+    glassformer publish my-model --out en-fr --licence cc-by-4.0 --push my-name/en-fr
     """
     from ..publish.publishing import publish_model as copy
 
+    if push:
+        need("huggingface_hub")
     how = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
     found = copy(model, out, datasets=dataset or (), **how)  # type: ignore[arg-type]
-    print(to_json(found.to_json()) if as_json else f"{out}: {found}")
+    address = push_model(out, push) if push else None
+    if as_json:
+        print(to_json(found.to_json() | ({"address": address} if address else {})))
+    else:
+        print(f"{out}: {found}" + (f"\n{address}" if address else ""))
