@@ -7,12 +7,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
+from glassformer.disk import find_cache
 from glassformer.machine.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
@@ -21,9 +23,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 
 wait_briefly()  # as in `import glassformer`; here because torch must not come before it
 
-# What is measured once a machine is measured anew, and the user's own cache is left alone.
+
+def copy_libraries(built: Path, folder: Path) -> None:
+    """Copy the latest build of each library in C; those of other sources have other names."""
+    latest = {}
+    for seal in sorted(built.glob("*.sha256"), key=lambda path: path.stat().st_mtime):
+        latest[seal.stem.rpartition("-")[0]] = seal.stem
+    folder.mkdir(mode=0o700)
+    for stem in latest.values():
+        for path in built.glob(f"{stem}.*"):
+            shutil.copy2(path, folder)
+
+
+# What is measured once a machine is measured anew, and the user's own cache is left alone. What was
+# compiled for it, as by `make install`, is not compiled again.
 CACHE = tempfile.mkdtemp(prefix="glassformer-")
-os.environ.setdefault("GLASSFORMER_CACHE", CACHE)
+if "GLASSFORMER_CACHE" not in os.environ:
+    with suppress(OSError, RuntimeError):  # no home, or a file that just goes
+        copy_libraries(find_cache() / "native", Path(CACHE) / "native")
+    os.environ["GLASSFORMER_CACHE"] = CACHE
 
 # A busy machine is no reason to fail.
 hypothesis.settings.register_profile("glassformer", deadline=None)
@@ -36,10 +54,26 @@ def pytest_xdist_setupnodes() -> None:
     os.environ["OMP_NUM_THREADS"] = GIVEN or "1"
 
 
+def pytest_configure() -> None:
+    """Do not wait for the disk, as a training does a hundred times: no power fails in a test.
+
+    Processes that tests start do wait, and `tests/faults` counts the calls.
+    """
+    os.fsync = lambda fd: None
+
+
 def pytest_collection_finish() -> None:
     """Leave all modules and tests out of garbage collection: each pass would take 0.2 s or more."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Leave out, too, what the tests of a file have imported."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_unconfigure() -> None:

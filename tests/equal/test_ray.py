@@ -13,11 +13,15 @@ import pytest
 
 from glassformer.cli import main
 
-pytest.importorskip("ray", reason="ray is not installed")
-pytest.importorskip("ray.data", reason="ray is installed without its data part")
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns of itself
 SENTENCES = ["The cat is on the mat.", "I love AI.", "", "The dog bites the cat. Thanks!"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_data() -> None:
+    """Import Ray where it is needed alone: it takes seconds."""
+    pytest.importorskip("ray", reason="ray is not installed")
+    pytest.importorskip("ray.data", reason="ray is installed without its data part")
 
 
 @pytest.fixture

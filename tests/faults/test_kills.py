@@ -16,7 +16,7 @@ from damage.ledger import Ledger
 from damage.trainings import RECURRENT, Trainings, assert_same, results, saved
 
 TABLE = "Kill and resume"
-QUICK, ALL = 10, 240
+QUICK, ALL = 6, 240
 SHARES = 10  # of what has hundreds of tries: each share is a test, counted when it is done
 SHORT: dict[str, Any] = {"steps": 6, "validate_every": 6, "watch": 0}  # two saves, for these
 ANYWHERE = "anywhere"
@@ -49,7 +49,8 @@ def choose(number: int) -> tuple[dict[str, Any], str]:
 @pytest.mark.parametrize("number", some(ALL, QUICK))
 def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int) -> None:
     random = Random(number)
-    train, place = choose(number if number >= QUICK else 5 * number)
+    quick = 4 * number + number % 4  # each place, and each precision with and without minutes
+    train, place = choose(number if number >= QUICK else quick)
     recipe, out = trainings.recipe(**train), fresh("out")
     if place == ANYWHERE:
         how: dict[str, Any] = {"kill_after": random.uniform(0, 3 if "minutes" in train else 1.2)}

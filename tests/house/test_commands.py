@@ -57,7 +57,7 @@ WITH_COMMANDS = [page for page in PAGES if list_commands(page)]
 @pytest.fixture
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that the commands speak of."""
-    write_pairs(tmp_path / "pairs", "en", "fr", {"train": 300, "valid": 20})
+    write_pairs(tmp_path / "pairs", "en", "fr", {"train": 150, "valid": 8})
     for name in (
         "data/train",
         "data/valid",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import islice
+
+import pytest
 
 from glassformer.data.demo import FILE, ExamMark, mark_exact, mark_pronouns, read_corpus
 from tools.demo_corpus import NOTES, accepted, pairs, pronoun_items, split_of
@@ -15,7 +18,22 @@ def know(sources: list[str]) -> list[str]:
     return [max(accepted(source, "en", "fr")) for source in sources]
 
 
-def test_the_package_ships_what_the_grammar_writes() -> None:
+def test_the_package_ships_what_the_grammar_writes(train: list[tuple[str, str]]) -> None:
+    """The beginning of each table; the whole in the next test."""
+    corpus = read_corpus()
+    assert list(map(tuple, corpus.pairs["train"][: len(train)])) == train
+    assert list(map(tuple, corpus.pairs["valid"])) == pairs("en", "fr", 100, 1, "valid")
+    assert corpus.notes == ask_notes("en", "fr")
+    for split in ("valid", "test"):
+        for asked, ask in (
+            (corpus.questions[split], ask_sentences("en", "fr", 150, split)),
+            (corpus.riddles[split], ask_riddles("en", 150, split)),
+        ):
+            assert dict(islice(asked.items(), 150)) == ask
+
+
+@pytest.mark.slow
+def test_the_package_ships_all_that_the_grammar_writes() -> None:
     assert json.loads(gzip.decompress(FILE.read_bytes())) == make_corpus()
 
 

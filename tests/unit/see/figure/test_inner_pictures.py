@@ -35,7 +35,7 @@ from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.masks import work_out
 from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.padding import score_padded
-from glassformer.see.figure.pictures import PICTURES, draw, list_pictures
+from glassformer.see.figure.pictures import PICTURES, draw, list_pictures, make_scene
 from glassformer.see.figure.plan import Outline
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.runs import _read_lines, read_watched
@@ -110,9 +110,8 @@ def paint(drawn: Figure | Animation) -> Figure:
     return figure
 
 
-def check_numbers(figure: Figure, trace: Trace) -> None:
+def check_numbers(scene: Scene, trace: Trace) -> None:
     """Every printed number is its expression, to the digits that are printed."""
-    scene: Scene = figure.scene  # type: ignore[attr-defined]
     for mark in scene.texts:
         if not mark.of:
             continue
@@ -132,18 +131,16 @@ def test_it_is_drawn_and_its_numbers_are_true(trace: Trace, id: str) -> None:
     assert isinstance(drawn, Animation) == (PICTURES[id].kind == "animated")
     figure = paint(drawn)
     assert sum(len(ax.texts) + len(ax.patches) for ax in figure.axes) > 10
-    check_numbers(figure, trace)
+    check_numbers(figure.scene, trace)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("shape", ["pre", "marian", "least"])
 def test_other_shapes_can_be_drawn(make: Callable[[str, str], Trace], shape: str) -> None:
     trace = make(shape, "it" if shape == "least" else LINES[2])
     for id in IDS if shape != "marian" else [picture.id for picture in list_pictures()]:
-        drawn = draw(trace, id)
-        figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        check_numbers(figure, trace)
-        width, height = figure.get_size_inches()
-        assert 2 < width < 60 and 1 < height < 60
+        scene = make_scene(trace, id)
+        check_numbers(scene, trace)
+        assert 2 < scene.width / 72 < 60 and 1 < scene.height / 72 < 60
 
 
 LARGEST = 24  # inches
@@ -159,10 +156,9 @@ def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
     trace = record(translator, text, decode=Decode(beam=3, max_ratio=0, max_extra=100))
     assert len(trace.source) > 60 and len(trace.target) > 60
     for id in IDS:
-        drawn = draw(trace, id)
-        figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        check_numbers(figure, trace)
-        assert max(figure.get_size_inches()) < LARGEST, id
+        scene = make_scene(trace, id)
+        check_numbers(scene, trace)
+        assert max(scene.width, scene.height) < 72 * LARGEST, id
 
 
 def test_of_very_many_tokens_what_is_left_out_is_said(tokenizer: Tokenizer) -> None:
