@@ -23,6 +23,7 @@ VERBS = {
     "Quality": (
         "recipe",
         "shipped",
+        "shipped-language",
         "everyday",
         "auto",
         "parent",

@@ -179,6 +179,6 @@ def write_page(rows: list[Row]) -> None:
 
 def tell_values(task: str, values: tuple[float, ...]) -> str:
     if task == "copy":
-        return tell_spread([*values], "%")
+        return tell_spread([*values], " %")
     spread = max(values) - min(values)
     return f"{sum(values) / len(values):.2f} (± {spread / 2:.2f})"

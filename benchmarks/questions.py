@@ -11,7 +11,8 @@ trained again, so that a run may be stopped and begun anew. --pages writes the t
 docs/questions.md and docs/questions.zh.md from that file, and what the pictures V107-V111 draw.
 
 The small tasks are those of small_tasks.py. multi30k trains the size tiny with `glassformer.train`
-for --steps updates on DIR/train.{en,de} and scores the BLEU of DIR/test2016.
+for --steps updates on DIR/train.{en,de} and scores the BLEU of DIR/test2016; its settings, of a
+larger network, are those of question_multi30k.py.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import torch
 
 from glassformer.directory import write_text
 
+from .question_multi30k import TRANSLATION, Setting, measure_translation
 from .small_tasks import TASKS, measure_task
 
 HOME = Path(__file__).parents[1]
@@ -35,11 +37,11 @@ DRAWN = HOME / "src" / "glassformer" / "see" / "figure" / "questions.json"  # of
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
 
-PLAIN = ("default: 4 heads, d_ff 64", "默认：4 个头，d_ff 64", dict[str, Any]())
+PLAIN: Setting = ("default: 4 heads, d_ff 64", "默认：4 个头，d_ff 64", {})
 WITHOUT = {"layout": "none"}
 
 # The settings of each question, with what they are called in English and in Chinese.
-QUESTIONS: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
+QUESTIONS: dict[str, list[Setting]] = {
     "V107": [
         ("added", "相加", {}),
         ("multiplied", "相乘", {"positions": {"combine": "multiply"}}),
@@ -94,7 +96,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--data", type=Path, help="of multi30k: the folder with train, test2016")
     parser.add_argument("--out", type=Path, help="of multi30k: where the models go")
-    parser.add_argument("--steps", type=int, default=4000, help="of multi30k: updates")
+    parser.add_argument("--steps", type=int, default=300, help="of multi30k: updates")
     parser.add_argument("--pages", action="store_true", help="write the tables of the two pages")
 
 
@@ -106,10 +108,15 @@ def main(options: argparse.Namespace) -> None:
     for seed in options.seeds:
         for name in options.questions:
             for task in options.task:
-                for _, _, settings in QUESTIONS[name]:
+                for _, _, settings in list_settings(name, task):
                     answer(options, task, settings, seed)
     if options.pages:
         write_pages(read_rows())
+
+
+def list_settings(name: str, task: str) -> list[Setting]:
+    """Return the settings of a question, which on translation are of another size."""
+    return TRANSLATION[name] if task == "multi30k" else QUESTIONS[name]
 
 
 def answer(options: argparse.Namespace, task: str, settings: dict[str, Any], seed: int) -> None:
@@ -117,8 +124,6 @@ def answer(options: argparse.Namespace, task: str, settings: dict[str, Any], see
     if find_rows(read_rows(), task, settings, seed):
         return
     if task == "multi30k":
-        from .question_multi30k import measure_translation
-
         found = measure_translation(options, settings, seed)
     else:
         found = measure_task(TASKS[task](), settings, seed)
@@ -201,7 +206,9 @@ def render_table(rows: list[Row], name: str, language: str) -> str:
     for task in [*TASKS, "multi30k"]:
         lines = [*render_rows(rows, name, task, language)]
         if len(lines) > 1:  # one row compares nothing
-            head = HEADS[language]
+            head = [*HEADS[language]]
+            if task == "multi30k":
+                head[1:3] = ["BLEU"]
             parts += [
                 f"`{task}`",
                 "",
@@ -213,14 +220,14 @@ def render_table(rows: list[Row], name: str, language: str) -> str:
 
 
 def render_rows(rows: list[Row], name: str, task: str, language: str) -> Iterator[str]:
-    for english, chinese, settings in QUESTIONS[name]:
+    for english, chinese, settings in list_settings(name, task):
         found = find_rows(rows, task, settings)
         if not found:
             continue
+        shown = {"bleu": ""} if task == "multi30k" else {"exact": " %", "tokens": " %"}
         cells = [
             chinese if language == "zh" else english,
-            tell_spread([row["exact"] for row in found], "%"),
-            tell_spread([row["tokens"] for row in found], "%"),
+            *(tell_spread([row[key] for row in found], unit) for key, unit in shown.items()),
             f"{mean(row['loss'] for row in found):.3f}",
             f"{found[0]['parameters']:,}",
             f"{min(row['milliseconds'] for row in found):.1f}",
@@ -232,4 +239,4 @@ def render_rows(rows: list[Row], name: str, task: str, language: str) -> Iterato
 def tell_spread(values: list[float], unit: str) -> str:
     """Return the mean, and the standard deviation of several."""
     spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{mean(values):.1f}{spread} {unit}"
+    return f"{mean(values):.1f}{spread}{unit}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import questions, small_tasks
+from benchmarks import question_multi30k, questions, small_tasks
 from glassformer.config import Config
 
 
@@ -28,6 +28,13 @@ def test_the_tables_are_what_was_measured(tmp_path: Path, monkeypatch: pytest.Mo
 def test_every_setting_of_a_question_is_one_of_a_model() -> None:
     for settings in (each for rows in questions.QUESTIONS.values() for *_, each in rows):
         Config.read({"model": {**small_tasks.SHAPE, **settings}})
+
+
+def test_translation_asks_the_same_questions_of_a_larger_network() -> None:
+    assert question_multi30k.TRANSLATION.keys() == questions.QUESTIONS.keys()
+    for settings in (each for rows in question_multi30k.TRANSLATION.values() for *_, each in rows):
+        config = question_multi30k.make_config(settings, steps=300, seed=1)
+        assert config.model.d_model == 128 and config.train.steps == 300
 
 
 def test_what_is_measured_is_kept_and_not_measured_again(

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from benchmarks.shipped_language import NAMES
 from glassformer.data.demo import mark_exact, mark_pronouns
 from glassformer.directory import CARD, SHIPPED, WEIGHTS
 from glassformer.publish.golden import check_golden
@@ -37,6 +38,7 @@ def test_they_are_all_there() -> None:
     assert {path.name for path in SHIPPED.iterdir()} == {
         *MODELS,
         *RECURRENT,
+        *NAMES,
         "everyday-en-fr",
     }
 
