@@ -98,7 +98,7 @@ def train(address: str) -> None:
     wait(lambda: ask(address, "trainings/mine")["state"] == "checked")
     ask(address, "trainings/mine/start", json.dumps({"minutes": MINUTES, "size": "tiny"}).encode())
     wait(lambda: ask(address, "trainings/mine")["has_curves"])
-    wait(lambda: len(ask(address, "runs/mine")["snapshots"]) > 2)
+    wait(lambda: sum("valid BLEU" in line for line in ask(address, "runs/mine")["metrics"]) > 1)
 
 
 def ask(address: str, path: str, body: bytes | None = None, method: str | None = None) -> Any:

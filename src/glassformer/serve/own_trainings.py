@@ -404,9 +404,10 @@ def list_published(training: OwnTraining) -> list[Path]:
 def measure_folder(folder: Path) -> int:
     """Return the bytes of all files in a folder."""
     size = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # it has gone meanwhile
-            size += path.stat().st_size if path.is_file() else 0
+    for place, _, names in os.walk(folder):  # which passes over a folder that has gone meanwhile
+        for name in names:
+            with suppress(OSError):
+                size += Path(place, name).stat().st_size
     return size
 
 

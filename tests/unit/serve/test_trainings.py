@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import time
 import zipfile
 from collections.abc import Iterator
@@ -235,3 +236,20 @@ def test_a_training_that_fails_says_why(school: Client) -> None:
     found = wait_for_state(school, id, "failed")
     assert "held out" in found["problem"] and not found["can_resume"]
     school.ask(f"{BASE}/{id}", method="DELETE")
+
+
+def test_a_folder_that_goes_while_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training renames its checkpoints whenever it likes."""
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "own.json").write_text("12345", encoding="utf-8")
+    scan = os.scandir
+
+    def scan_late(path: Any) -> Any:
+        if Path(path).name == "checkpoint":
+            Path(path).rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_late)
+    assert measure_folder(tmp_path) == 5
