@@ -85,11 +85,11 @@ def locate(model: Path | str) -> Path:
     """Return the folder of a model, given as a path or as the name of a model in the package.
 
     A model of that name in the working directory takes precedence. Languages after an @ are left
-    out. `hub:USER/NAME` is fetched from the Hugging Face hub: see `publish/hub.py`.
+    out. `hub:USER/NAME` is fetched from the Hugging Face hub: see `hub.py`.
     """
     model = split_pair(model)[0]
     if str(model).startswith("hub:"):
-        from .publish.hub import fetch_model
+        from .hub import fetch_model
 
         return fetch_model(str(model))
     folder, shipped = Path(model), SHIPPED / model

@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from glassformer.bridge.importing import import_model
-from glassformer.bridge.sentencepiece import Sentencepiece
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Config, Decode
 from glassformer.decode import search
 from glassformer.directory import load_model
 from glassformer.text import Tokenizer
+from glassformer.text.sentencepiece import Sentencepiece
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -14,7 +14,7 @@ VAGUE = {"util", "utils", "helper", "helpers", "common", "base", "manager", "mis
 # M memory, L any length, R rows of a search, D d_model, H heads, K head width, F d_ff,
 # V vocabulary, W beam width, C capacity or candidates, N positions of a loss or the n best,
 # I frequencies.
-LEGEND = set("BSTQMLRDHKFVWCNI")
+LEGEND = set("BSTQMLRDHKFVWCNIE")
 
 
 def _count_code(path: Path) -> int:

@@ -38,7 +38,7 @@ TABLE = [
     ["decode", "data"],
     ["kernels"],
     ["model", "text"],
-    ["tap", "config", "typed_json"],
+    ["tap", "config", "hub", "typed_json"],
     ["machine"],
     ["shared_library"],
     ["disk", "validation_errors", "sizes", "version"],

@@ -16,10 +16,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from ..directory import Tokenizers, open_model
 from ..disk import prepare_beside
 from ..text import Tokenizer
+from ..text.sentencepiece import write_sentencepiece
 from ..version import __version__
 from .ctranslate2 import export_ctranslate2
 from .parity import Parity, Progress
-from .sentencepiece import write_sentencepiece
 
 SUFFIX = ".argosmodel"
 NAMES = {

@@ -10,9 +10,9 @@ from typing import Any
 from torch import Tensor
 
 from ..disk import read_text
+from ..text.subwords import choose_subwords
 from .foreign import Foreign, ForeignSide
 from .pickles import check_weights, read_pickle, unwrap_settings
-from .subwords import choose_subwords
 
 NAMES = ("checkpoint_best.pt", "model.pt", "checkpoint_last.pt")
 # What encoder layers of 0.12 have a second time, for a fast path.

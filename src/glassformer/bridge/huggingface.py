@@ -9,12 +9,12 @@ from typing import Any
 
 from ..compatibility.other_folders import KINDS, is_pointer, recognise, tell_pointer
 from ..text.layout import CONTROLS
+from ..text.sentencepiece import Sentencepiece
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from ..weights.tensors import load_tensors
 from .foreign import Foreign, ForeignSide, Weights, check_values
 from .pickles import check_weights, read_pickle
-from .sentencepiece import Sentencepiece
 
 GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
 LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")

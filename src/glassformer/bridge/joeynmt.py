@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..disk import read_text
+from ..text.subwords import Cut, choose_subwords, cut_at_spaces
 from .foreign import Foreign, ForeignSide, find_entry
 from .pickles import check_weights, read_pickle
-from .subwords import Cut, choose_subwords, cut_at_spaces
 from .yaml_files import read_yaml
 
 NAMES = ("best.ckpt", "latest.ckpt")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..text.sentencepiece import Sentencepiece
+from ..text.subwords import Cut, choose_subwords
 from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .huggingface import GRIDS
-from .sentencepiece import Sentencepiece
-from .subwords import Cut, choose_subwords
 from .yaml_files import parse_yaml, read_yaml
 
 SETTINGS = "special:model.yml"

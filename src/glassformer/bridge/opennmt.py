@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..text.subwords import choose_subwords
 from ..typed_json import read_typed
 from ..weights.tensors import load_tensors
 from .foreign import Foreign, ForeignSide, Weights, find_entry
 from .pickles import check_weights, read_pickle, unwrap_settings
-from .subwords import choose_subwords
 
 EOLE = ("config.json", "vocab.json", "model.00.safetensors")
 REACH = 5000  # positions in their tables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..hub import push_model
 from ..machine.extras import need
-from ..publish.hub import push_model
 from .options import AS_JSON, MODEL, flag, opt
 from .terminal import to_json
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
-from ..bridge.subwords import make_tokenizer, read_subwords
 from ..config import Config
 from ..data.corpus import Corpus
 from ..data.sources import Corpora
@@ -19,6 +18,7 @@ from ..progress import Reporter
 from ..text import Normalization, Tokenizer
 from ..text.normalization import KINDS as NORMALIZATIONS
 from ..text.spacing import close_up, is_unspaced
+from ..text.subwords import make_tokenizer, read_subwords
 from .init_from import PARENT, count_known
 from .language_prior import PRIOR
 

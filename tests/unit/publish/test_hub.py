@@ -14,7 +14,7 @@ import pytest
 from glassformer import Translator
 from glassformer.cli import main
 from glassformer.directory import SHIPPED, open_model
-from glassformer.publish.hub import fetch_model
+from glassformer.hub import fetch_model
 
 
 class FakeHub(ModuleType):

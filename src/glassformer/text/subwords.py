@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..disk import read_text
-from ..text import Tokenizer
-from ..text.imported_bpe import END, ImportedBpe, spell_codes
-from ..text.layout import CONTROLS
-from ..text.unigram import UNKNOWN
+from .imported_bpe import END, ImportedBpe, spell_codes
+from .layout import CONTROLS
 from .sentencepiece import Sentencepiece
+from .tokenizer import Tokenizer
+from .unigram import UNKNOWN
 
 NONE = "none"  # the text is segmented already
 SENTENCEPIECE = (".spm", ".model")

@@ -10,14 +10,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from ..text import Normalization
-from ..text.imported_bpe import ImportedBpe
-from ..text.layout import FIRST_BYTE, FIRST_CHARACTER
-from ..text.learned_unigram import LearnedUnigram
-from ..text.tokenizer import Tokenizer
-from ..text.unigram import SPACE, Unigram
-from ..text.unigram import UNKNOWN as UNKNOWN_TOKEN
 from ..typed_json import read_typed
+from .imported_bpe import ImportedBpe
+from .layout import FIRST_BYTE, FIRST_CHARACTER
+from .learned_unigram import LearnedUnigram
+from .normalization import Normalization
+from .tokenizer import Tokenizer
+from .unigram import SPACE, Unigram
+from .unigram import UNKNOWN as UNKNOWN_TOKEN
 
 # From sentencepiece_model.proto: the types of a model, the types of a token, and field numbers.
 UNIGRAM, BPE = 1, 2

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..machine.extras import need
+from .machine.extras import need
 
 HUB = "hub:"
 FILES = ("*.safetensors", "*.toml", "*.json", "*.md", "words.txt")
