@@ -69,7 +69,7 @@ def list_verbs() -> str:
         for name in names:
             path = Path(__file__).with_name(f"{name.replace('-', '_')}.py")
             said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            lines.append(f"  {name:<16}{said.splitlines()[0]}")
+            lines.append(f"  {name:<20}{said.splitlines()[0]}")
     return "\n".join(lines) + "\n"
 
 

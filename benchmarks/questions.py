@@ -1,4 +1,4 @@
-"""Answer the questions of the notes by experiment: what each part of a Transformer is good for.
+"""Answer questions by experiment: what each part of a Transformer is good for.
 
     python -m benchmarks questions V107 V111
     python -m benchmarks questions V110 --task scan --seeds 1 2 3

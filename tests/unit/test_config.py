@@ -265,7 +265,7 @@ def test_base_is_the_papers() -> None:
         (
             {"data": {"qqq": 3}},
             "known here: source_lang, target_lang, corpus, corpus_temperature, tag, target_tag, "
-            "augment, max_length",
+            "augment, hold_out_seed, max_length",
         ),
         ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),

@@ -29,20 +29,20 @@ def test_a_recurrent_network_reads_in_turn_and_a_transformer_at_once(
 ) -> None:
     _open(page, server)
     _go_to(page, 3)
-    assert _read(page, "rnn", ".source li.read") == ["The", "animal", "did"]
-    assert _read(page, "attention", ".source li.read") == ["The", "animal", "did"]
-    assert len(_read(page, "transformer", ".source li.read")) == 14
+    assert _read(page, "rnn", ".source li.read") == ["The", "animal", "didn't"]
+    assert _read(page, "attention", ".source li.read") == ["The", "animal", "didn't"]
+    assert len(_read(page, "transformer", ".source li.read")) == 13
     assert _read(page, "rnn", ".target li") == []
     assert _read(page, "transformer", ".target li") == ["L'animal", "n'a"]
 
 
 def test_only_attention_shows_where_a_step_looks(page: Any, server: Server) -> None:
     _open(page, server)
-    _go_to(page, 25)  # 14 tokens were read, the 11th is written
+    _go_to(page, 24)  # 13 tokens were read, the 11th is written
     assert _read(page, "attention", ".target li.now") == ["fatigué"]
     assert "“tired”" in _read(page, "attention", "[data-doing]")[0]
     assert "nothing but this vector of 192 numbers" in _read(page, "rnn", "[data-doing]")[0]
-    _go_to(page, 28)
+    _go_to(page, 27)
     assert _read(page, "rnn", ".verdict .wrong") == ["en", "colère"]
     assert _read(page, "attention", ".verdict .wrong") == []
     assert "Every word is right." in _read(page, "attention", "[data-verdict]")[0]
