@@ -171,7 +171,8 @@ def say_what_is_next(own: Path | None) -> None:
         print(f'  echo "The dog is tired." | {program} translate {model}')
     print(f"  {program} info {NAME}")
     print(f"  {program} serve {NAME}")
-    print("\ndemo-fr-en and demo-en-zh are here too. Your own language: glassformer train --help")
+    print("\nFor everyday English there is everyday-en-fr; demo-fr-en and demo-en-zh are here too.")
+    print("Your own language: glassformer train --help")
 
 
 def find_program() -> str:
