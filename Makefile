@@ -18,7 +18,9 @@ help: ## say what there is to make
 
 venv: $(PY) ## a virtual environment in .venv, with Python 3.11 or newer
 
-install: $(VENV)/installed ## glassformer, its server and what they need, into .venv
+install: $(VENV)/installed ## glassformer, its server, its app and what they need, into .venv
+	@npm_config_fetch_retries=1 $(PY) web/build.py || \
+	  echo "The app is not built; everything else is there, and make web tries again."
 
 demo: install ## translate, train on the built-in corpus, translate again: some minutes
 	$(PY) -m glassformer demo

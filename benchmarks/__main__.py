@@ -27,6 +27,8 @@ VERBS = {
         "everyday",
         "auto",
         "parent",
+        "many-to-one",
+        "ensembles",
         "pretraining",
         "diversify",
         "lengths",

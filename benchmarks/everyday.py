@@ -18,8 +18,7 @@ from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
 from glassformer.directory import CARD, SHIPPED, write_text
 from glassformer.evaluate.align import read_pair
-from glassformer.evaluate.choice import save_choice
-from glassformer.evaluate.choose_head import choose_alone
+from glassformer.evaluate.choose_head import choose_alone, save_choice
 from glassformer.evaluate.quality import score_quality
 from glassformer.publish.card import read_facts, write_card
 from glassformer.publish.publishing import publish_model

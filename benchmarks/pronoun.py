@@ -31,7 +31,7 @@ from glassformer.evaluate.probing import (
 )
 from glassformer.see.figure.measured import MEASURED
 from glassformer.see.files import fingerprint
-from glassformer.see.parameters import Parameters
+from glassformer.see.trace import Parameters
 from glassformer.translator import Translator
 from tools.demo_corpus import list_riddle_words
 

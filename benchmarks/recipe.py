@@ -25,8 +25,7 @@ import torch
 from glassformer.config import Config
 from glassformer.data.corpus import find_data
 from glassformer.directory import write_text
-from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.references import read_references
+from glassformer.evaluate.quality import read_references, score_quality
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 

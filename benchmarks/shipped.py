@@ -2,7 +2,7 @@
 
     python -m benchmarks shipped --out RUNS [demo demo-fr-en demo-en-zh ...]
 
-For each: write the pairs, train, store the weights in fp16 under src/glassformer/models, and let
+For each: write the pairs, train, store the weights under src/glassformer/models, and let
 the stored model take the exam: held-out sentences, the riddles of `it`, the sentences of the notes.
 A model whose training is in RUNS already is only stored and examined.
 """
@@ -11,16 +11,24 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
-from glassformer.directory import CARD, SHIPPED, WEIGHTS, load_model, save_model, write_text
+from glassformer.directory import (
+    CARD,
+    SHIPPED,
+    WEIGHTS,
+    load_model,
+    open_model,
+    save_model,
+    write_text,
+)
 from glassformer.publish.card import hash_files, read_facts, write_card
 from glassformer.publish.golden import write_golden
 from glassformer.train import train
 from glassformer.translator import Translator
+from glassformer.weights.int8 import save_int8
 from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak
 from tools.demo_corpus.files import write_pairs
@@ -33,6 +41,7 @@ LANGUAGES = {
     "demo-rnn": ("en", "fr"),
     "demo-rnn-attention": ("en", "fr"),
 }
+INT8 = {"demo-fr-en", "demo-en-zh", "demo-lm", "demo-mlm"}  # the others in fp16
 PAIRS: dict[Split, int] = {"train": 60_000, "valid": 300}
 QUESTIONS = 2_000
 
@@ -59,20 +68,12 @@ def make(name: str, out: Path) -> None:
         summary = train(Config.load(recipe).changed(data=langs), [out / "pairs"], out / "model")
         if not summary.is_finished:
             raise SystemExit(summary.text)
-    folder = SHIPPED / name
-    config, tokenizers, network = load_model(out / "model")
-    save_model(folder, config, tokenizers, network.state_dict(), half=True)
-    write_golden(folder, [speak(note, source) for note in NOTES])
-    with (out / "pairs" / f"train.{source}").open(encoding="utf-8") as lines:
-        write_known_words(folder, lines)
+    given = [speak(note, source) for note in NOTES]
+    folder = store(name, out / "model", given, out / "pairs" / f"train.{source}")
     marks = examine(Translator.load(folder, device="cpu"), source, target)
-    facts = read_facts(out / "model")
-    shares = {what: {"asked": mark.asked, "right": mark.share} for what, mark in marks.items()}
-    describe(folder, {**facts, "exam": shares, "licence": "MIT"}, marks)
-    print(f"{name}: {(folder / WEIGHTS).stat().st_size / 1e6:.2f} MB of weights")
-    for what, mark in marks.items():
-        wrong = (f"    {text} -> {said}" for text, said in mark.wrong)
-        print(f"  {what}: {mark}", *wrong, sep="\n")
+    conditions = """greedy, in fp32. Right is any translation that the
+grammar allows; no training text had the content words of a held-out sentence together."""
+    describe(folder, out / "model", marks, conditions, "shipped")
 
 
 def examine(translator: Translator, source: str, target: str) -> dict[str, ExamMark]:
@@ -87,21 +88,42 @@ def examine(translator: Translator, source: str, target: str) -> dict[str, ExamM
     return marks
 
 
-def describe(folder: Path, facts: dict[str, Any], marks: dict[str, ExamMark]) -> None:
-    write_card(folder, {**facts, "size": "demo", "sha256": hash_files(folder)})
+def store(name: str, model: Path, given: list[str], text: Path) -> Path:
+    """Put a trained model among those that ship, with its answers to `given` and `text`'s words."""
+    folder = SHIPPED / name
+    config, tokenizers, network = load_model(model)
+    save_model(folder, config, tokenizers, network.state_dict(), half=True)
+    if name in INT8:
+        save_int8(open_model(folder)[2], folder / WEIGHTS)
+    write_golden(folder, given)
+    with text.open(encoding="utf-8") as lines:
+        write_known_words(folder, lines)
+    return folder
+
+
+def describe(
+    folder: Path, model: Path, marks: dict[str, ExamMark], conditions: str, verb: str
+) -> None:
+    """Write the card with the marks of an exam, and print them with the first wrong answers."""
+    exam = {what: {"asked": mark.asked, "right": mark.share} for what, mark in marks.items()}
+    facts = {**read_facts(model), "exam": exam, "licence": "MIT", "size": "demo"}
+    write_card(folder, {**facts, "sha256": hash_files(folder)})
     card = (folder / CARD).read_text(encoding="utf-8")
-    right = "".join(f"- {what}: {mark} right\n" for what, mark in marks.items())
+    told = "".join(f"- {what}: {mark}\n" for what, mark in marks.items())
     write_text(
         folder / CARD,
         f"""{card}
 ## Exam
 
-Of these weights, which are rounded to fp16, greedy, in fp32. Right is any translation that the
-grammar allows; no training text had the content words of a held-out sentence together.
-{right}
+Of these weights, which are rounded to {"int8" if folder.name in INT8 else "fp16"}, {conditions}
+{told}
 ## Made by
 
-`python -m benchmarks shipped --out RUNS {folder.name}`, of the built-in corpus, which is our own.
+`python -m benchmarks {verb} --out RUNS {folder.name}`, of the built-in corpus, which is our own.
 Licence of data and weights: MIT.
 """,
     )
+    print(f"{folder.name}: {(folder / WEIGHTS).stat().st_size / 1e6:.2f} MB of weights")
+    for what, mark in marks.items():
+        wrong = (f"    {text} -> {said}" for text, said in mark.wrong[:20])
+        print(f"  {what}: {mark}", *wrong, sep="\n")

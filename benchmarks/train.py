@@ -27,7 +27,8 @@ from glassformer.data.demo import Split
 from glassformer.data.masking import choose_batches
 from glassformer.disk import write_json, write_text
 from glassformer.progress import Reporter
-from glassformer.train.preparation import Prepared, open_run, prepare_run
+from glassformer.train.preparation import Prepared, prepare_run
+from glassformer.train.run_folder import open_run
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs
 

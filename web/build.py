@@ -7,6 +7,7 @@ Where Zig's compiler (`ziglang` from PyPI) is installed, so is the engine as Web
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -43,12 +44,27 @@ def is_built() -> bool:
     return all(path.stat().st_mtime <= built for path in sources if path.is_file())
 
 
+def has_packages() -> bool:
+    """Whether the packages of package-lock.json are installed, but for those of other systems.
+
+    `npm ci` empties the folder first, also one that a link leads to and others use.
+    """
+    wanted = _read_packages(WEB / "package-lock.json")
+    there = _read_packages(WEB / "node_modules" / ".package-lock.json")
+    return all(
+        there[name]["version"] == each["version"] if name in there else "optional" in each
+        for name, each in wanted.items()
+        if name
+    )
+
+
 def build(node: Path) -> None:
     """CalledProcessError where npm fails; what it has to say is on the screen."""
     env = os.environ | {"PATH": f"{node}{os.pathsep}{os.environ.get('PATH', '')}"}
     npm = shutil.which("npm", path=str(node)) or "npm"
     quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
-    for command in ([npm, "ci", *quiet], [npm, "run", "build", "--loglevel=error"]):
+    install = [] if has_packages() else [[npm, "ci", *quiet]]
+    for command in (*install, [npm, "run", "build", "--loglevel=error"]):
         subprocess.run(command, cwd=WEB, env=env, check=True)
     build_engine()
 
@@ -81,6 +97,13 @@ def main() -> int:
         print(f"The app could not be built: {' '.join(error.cmd[:2])} failed", file=sys.stderr)
         return 2
     return 0
+
+
+def _read_packages(path: Path) -> dict[str, dict[str, str]]:
+    if not path.is_file():
+        return {}
+    found: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))["packages"]
+    return found
 
 
 def _read_version(node: str) -> tuple[int, ...]:

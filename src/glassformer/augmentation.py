@@ -8,8 +8,6 @@ The text is cut into shards. Each is made under a lock and gets its name when it
 several processes can share the work, and a run that was killed goes on with what is missing.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

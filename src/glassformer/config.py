@@ -251,6 +251,11 @@ class Model(Settings):
         "A gate in the feed-forward network: with silu it is SwiGLU (Shazeer 2020).",
         needs=ATTENDS,
     )
+    embedding_norm: bool = setting(
+        False,
+        "A normalization of the embeddings too, as mBART has it; not in the paper.",
+        needs=ATTENDS,
+    )
     ablate: tuple[str, ...] = setting(
         (),
         "Parts that are left out, to see what they do: residual, norm, feed_forward, scale.",
@@ -311,6 +316,9 @@ class Model(Settings):
                 raise ValueError(f"ablate={part}: one of {', '.join(PARTS)}")
         if "norm" in self.ablate and self.normalization != "layer":
             raise ValueError(f"normalization={self.normalization} has no effect with ablate=norm")
+        positions = self.positions
+        if self.embedding_norm and not (positions.are_vectors and positions.combine == "add"):
+            raise ValueError("embedding_norm=true needs position vectors that are added")
         if "feed_forward" in self.ablate and self.gated:
             raise ValueError("gated=true has no effect with ablate=feed_forward")
 
@@ -338,7 +346,8 @@ class Model(Settings):
         They need code of their own: what was written for the paper's network alone has to refuse
         them.
         """
-        found = self.list_changed(("normalization", "gated", "key_value_heads", "ablate", "plugin"))
+        names = "normalization", "gated", "key_value_heads", "embedding_norm", "ablate", "plugin"
+        found = self.list_changed(names)
         found += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
         if self.positions.layout not in ("interleaved", "concatenated", "learned"):
             found.append(f"positions.layout={self.positions.layout}")
@@ -457,6 +466,16 @@ class Augment(Settings):
     digits: float = setting(
         0.0, "The chance that the numbers that both sides have become others.", ge=0, le=1
     )
+    mask: float = setting(
+        0.0, "The chance that a token of a source is hidden by the mask token.", ge=0, lt=1
+    )
+    switchout: float = setting(
+        0.0,
+        "SwitchOut (Wang et al. 2018): the temperature by which tokens of both sides are exchanged "
+        "for any others; 0: none.",
+        ge=0,
+        le=100,
+    )
     typos: float = setting(
         0.0, "The chance that a longer word of a source has a typing error.", ge=0, le=1
     )
@@ -567,6 +586,11 @@ class Train(Settings):
     batch_tokens: int = setting(
         4096, "The tokens of each side of a micro-batch, with padding (paper 5.1).", ge=16, le=10**9
     )
+    fit_batch: bool = setting(
+        False,
+        "Double batch_tokens before the first update, as long as memory suffices and an epoch gets "
+        "faster.",
+    )
     pad_to: int | None = setting(
         None,
         "Lengths are padded to a multiple of this; if not given, what is fastest.",
@@ -592,6 +616,14 @@ class Train(Settings):
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "plateau"] = setting(
         "inverse_sqrt", "How the learning rate falls after its peak (paper 5.3)."
+    )
+    cycles: int = setting(
+        1,
+        "With schedule=cosine or linear: how often the rate falls, from its peak anew each time "
+        "(SGDR, Loshchilov and Hutter 2017).",
+        ge=1,
+        le=1000,
+        needs="schedule=cosine|linear",
     )
     final_rate: float = setting(
         0.0,

@@ -5,6 +5,7 @@ config.toml         every setting
 tokenizer.json      or tokenizer.source.json and tokenizer.target.json
 card.md             the data that the model was trained on, and its scores
 golden.json         a few inputs with their expected translations
+alignment.json      optional: which head aligns words best
 heads.json          optional: what each head reads, and what breaks without it
 words.txt           optional: the words of the training text's source side
 evaluation.json     optional: the worst sentences of a test set; `publish` leaves it behind
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from .model import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
-HEADS, EVALUATION = "heads.json", "evaluation.json"
+ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
 LOCK = "lock"  # in RUN, while it is being trained: the process that holds it
@@ -47,7 +48,7 @@ SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target
 
 
 def read_findings(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return what was measured of a model: the file HEADS or EVALUATION, None if there is none."""
+    """Return what was measured of a model: HEADS or EVALUATION, say; None without that file."""
     path = folder / name
     found: dict[str, Any] | None = read_json(path) if path.is_file() else None
     return found
@@ -145,11 +146,14 @@ def open_checkpoint(folder: Path) -> tuple[Config, Tokenizers, WeightsFile]:
     return config, tokenizers, weights
 
 
-def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
+def open_model(
+    model: Path | str, *, in_memory: bool = False
+) -> tuple[Config, Tokenizers, WeightsFile]:
     """Open a model directory; return settings, tokenizers and the weights as they lie in the file.
 
-    The weights are checked to have the names and shapes that the settings ask for, and finite
-    values. ValueError, in one sentence, if it is not a complete model directory.
+    `in_memory`: nothing that is done to the file later changes them. They are checked to have the
+    names and shapes that the settings ask for, and finite values. ValueError, in one sentence,
+    if it is not a complete model directory.
     """
     folder = locate(model)
     if folder.resolve().parent.name in (CHECKPOINTS, BEST) and (folder / CONFIG).is_file():
@@ -160,13 +164,15 @@ def open_model(model: Path | str) -> tuple[Config, Tokenizers, WeightsFile]:
 
             if said := recognise(folder):
                 raise ValueError(said)
-            raise ValueError(f"{folder} is no model directory: it has no {name}{_suggest(folder)}")
+            if not folder.exists():
+                raise ValueError(f"{folder}: no such folder, nor a model's name{_suggest(folder)}")
+            raise ValueError(f"{folder} is no model directory: it has no {name}")
     config = Config.load(folder / CONFIG)
     if not config.model_fields_set >= set(Config.model_fields) - {"size", "recipe"}:
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
     tokenizers = Tokenizers.load(folder)
     layers = config.model.encoder_layers + config.model.decoder_layers
-    weights = WeightsFile(folder / WEIGHTS)
+    weights = WeightsFile(folder / WEIGHTS, in_memory=in_memory)
     held = len(weights.tensors)
     if layers > held:  # checked before so many layers are listed
         raise ValueError(f"{folder / CONFIG}: {layers} layers, but {WEIGHTS} has {held} tensors")
@@ -256,9 +262,9 @@ def make_network(settings: Model, weights: WeightsFile) -> EncoderDecoder:
 
 
 def _suggest(folder: Path) -> str:
-    """Return a hint at the shipped model that may be meant, if the folder does not exist."""
+    """Return a hint at the shipped model that may be meant."""
     from difflib import get_close_matches
 
     names = sorted(path.name for path in SHIPPED.glob("*"))
-    near = [] if folder.exists() else get_close_matches(str(folder), names, 1)
+    near = get_close_matches(str(folder), names, 1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -1,7 +1,5 @@
 """Atomic writing of files and folders, and careful reading of files from unknown sources."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 MOST_TEXT = 1 << 28  # bytes: the largest file without tensors that is read as a whole
+FileStamp = tuple[int, int, int]
 PARTIAL, FORMER = ".partial", ".former"
 # The errors of systems that cannot sync a folder, and do not need to.
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
@@ -95,6 +94,12 @@ def put_folder(finished: Path, path: Path) -> None:
     _remove(former)
 
 
+def check_new(path: Path, kind: str = "folder") -> None:
+    """Raise ValueError if there is a file or a folder of this name already."""
+    if path.exists():
+        raise ValueError(f"{path} is there already: name a new {kind}")
+
+
 @contextmanager
 def prepare_beside(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` to prepare it in, and remove that folder afterwards."""
@@ -148,6 +153,15 @@ def is_still(path: Path, file: IO[str]) -> bool:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
+
+
+def stamp_file(path: Path) -> FileStamp | None:
+    """Return a stamp that changes when a file does; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def open_alone(path: Path) -> TextIO:

@@ -4,8 +4,6 @@ Importing `hashlib` loads OpenSSL, which takes longer than all that is hashed th
 that `hashlib` falls back to has the same function; its name depends on the version of Python.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import Any

@@ -3,8 +3,6 @@
 Only files that hold data are fetched, into the hub's own cache; nothing of them is run.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +24,13 @@ def fetch_model(name: str) -> Path:
     plain = name.removeprefix(HUB).replace("\\", "/")  # Windows writes a path so
     with _explain(name):
         return Path(hub.snapshot_download(plain, allow_patterns=[*FILES]))
+
+
+def name_model(folder: Path) -> str:
+    """Return the name of a model directory; the hub's cache has it two folders above."""
+    home = folder.resolve()
+    repository = home.parents[1].name if home.parent.name == "snapshots" else ""
+    return repository.split("--", 2)[-1] if repository.startswith("models--") else home.name
 
 
 def push_model(folder: Path, name: str) -> str:

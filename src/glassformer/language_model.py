@@ -36,6 +36,11 @@ MARK = "\ue000"  # stands for it while the text is cut into tokens: a private ch
 MARK_IDS = [FIRST_BYTE + byte for byte in MARK.encode()]
 COMPLETES, FILLS, CLASSIFIES = "completes text", "fills masks", "names classes"
 VERB = {"complete": COMPLETES, "fill": FILLS, "classify": CLASSIFIES}
+HOW = {
+    "complete": "train one with --network decoder, or take demo-lm",
+    "fill": "train one with --network encoder, or take demo-mlm",
+    "classify": "train one with --network encoder on a .tsv of labels and sentences",
+}
 
 
 @dataclass(frozen=True)
@@ -262,7 +267,7 @@ class LanguageModel:
     def check(self, verb: str) -> None:
         """Raise ValueError unless this model can do what the verb asks for."""
         if self.ability != VERB[verb]:
-            raise ValueError(f"this model {self.ability}: it cannot {verb}")
+            raise ValueError(f"this model {self.ability}: to {verb}, {HOW[verb]}")
 
     def encode_masked(self, text: str) -> list[int]:
         """Return the ids of a text, with its marks, in which [MASK] is the id of a hidden token.
@@ -302,7 +307,7 @@ class LanguageModel:
     ) -> list[tuple[int, Tensor]]:
         import torch
 
-        from .decode.masked import predict_positions
+        from .decode.score import predict_positions
         from .machine.device import autocast
 
         with torch.inference_mode(), autocast(self.weights.exact, self.device):

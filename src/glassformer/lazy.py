@@ -1,7 +1,5 @@
 """The import of a package's names at their first use, so that a small part of it starts fast."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

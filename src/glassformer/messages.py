@@ -10,8 +10,6 @@ key is a path with dots:
 loader of the app is web/src/messages.ts; tests/house/test_messages.py checks all tables.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """Progress on stderr: a bar on a terminal; elsewhere, as in a log file, a line now and then."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ Finished shards are kept: a run that was stopped goes on with those that are mis
 all machines need to see the text, the model and the output under the same paths.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """The named sizes of a model, such as tiny and base, with their shapes."""
 
-from __future__ import annotations
-
 # Table 3 of the paper has `base` and `big`; `tiny` and `small` are for a laptop.
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"d_model": 128, "d_ff": 256, "heads": 4, "encoder_layers": 4, "decoder_layers": 4},

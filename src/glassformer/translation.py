@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from .decode.sentences import Hypothesis
 from .messages import read_messages
 from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span
-
-if TYPE_CHECKING:
-    from .decode import Hypothesis
 
 Progress = Callable[[int], object]  # called with how many more lines are done
 

@@ -39,6 +39,9 @@ Choice = Decode | Mapping[str, Any] | None  # settings of a search that override
 PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
 
 
+MOST_WEIGHT = 10.0  # of a language model
+
+
 class SearchOptions(TypedDict, total=False):
     """The options that `Translator.translate` and `search` have in common; see `search`."""
 
@@ -88,24 +91,54 @@ class Translator:
 
     @classmethod
     def load(
-        cls, folder: Path | str | Sequence[Path | str], to: str | None = None, **how: Any
+        cls,
+        folder: Path | str | Sequence[Path | str],
+        to: str | None = None,
+        *,
+        in_memory: bool = False,
+        **how: Any,
     ) -> Translator:
         """Return the translator of a model directory. ValueError if it is not a complete one.
 
         Several directories are an ensemble: they need one vocabulary, and the probability of a
         token is the mean of theirs. Search and score are of all, all else of the first.
         Of several languages, `to` names the target, "de", or both, "en-de"; so does "folder@de".
+        `in_memory`: what is done to the files later is not felt; a server needs that.
         """
         if not isinstance(folder, Path | str):
-            members = [cls.load(each, to, **how) for each in folder]
+            members = [cls.load(each, to, in_memory=in_memory, **how) for each in folder]
             return join_translators(members, [str(each) for each in folder], **how)
         folder, pair = split_pair(folder)
-        config, tokenizers, weights = open_model(folder)
+        config, tokenizers, weights = open_model(folder, in_memory=in_memory)
         try:
             narrowed = config.narrow(to or pair)
         except ValueError as error:
             raise ValueError(f"{folder}: {error}") from None
         return cls(narrowed, tokenizers, weights, **how)
+
+    def with_language_model(self, folder: Path | str, weight: float, **how: Any) -> Translator:
+        """Return a translator whose search a language model has a say in: shallow fusion.
+
+        `weight`: the factor on its log-probabilities. `how` is as for `load`. ValueError unless it
+        is a decoder whose tokens are those of the translations.
+        """
+        from .engine.weights import FusedWeights
+
+        config, tokenizers, origin = open_model(folder)
+        if config.model.network != "decoder":
+            raise ValueError(f"{folder} is no language model that completes text: network=decoder")
+        if tokenizers.source.vocabulary != self.tokenizers.target.vocabulary:
+            raise ValueError(
+                f"{folder} has other tokens than the translations: train the one with --subwords, "
+                "--lm-prior or --init-from, so that it takes the tokens of the other"
+            )
+        if not 0 < weight <= MOST_WEIGHT:
+            raise ValueError(f"weight={weight}: above 0, to {MOST_WEIGHT:g}")
+        longest = min(self.longest, config.model.positions.max_positions)
+        found = self.with_settings(_limit(self.config, longest))
+        members = [self.weights, Weights(origin, config.model, found._encode_pairs, **how)]
+        found.weights = FusedWeights(members, found._encode_pairs, weight, **how)
+        return found
 
     def with_settings(self, config: Config) -> Translator:
         """Return a translator with the same weights and other settings, like another language."""
@@ -564,16 +597,19 @@ def join_translators(members: Sequence[Translator], names: Sequence[str], **how:
             raise ValueError(f"{names[0]} and {name} translate other languages")
     if not others:
         return first
-    from .engine.ensemble_weights import EnsembleWeights
+    from .engine.weights import EnsembleWeights
 
     joined = copy(first)
-    shortest = min(members, key=lambda each: each.longest)
-    positions = {"max_positions": shortest.longest}
-    model = first.config.model
-    limited = model.model_copy(update={"positions": model.positions.model_copy(update=positions)})
-    joined.config = first.config.model_copy(update={"model": limited})
+    joined.config = _limit(first.config, min(each.longest for each in members))
     joined.weights = EnsembleWeights([e.weights for e in members], joined._encode_pairs, **how)
     return joined
+
+
+def _limit(config: Config, longest: int) -> Config:
+    """Return the settings of a model with so many positions."""
+    positions = config.model.positions.model_copy(update={"max_positions": longest})
+    model = config.model.model_copy(update={"positions": positions})
+    return config.model_copy(update={"model": model})
 
 
 def _count_longest(targets: Sequence[Sequence[int]]) -> int:

@@ -3,10 +3,9 @@
 The type is any that pydantic knows: a model, a dataclass, `dict[str, str]`.
 """
 
-from __future__ import annotations
-
+import math
 from pathlib import Path
-from typing import TypeVar, get_origin
+from typing import Any, TypeVar, get_origin
 
 from .compatibility.former_names import rename_keys
 from .disk import read_json
@@ -37,3 +36,12 @@ def check_type(value: object, kind: type[T], where: str) -> T:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise ValueError(f"{where}: damaged, or of another version: {name_place(error)}") from None
+
+
+def replace_infinite(value: Any) -> Any:
+    """Return a value with None, JSON's null, for each number in it that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: replace_infinite(each) for key, each in value.items()}
+    return [*map(replace_infinite, value)] if isinstance(value, list | tuple) else value

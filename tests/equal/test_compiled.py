@@ -8,10 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from glassformer.config import Model
 from glassformer.model import Transformer
 
-from .conftest import SETTINGS
+from .conftest import SETTINGS as DEEP
 
+# What is compiled of a second layer is what is compiled of the first.
+SETTINGS = {
+    name: each.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
+    for name, each in DEEP.items()
+}
 Batch = tuple[Tensor, Tensor]
 Check = Callable[..., None]
 
@@ -29,6 +35,11 @@ TRAINED = (
     "global+local",
 )
 FORWARD = [name for name in SETTINGS if name not in TRAINED]
+
+
+@pytest.fixture(params=list(SETTINGS))
+def settings(request: pytest.FixtureRequest) -> Model:
+    return SETTINGS[request.param]
 
 
 @pytest.fixture(autouse=True)

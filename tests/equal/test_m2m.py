@@ -1,8 +1,9 @@
-"""An imported M2M-100 or NLLB computes and translates as `transformers` does, in one pair."""
+"""An imported M2M-100, NLLB or mBART-50 computes and translates as `transformers`, in one pair."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from glassformer.cli import main
 from glassformer.config import BOS, EOS
 from glassformer.directory import load_model
 from glassformer.translator import Translator
+from glassformer.weights.tensors import load_tensors, save_tensors
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -23,7 +25,9 @@ FIRST = ["<s>", "<pad>", "</s>", "<unk>"]
 LANGUAGES = {
     "m2m": ["__en__", "__de__", "__zh__"],
     "nllb": ["eng_Latn", "deu_Latn", "zho_Hans"],
+    "mbart": ["en_XX", "de_DE", "zh_CN"],
 }
+PAIR = {"m2m": "en-zh", "nllb": "eng-zho", "mbart": "en-zh"}
 
 
 def learn(folder: Path) -> list[str]:
@@ -49,9 +53,11 @@ def make(folder: Path, kind: str) -> tuple[Any, list[str]]:
         (folder / "vocab.json").write_text(json.dumps(ids), "utf-8")
     special = {"additional_special_tokens": LANGUAGES[kind]}
     (folder / "special_tokens_map.json").write_text(json.dumps(special), "utf-8")
-    tokens += LANGUAGES[kind] + (["<mask>"] if kind == "nllb" else [])
+    tokens += LANGUAGES[kind] + (["<mask>"] if kind != "m2m" else [])
     torch.manual_seed(2)
-    config = transformers.M2M100Config(
+    is_mbart = kind == "mbart"
+    make_config = transformers.MBartConfig if is_mbart else transformers.M2M100Config
+    config = make_config(
         vocab_size=len(tokens) + (3 if kind == "m2m" else 0),  # madeupwords
         d_model=16,
         encoder_layers=2,
@@ -62,17 +68,22 @@ def make(folder: Path, kind: str) -> tuple[Any, list[str]]:
         decoder_ffn_dim=20,
         max_position_embeddings=64,
         scale_embedding=True,
-        activation_function="relu",
+        activation_function="gelu" if is_mbart else "relu",
+        decoder_start_token_id=2,
     )
-    network = transformers.M2M100ForConditionalGeneration(config).eval()
+    make_network = transformers.M2M100ForConditionalGeneration
+    if is_mbart:
+        make_network = transformers.MBartForConditionalGeneration
+    network = make_network(config).eval()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
-            parameter.normal_(1.0 if "norm.weight" in name else 0.0, 0.5)
+            is_gain = name.endswith(("norm.weight", "layernorm_embedding.weight"))
+            parameter.normal_(1.0 if is_gain else 0.0, 0.5)
     network.save_pretrained(folder)
     return network, tokens
 
 
-@pytest.fixture(params=["m2m", "nllb"])
+@pytest.fixture(params=list(LANGUAGES))
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -80,9 +91,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.mark.filterwarnings("default")
 def test_logits_and_greedy_output_are_those_of_transformers(kind: str, tmp_path: Path) -> None:
     theirs, tokens = make(tmp_path / "theirs", kind)
-    import_model(
-        tmp_path / "theirs", tmp_path / "m", languages="en-zh" if kind == "m2m" else "eng-zho"
-    )
+    import_model(tmp_path / "theirs", tmp_path / "m", languages=PAIR[kind])
     config, tokenizers, ours = load_model(tmp_path / "m")
     english, chinese = (tokens.index(LANGUAGES[kind][place]) for place in (0, 2))
     assert config.data.target_lang == "zh" and config.model.norm == "pre"
@@ -121,6 +130,14 @@ def test_logits_and_greedy_output_are_those_of_transformers(kind: str, tmp_path:
     plain = [tags.get(tokens[id], tokens[id]) if id < len(tokens) else None for id in generated]
     assert [p for p in plain if p][:8] == [t for t in best.tokens if not t.startswith(" ")][:8]
     assert best.tokens and tags[tokens[chinese]] != best.tokens[0]
+    trace = translator.see(text, decode={"search": "greedy", "max_ratio": 0, "max_extra": 12})
+    assert [token.text for token in trace.target[:2]] == ["<s>", tags[tokens[chinese]]]
+    assert trace.translation == best.text
+    forced = translator.see(text, target="die Katze")
+    assert forced.translation == "die Katze" and forced["logits"].shape[0] == len(forced.target)
+    scored = translator.score([text], ["die Katze"])[0]
+    own = [math.log(forced["probabilities"][n, each.id]) for n, each in enumerate(forced.predicted)]
+    assert sum(own[1:]) == pytest.approx(scored.log_prob, abs=1e-3)
 
 
 def test_a_pair_is_needed(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,3 +154,37 @@ def test_without_the_list_of_languages(tmp_path: Path) -> None:
     (tmp_path / "theirs" / "special_tokens_map.json").unlink()
     with pytest.raises(ValueError, match=r"no tokenizer.json, and no list of its languages"):
         import_model(tmp_path / "theirs", tmp_path / "m", languages="eng-deu")
+
+
+def test_an_mbart_of_25_languages_is_refused(tmp_path: Path) -> None:
+    make(tmp_path / "theirs", "mbart")
+    path = tmp_path / "theirs" / "config.json"
+    settings = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**settings, "decoder_start_token_id": 70}), "utf-8")
+    with pytest.raises(ValueError, match="only mBART-50 can be imported"):
+        import_model(tmp_path / "theirs", tmp_path / "m", languages="en-de")
+
+
+@pytest.mark.parametrize("is_pickled", [False, True])
+def test_weights_in_several_files(tmp_path: Path, is_pickled: bool) -> None:
+    folder = tmp_path / "theirs"
+    make(folder, "nllb")
+    import_model(folder, tmp_path / "whole", languages="eng-deu")
+    weights = load_tensors(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    end, stem = ("bin", "pytorch_model") if is_pickled else ("safetensors", "model")
+    names = [f"{stem}-0000{n}-of-00002.{end}" for n in (1, 2)]
+    index = {name: names[len(name) % 2] for name in weights}
+    for part in names:
+        own = {name: weights[name] for name in weights if index[name] == part}
+        torch.save(own, folder / part) if is_pickled else save_tensors(folder / part, own)
+    listed = folder / f"{stem}.{end}.index.json"
+    listed.write_text(json.dumps({"weight_map": index}), "utf-8")
+    import_model(folder, tmp_path / "parts", languages="eng-deu")
+    one, other = (
+        load_tensors(tmp_path / name / "model.safetensors") for name in ("whole", "parts")
+    )
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+    (folder / names[1]).unlink()
+    with pytest.raises(ValueError, match=f"its weights are not complete: see {names[1]}"):
+        import_model(folder, tmp_path / "m", languages="eng-deu")

@@ -11,6 +11,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "none": {"positions": {"layout": "none"}, "gated": True, "activation": "silu"},
     "sine": {"positions": {"layout": "sine", "combine": "multiply", "amplitude": 0.7}},
     "concatenate": {"positions": {"combine": "concatenate", "offset": 2}, "ablate": ["residual"]},
+    "normed": {"embedding_norm": True, "norm": "pre", "activation": "gelu"},
     "grouped": {"heads": 4, "key_value_heads": 2, "ablate": ["scale"], "gated": True},
     "bare": {"ablate": ["norm", "feed_forward"], "norm": "pre"},
     "local": {"attention": {"pattern": "local", "width": 2}, "norm": "pre"},

@@ -25,7 +25,7 @@ from damage.trainings import LINES, SETTINGS
 
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.evaluate.choice import AlignmentChoice, save_choice
+from glassformer.evaluate.choose_head import AlignmentChoice, save_choice
 from glassformer.see.figure.runs import read_watched
 from glassformer.train import train
 from glassformer.train.watch import read_snapshots

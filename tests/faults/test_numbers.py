@@ -322,7 +322,7 @@ def test_a_rate_that_is_far_too_high_is_named_with_one_that_does(
     heard = capsys.readouterr().err
     told = re.findall(r"Update (\d+): this training has diverged", heard)
     assert len(told) == TRIES and int(told[0]) <= 20
-    kept = [float(loss) for loss in re.findall(r"loss ([\d.]+), best so far", heard)]
+    kept = [float(loss) for loss in re.findall(r"loss ([\d.]+), highest BLEU so far", heard)]
     assert all(loss < FAR * UNIFORM for loss in kept), "what has diverged is nobody's best model"
     plausible = float(said.rpartition("train.learning_rate=")[2])
     again = train(config_of(kind, plausible), corpus, tmp_path / "again", quiet=True)

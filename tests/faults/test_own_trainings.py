@@ -139,13 +139,14 @@ def test_the_training_is_killed_and_the_server_is_not(tmp_path: Path, ledger: Le
 def test_a_server_that_ends_lets_the_training_save_itself(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     with serve(folder) as (server, address):
-        begin(address, SHORT)
+        begin(address, LONG)
         pid = find_process(folder)
         server.terminate()
         assert server.wait(60) == 0 or server.returncode == -signal.SIGTERM
     assert not is_alive(pid)
     assert list((folder / "mine" / "run" / "checkpoints").iterdir())
     resumed = [sys.executable, "-m", "glassformer", "train", "--resume", str(folder / "mine")]
+    resumed += ["--set", f"train.minutes={SHORT}", "--accept-changed-settings"]  # soon over
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     found = subprocess.run(resumed, env=environment, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0 and "The model is in" in found.stdout, found.stderr

@@ -33,9 +33,10 @@ SETTINGS = Model(
 VARIED: list[dict[str, Any]] = [
     {"positions": Positions(layout="rotary"), "head_width": 6, "key_value_heads": 1},
     {"attention": AttentionPattern(pattern="local", width=2), "gated": True},
+    {"embedding_norm": True},
     {"positions": Positions(layout="none"), "ablate": ("feed_forward", "residual")},
 ]
-EXTRA = {"rotated_query", "rotated_key", "pattern", "gate"}
+EXTRA = (".rotated_query", ".rotated_key", ".pattern", ".gate", "_embedding.normed")
 SHAPE = {"d_model": "D", "d_ff": "F", "heads": "H", "head_width": "K"}
 LAYERS = {"encoder": SETTINGS.encoder_layers, "decoder": SETTINGS.decoder_layers}
 RECURRENT = {name: entry._asdict() for name, entry in read_catalogue(network="rnn").items()}
@@ -79,7 +80,7 @@ def test_every_entry_has_a_window() -> None:
     expected = {
         name.replace("*", str(layer))
         for name in CATALOGUE
-        if name.rpartition(".")[2] not in EXTRA
+        if not name.endswith(EXTRA)
         for layer in range(LAYERS.get(name.partition(".")[0], 1))
     }
     for changes in ({"norm": "post"}, {"norm": "pre", "tie": "none"}):
@@ -143,7 +144,7 @@ def test_every_window_of_a_language_model_has_an_entry(network: str) -> None:
     source_BS, target_BT = (torch.randint(1, SIZES["V"], (SIZES["B"], SIZES[x])) for x in "ST")
     with torch.inference_mode(), watch(model) as (view, trace):
         view(source_BS, target_BT)
-    varied = {name for name in entries if name.rpartition(".")[2] in EXTRA}
+    varied = {name for name in entries if name.endswith(EXTRA)}
     assert {find_entry(name) for name in trace} == set(entries) - varied
     for name, (values,) in trace.items():
         said = tuple(measure(name, x) for x in entries[find_entry(name)].shape)
@@ -167,7 +168,7 @@ def test_an_entry_is_whole(name: str) -> None:
     network = network or "transformer"
     entry = read_catalogue(network=network)[name]._asdict()
     assert entry["symbol"]
-    is_paper = network != "rnn" and name.rpartition(".")[2] not in EXTRA
+    is_paper = network != "rnn" and not name.endswith(EXTRA)
     assert entry["section"] in PAPER or (not is_paper and SOURCE.match(entry["section"]))
     assert entry["en"].endswith(".") and entry["en"].isascii()
     assert entry["zh"].endswith("。") and not entry["zh"].isascii()

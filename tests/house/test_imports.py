@@ -42,7 +42,7 @@ TABLE = [
     ["machine"],
     ["shared_library"],
     ["disk", "validation_errors", "sizes", "version"],
-    ["compatibility", "hashing", "lazy", "messages", "progress", "settings"],
+    ["compatibility", "hashing", "lazy", "messages", "plurals", "progress", "settings"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -68,9 +68,7 @@ TORCH_FREE = (
     "see.figure",
     "evaluate.links",
     "evaluate.quality",
-    "evaluate.references",
     "evaluate.significance",
-    "evaluate.words",
 )
 
 

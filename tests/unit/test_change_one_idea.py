@@ -160,9 +160,8 @@ def test_a_norm_trains_translates_and_is_recorded(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     copy = make_copy(read_blocks("diff")[0], tmp_path_factory)
-    run(PROGRAM, copy)
     watch, explain, *_ = read_blocks("python")
-    told = run(watch + explain + LOOK, copy)
+    told = run(PROGRAM + watch + explain + LOOK, copy)
     rows = dict(re.findall(r"^(\S+normed) +([\d.]+)$", told, re.M))
     assert rows.keys() == {
         "encoder.0.self_attention_residual.normed",

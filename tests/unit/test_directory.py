@@ -132,7 +132,7 @@ def test_damage_is_one_sentence_that_names_the_file(tmp_path, name, how):
 
 
 def test_what_is_no_model_directory(tmp_path):
-    with pytest.raises(ValueError, match="no model directory"):
+    with pytest.raises(ValueError, match="nowhere: no such folder"):
         load_model(tmp_path / "nowhere")
 
 
@@ -192,7 +192,7 @@ def test_a_shipped_model_goes_by_its_name(tmp_path, monkeypatch):
     assert locate("demo") == locate(Path("demo")) == shipped / "demo"
     assert locate("demi") == Path("demi") and locate("./x/demo") == Path("x/demo")
     assert load_model("demo")[0] == load_model(shipped / "demo")[0]
-    with pytest.raises(ValueError, match=r"demmo is no model directory.*did you mean demo\?"):
+    with pytest.raises(ValueError, match=r"demmo: no such folder.*did you mean demo\?"):
         load_model("demmo")
     (here / "demo").mkdir()
     assert locate("demo") == shipped / "demo", "a folder here that is no model does not hide it"

@@ -102,7 +102,7 @@ def test_a_writer_learns_its_text(folder: Path) -> None:
     drawn = writer.search("the", decode={"search": "sample"}, n_best=4, seed=3)
     assert len({each.text for each in drawn}) > 1
     assert drawn == writer.search("the", decode={"search": "sample"}, n_best=4, seed=3)
-    with pytest.raises(ValueError, match="cannot fill"):
+    with pytest.raises(ValueError, match="to fill, train one with --network encoder"):
         writer.fill("the [MASK]")
 
 

@@ -1,4 +1,6 @@
 import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -318,3 +320,17 @@ def test_a_device_that_is_not_here():
         choose_device("tpu")
     with pytest.raises(ValueError, match="bf16"):
         choose_precision("int3", torch.device("cpu"))
+
+
+def test_the_page_reranks_by_a_model_of_the_other_direction(capsys):
+    page = Path(__file__).parents[2] / "docs" / "search.md"
+    code = re.search(r"```python\n(from glassformer.*?)```", page.read_text("utf-8"), re.S)[1]
+    names = {}
+    exec(compile(code, str(page), "exec"), names)
+    assert capsys.readouterr().out.strip().endswith("parce qu'elle était trop large.")
+    text = "The cat is on the mat."
+    best, *_ = names["forward"].search(text, n_best=8, decode={"beam": 8})
+    assert names["translate"](text, weight=0.0) == best.text
+    others = {each.text for each in names["forward"].search(text, n_best=8, decode={"beam": 8})}
+    back = {each: names["backward"].score(each, text).log_prob for each in others}
+    assert names["translate"](text, weight=1e6) == max(back, key=back.get)

@@ -38,7 +38,7 @@ const $ = (selector) => `document.querySelector(${JSON.stringify(selector)})`;
 
 const seen = {};
 await ask("browsingContext.navigate", { context, url: `${page}#/first?language=en`, wait: "complete" });
-await until(`${$("[data-target]")} && document.title.includes("fatigué")`);
+await until(`document.title.includes("fatigué") && document.querySelectorAll("[data-thread]").length > 10`);
 seen.wide = await run("document.documentElement.scrollWidth");
 seen.high = await run("document.documentElement.scrollHeight");
 seen.threads = await run("document.querySelectorAll('[data-thread]').length");

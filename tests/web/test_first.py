@@ -44,6 +44,8 @@ def test_a_cut_changes_the_translation_and_mending_restores_it(page: Any, server
     _cut(page, "tired")
     wait_until(page, "() => document.title.includes('malade')", seconds=60)
     assert page.locator(".fresh").all_inner_texts() == ["malade"]
+    page.wait_for_timeout(600)
+    assert find_faults(page) == [], "what is pale and red can be read"
     assert page.locator("del.ghost").all_inner_texts() == ["fatigué"]
     assert page.locator("[data-counter]").inner_text() == "1 cut, 1 of 12 words changed"
     why = page.locator("[data-why]").inner_text()
@@ -87,6 +89,13 @@ def test_il_becomes_elle(page: Any, server: Server) -> None:
     page.get_by_role("button", name="What could stand in place of “tired”").click()
     page.get_by_role("button", name="wide", exact=True).click()
     wait_until(page, '() => document.title.includes("qu\'elle était trop large")', seconds=60)
+    _settle(page)
+    assert page.locator(".fresh").all_inner_texts() == ["qu'elle", "large"]
+    assert page.locator("del.ghost").all_inner_texts() == ["qu'il", "fatigué"]
+    why = page.locator("[data-why]").inner_text()
+    assert why.endswith("the network says: qu'il → qu'elle, fatigué → large.")
+    assert page.locator("[data-target][aria-pressed=true]").inner_text() == "qu'elle"
+    assert page.locator("[data-next]").count() == 0, "done once, it needs no word"
     assert "text=The+animal+didn%27t+cross+the+street+because+it+was+too+wide." in page.url
 
 

@@ -19,18 +19,18 @@ from opening import ARGUMENTS, find_chromium
 
 from glassformer.data.demo import read_corpus
 from glassformer.directory import locate, open_model, save_model
+from glassformer.see.contributions import silence_each
 from glassformer.see.derive import attribute_logit, read_lens
-from glassformer.see.living import build_living_page
-from glassformer.see.page import SavedPage
+from glassformer.see.living import WASM, build_living_page
+from glassformer.see.page import WASM_ALLOWED, SavedPage
 from glassformer.see.portable import pack_model
-from glassformer.see.silencing import silence_each
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
 from glassformer.weights.int8 import quantize_file
 
 WEB = Path(__file__).parents[2] / "web"
-QUICK, ALL = 40, 300  # sentences that are translated greedily
-BEAMS, SAMPLES, TRIED = 6, 6, 10
+QUICK, ALL = 16, 300  # sentences that are translated greedily
+BEAMS, SAMPLES, TRIED = 3, 3, 5
 ROW = 7  # of the first of these: it predicts "qu'il"
 LOOKED_INTO = (
     "The animal did not cross the street because it was too tired.",
@@ -60,6 +60,7 @@ EDITS: dict[str, list[dict[str, Any]]] = {
         )
     },
     "a cut": [{"do": "cut", "word": "animal"}],
+    "a cut of a mark": [{"do": "cut", "word": "."}],
     "a cut of a head": [{"do": "cut", "word": "tired", "layer": 5, "head": 3}],
     "a cut of a row": [{"do": "cut", "word": "street", "query": 3}],
 }
@@ -70,6 +71,8 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """A folder with the model as a page has it, and what Python says of the same weights."""
     folder = tmp_path_factory.mktemp("living")
     (folder / "model").write_bytes(pack_model("demo"))
+    if WASM.is_file():
+        shutil.copyfile(WASM, folder / WASM.name)
     translator = _load_quantized(folder / "demo")
 
     corpus = read_corpus()
@@ -149,21 +152,72 @@ def _load_quantized(folder: Path) -> Translator:
 
 @pytest.mark.parametrize("told", [QUICK, pytest.param(ALL, marks=pytest.mark.slow)], indirect=True)
 def test_it_says_what_python_says(told: Path) -> None:
+    done = run_vitest("tests/living.test.ts", LIVING=str(told))
+    assert ("skipped" in done) == (not WASM.is_file())
+
+
+def test_what_is_written_in_typescript_keeps_its_own_tests() -> None:
+    run_vitest("--exclude", "tests/living.test.ts")
+
+
+def run_vitest(*arguments: str, **variables: str) -> str:
+    """Run tests in TypeScript; return what they print."""
     npm = shutil.which("npx")
     if npm is None or not (WEB / "node_modules" / "vitest").is_dir():
         pytest.skip("Node is not installed, or npm ci was not run in web/")
-    command = [npm, "vitest", "run", "tests/living.test.ts", "--reporter=verbose"]
-    env = os.environ | {"LIVING": str(told)}
+    command = [npm, "vitest", "run", *arguments, "--reporter=verbose"]
+    env = os.environ | variables
     done = subprocess.run(command, cwd=WEB, env=env, capture_output=True, text=True, check=False)
     print(done.stdout[-8000:])
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    assert "skipped" not in done.stdout
+    return done.stdout
+
+
+# Counts the drafts that were on screen.
+WATCH = """window.drafts = 0;
+new MutationObserver((all) => all.forEach(({target: {dataset}}) => (drafts += "draft" in dataset)))
+    .observe(document, {subtree: true, attributeFilter: ["data-draft"]});"""
+
+
+@pytest.mark.skipif(not WASM.is_file(), reason="the app was built without ziglang")
+@pytest.mark.parametrize("allowed", [True, False])
+def test_drafts_come_first_where_webassembly_runs(
+    allowed: bool, tmp_path: Path, browsers: Any
+) -> None:
+    page = tmp_path / "class.html"
+    html = build_living_page(["demo"])
+    assert html.count(WASM_ALLOWED) == 1
+    page.write_text(html if allowed else html.replace(WASM_ALLOWED, ""), encoding="utf-8")
+    browser = browsers.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+    window = browser.new_context(offline=True, locale="en").new_page()
+    complaints: list[str] = []
+    window.on("pageerror", lambda error: complaints.append(str(error)))
+    window.on("console", lambda said: complaints.append(said.text))
+    window.add_init_script(WATCH)
+    window.goto(page.as_uri())
+    window.locator(".thread").first.wait_for(state="attached", timeout=60_000)
+    window.locator("button.own").click()
+    window.locator("textarea").fill("The cat is on the mat.")
+    shown = window.locator(".said[aria-busy=false]")
+    shown.filter(has_text="Le chat").wait_for(timeout=60_000)
+    assert shown.locator(".word").all_inner_texts() == [
+        "Le",
+        "chat",
+        "est",
+        "sur",
+        "le",
+        "tapis",
+        ".",
+    ]
+    assert (window.evaluate("drafts") > 0) == allowed
+    browser.close()
+    assert [each for each in complaints if allowed or "WebAssembly" not in each] == []
 
 
 @pytest.mark.parametrize("told", [QUICK], indirect=True)
 @pytest.mark.parametrize("kind", ["chromium", "firefox"])
 def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path, browsers: Any) -> None:
-    """Ten sentences come out as in Python, with the network off and without any request."""
+    """Some sentences come out as in Python, with the network off and without any request."""
     playwright = pytest.importorskip("playwright.sync_api")
     page = tmp_path / "class.html"
     SavedPage(build_living_page(["demo"])).save(page)

@@ -60,10 +60,11 @@ def test_from_two_files_to_a_translation(
     report = page.locator("[data-report]").inner_text()
     assert "61 pairs" in report and "the same pair as before" in report
     assert find_faults(page) == []
-    page.locator("[data-minutes]").fill("0.25")
+    page.locator("[data-minutes]").fill("0.4")
     page.locator("[data-train]").click()
     page.wait_for_selector("[data-state=training]")
     page.wait_for_selector("[data-watch] [data-step]", timeout=60_000)
+    page.locator("figcaption", has_text="loss").first.wait_for()  # two updates, on a busy machine
     page.locator("[data-stop]").click()
     page.wait_for_selector("[data-state=stopped]", timeout=60_000)
     page.locator("[data-resume]").click()

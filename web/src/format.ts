@@ -30,5 +30,9 @@ export const linePath = (points: Iterable<readonly [number, number]>): string =>
 /** With its sign, and two decimals. */
 export const withSign = (value: number): string => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
 
+/** How many letters wide a text is; Chinese ones and their like take `wide`. */
+export const countLetters = (text: string, wide = 1.9): number =>
+  Array.from(text).reduce((all, letter) => all + (letter > "⺀" ? wide : 1), 0);
+
 /** A token as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
 export const token = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { groupAnswer, type Plain } from "../src/engine/answer";
-import { compareWords, findReason, isCut, listWords, makeCuts, mendWord, wordPattern } from "../src/first/cuts";
+import { compareWords, findReason, isCut, listChanges, listWords, makeCuts, mendWord } from "../src/first/cuts";
+import { wordPattern } from "../src/data/words";
 import { drawSentence, findSwap } from "../src/first/examples";
 
 /** An answer whose tokens are words with the space before them; the last is the end mark. */
@@ -51,6 +52,7 @@ describe("cuts", () => {
     const places = (word: string, text: string) => Array.from(text.matchAll(wordPattern(word)), ({ index }) => index);
     expect(places("it", "it is a bit of it.")).toEqual([0, 15]);
     expect(places(".", "tired. so.")).toEqual([5, 9]);
+    expect(places("-", "well-known")).toEqual([4]);
     expect(places("动物", "大动物很累")).toEqual([1]);
   });
 });
@@ -61,6 +63,9 @@ describe("what a cut did", () => {
     expect(found.map(({ place, ghost, isNew }) => [place, ghost, isNew])).toEqual([
       [0, "il", true], [1, "", false], [2, "trop fatigué", true], [3, "", false],
     ]);
+    expect(listChanges(found, ["elle", "était", "malade", "."])).toEqual([["il", "elle"], ["trop fatigué", "malade"]]);
+    expect(listChanges(compareWords(["a", "b"], ["a", "c", "d"]), ["a", "c", "d"])).toEqual([["b", "c d"]]);
+    expect(listChanges(compareWords(["a", "b"], ["b"]), ["b"])).toEqual([["a", ""]]);
     expect(compareWords(["a", "b"], ["a"]).at(-1)).toEqual({ place: -1, ghost: "b", isNew: false, was: -1 });
     expect(compareWords(["a"], ["a"])).toEqual([{ place: 0, ghost: "", isNew: false, was: 0 }]);
   });

@@ -4,43 +4,23 @@ A package is a zip archive of a folder with metadata.json, a CTranslate2 model a
 SentencePiece for both sides.
 """
 
-from __future__ import annotations
-
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
 
 from ..directory import Tokenizers, open_model
-from ..disk import prepare_beside
+from ..disk import check_new, prepare_beside
 from ..text import Tokenizer
+from ..text.function_words import name_language
 from ..text.sentencepiece import write_sentencepiece
 from ..version import __version__
 from .ctranslate2 import export_ctranslate2
 from .parity import Parity, Progress
 
 SUFFIX = ".argosmodel"
-NAMES = {
-    "ar": "Arabic",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "ja": "Japanese",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "zh": "Chinese",
-}
 README = """# {source} to {target}
 
 Made with glassformer {version}. Install: argospm install {file}
@@ -75,8 +55,7 @@ def export_argos(
     """
     if out.suffix != SUFFIX:
         raise ValueError(f"{out}: the name of a package ends with {SUFFIX}")
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new file")
+    check_new(out, "file")
     config, tokenizers, _ = open_model(model)
     codes = config.data.source_lang, config.data.target_lang
     if None in codes:
@@ -109,12 +88,7 @@ def export_argos(
         )
         same = _compare_tokens(folder / "sentencepiece.model", tokenizers, texts or ())
         _write_metadata(folder, source, target, out.name)
-        whole = scratch / out.name
-        with ZipFile(whole, "w", ZIP_DEFLATED) as archive:
-            for path in sorted(folder.rglob("*")):
-                if path.is_file():
-                    archive.write(path, Path(name) / path.relative_to(folder))
-        whole.rename(out)
+        Path(shutil.make_archive(str(scratch / "package"), "zip", scratch, name)).rename(out)
     return ArgosPackage(parity, len(texts or ()) if same is not None else 0, same or 0)
 
 
@@ -135,7 +109,7 @@ def _compare_tokens(path: Path, tokenizers: Tokenizers, texts: Sequence[str]) ->
 
 
 def _write_metadata(folder: Path, source: str, target: str, file: str) -> None:
-    names = [NAMES.get(code, code) for code in (source, target)]
+    names = [name_language(code) for code in (source, target)]
     version = ".".join(re.findall(r"\d+", __version__)[:2])
     told = {
         "package_version": version,

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..config import BOS, EOS, Model
 from ..directory import Tokenizers, load_model, write_json
-from ..disk import prepare_beside
+from ..disk import check_new, prepare_beside
 from ..machine.extras import need
 from ..model import Transformer
 from ..model.attention import MultiHeadAttention
@@ -63,8 +63,7 @@ def export_ctranslate2(
     if quantization not in QUANTIZATIONS:
         known = ", ".join(QUANTIZATIONS)
         raise ValueError(f"quantization={quantization}: one of {known}")
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new folder")
+    check_new(out)
     need("ctranslate2")
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "CTranslate2")

@@ -1,7 +1,5 @@
 """Steps that exports share: which models they take, and the files beside the weights."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Read a checkpoint of fairseq: `checkpoint_best.pt` or `model.pt`, with dict.XX.txt beside it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

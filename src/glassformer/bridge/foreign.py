@@ -223,6 +223,7 @@ class _Renamed:
             "encoder_layers": layers["encoder"],
             "decoder_layers": layers["decoder"],
             "norm": "pre" if self._has("encoder_norm") else "post",
+            "embedding_norm": self._has("source_embedding.norm"),
         }
 
     def _count_layers(self, side: str) -> int:

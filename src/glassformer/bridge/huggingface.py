@@ -1,6 +1,4 @@
-"""Read checkpoints of Hugging Face: MarianMT (OPUS-MT), and M2M-100 and NLLB."""
-
-from __future__ import annotations
+"""Read checkpoints of Hugging Face: MarianMT (OPUS-MT), M2M-100, NLLB and mBART-50."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +15,8 @@ from .foreign import Foreign, ForeignSide, Weights, check_values
 from .pickles import check_weights, read_pickle
 
 GRIDS = {"transformers": "paper", "marian": "tensor2tensor"}
-LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
+LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
+SINUSOIDS = {"layout": "concatenated", "grid": "tensor2tensor", "offset": 2}
 # Two-letter codes where the code of the model has three: of languages without spaces.
 SHORTER = {"zho": "zh", "yue": "zh", "jpn": "ja"}
 
@@ -32,7 +31,8 @@ def read_huggingface(path: Path, *, grid: str = "transformers", languages: str =
     raw = read_typed(file, dict[str, Any]) if file.is_file() else {}
     kind = raw.get("model_type")
     if (folder / "model.bin").is_file() or kind not in KINDS:
-        said = f"{folder} is no checkpoint of MarianMT, M2M-100 or NLLB: see its config.json"
+        known = ", ".join(KINDS.values())
+        said = f"{folder} is no checkpoint of {known}: see its config.json"
         raise ValueError(recognise(folder) or said)
     for name in ("attention_heads", "ffn_dim"):
         wanted = {f"decoder_{name}": [raw.get(f"encoder_{name}")]}
@@ -45,16 +45,36 @@ def read_huggingface(path: Path, *, grid: str = "transformers", languages: str =
 def read_weights(folder: Path) -> tuple[Path, Weights]:
     """Return the file that has the weights, and the weights by name.
 
-    A pickle is read as data only. ValueError if it is anything else, or if there is no file.
+    Large models have them in several files, which an index lists. A pickle is read as data only.
+    ValueError if it is anything else, or if there is no file.
     """
-    path, old = folder / "model.safetensors", folder / "pytorch_model.bin"
-    for pointer in filter(is_pointer, (path, old)):
-        raise ValueError(tell_pointer(pointer))
-    if path.is_file():
-        return path, load_tensors(path)
-    if not old.is_file():
-        raise ValueError(f"{folder} has no weights: neither {path.name} nor {old.name}")
-    return old, check_weights(old, read_pickle(old))
+    names = ("model.safetensors", "pytorch_model.bin")
+    for path in (folder / name for name in names):
+        index = path.with_name(f"{path.name}.index.json")
+        parts = [path]
+        if index.is_file() and not path.is_file():
+            parts = _list_parts(index)
+        for pointer in filter(is_pointer, parts):
+            raise ValueError(tell_pointer(pointer))
+        if parts != [path] or path.is_file():
+            return path, {k: v for part in parts for k, v in _read_part(part).items()}
+    raise ValueError(f"{folder} has no weights: neither {names[0]} nor {names[1]}")
+
+
+def _list_parts(index: Path) -> list[Path]:
+    """Return the files that an index lists. ValueError if one is missing."""
+    found = read_typed(index, dict[str, Any]).get("weight_map")
+    names = sorted(set(found.values())) if isinstance(found, dict) else []
+    parts = [index.parent / Path(str(name)).name for name in names]
+    if missing := [part for part in parts if not part.is_file()] or (not parts and [index]):
+        raise ValueError(f"{index.parent}: its weights are not complete: see {missing[0].name}")
+    return parts
+
+
+def _read_part(path: Path) -> Weights:
+    if path.suffix == ".safetensors":
+        return load_tensors(path)
+    return check_weights(path, read_pickle(path))
 
 
 def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
@@ -127,6 +147,12 @@ def _read_multilingual(folder: Path, raw: Mapping[str, Any], languages: str) -> 
     cut = _find_model(folder).to_tokenizer
     pad, end, unknown = (tokens.index(name) for name in (CONTROLS[0], CONTROLS[2], UNKNOWN))
     start = raw.get("decoder_start_token_id", end)
+    is_mbart = raw["model_type"] == "mbart"
+    if is_mbart and start != end:
+        raise ValueError(
+            f"{folder} is an mBART of 25 languages, which end its sources: only mBART-50 can be "
+            "imported, whose sources begin with them"
+        )
     side = ForeignSide(tokens, pad, start, end, unknown, cut, tags)
     file, weights = read_weights(folder)
     reach = {"max_positions": raw.get("max_position_embeddings", 1024)}
@@ -138,10 +164,9 @@ def _read_multilingual(folder: Path, raw: Mapping[str, Any], languages: str) -> 
         weights,
         raw,
         [side, side],
-        model={
-            "positions": {"layout": "concatenated", "grid": "tensor2tensor", "offset": 2, **reach}
-        },
+        model={"positions": {**({"layout": "learned"} if is_mbart else SINUSOIDS), **reach}},
         is_scaled=bool(raw.get("scale_embedding")),
+        skipped=2 if is_mbart else 0,
         data={"source_lang": source, "target_lang": target, "tag": pair[0], "target_tag": pair[1]},
         decode=_read_search(folder, raw),
     )

@@ -5,8 +5,6 @@ that starts with another token of theirs, or with zeros, starts with our <s> in 
 computes the same as before, except for one choice of MarianMT models, the grid of the positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,11 +13,11 @@ from typing import Any
 from ..compatibility.other_folders import find_toolkit, recognise
 from ..config import Config
 from ..directory import CARD, Tokenizers, build_model, save_model, write_text
-from ..disk import prepare_beside
+from ..disk import check_new, prepare_beside
 from ..model import Transformer
 from ..typed_json import read_typed
 from .fairseq import read_fairseq
-from .foreign import Foreign, convert
+from .foreign import Foreign, convert, read_toolkits
 from .huggingface import GRIDS, read_huggingface
 from .joeynmt import read_joeynmt
 from .marian_npz import read_marian_npz
@@ -98,8 +96,7 @@ def import_model(
     """
     if grid is not None and grid not in GRIDS:
         raise ValueError(f"grid={grid}: one of {', '.join(GRIDS)}")
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new folder")
+    check_new(out)
     toolkit = find_toolkit(path)
     if toolkit not in READERS:
         if (path / "config.json").is_file():
@@ -111,8 +108,13 @@ def import_model(
     for name in given:
         if toolkit not in OPTIONS[name]:
             raise ValueError(f"--{name} has no effect on {path}, of {toolkit}")
-    foreign = READERS[toolkit](path, **given)
-    config, tokenizers, network = convert(foreign)
+    try:
+        foreign = READERS[toolkit](path, **given)
+        config, tokenizers, network = convert(foreign)
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+        # Their files have no schema: what is missing or of another kind shows where it is used.
+        title, what = read_toolkits()[toolkit]["title"], f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} is damaged, or not as {title} is written: {what}") from error
     grids = None
     if config.model.positions.grid and _has_two_grids(foreign):
         grids = _compare_grids(network, config, tokenizers, texts)

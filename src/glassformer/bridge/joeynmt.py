@@ -1,7 +1,5 @@
 """Read a model of JoeyNMT: a folder with config.yaml, checkpoints and vocabularies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

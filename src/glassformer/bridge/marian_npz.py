@@ -1,7 +1,5 @@
 """Read a model in Marian's own files: NAME.npz, in which its settings are, and vocabularies."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The folder has encoder.onnx and decoder.onnx, the tokenizer, the settings, the c
 parity.json. The search stands outside the graphs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 
 from ..config import BOS, EOS, PAD
 from ..directory import load_model, write_json
-from ..disk import prepare_beside
+from ..disk import check_new, prepare_beside
 from ..machine.extras import need
 from ..model import Transformer
 from .exporting import check_plain, write_companions
@@ -47,8 +45,7 @@ def export_onnx(
     Both translate the first 200 of `texts` greedily, or random tokens without texts. ValueError if
     a log-probability differs by more than rounding explains; then nothing is written.
     """
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new folder")
+    check_new(out)
     onnx, _ = need("onnx"), need("onnxruntime")
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "ONNX export")

@@ -4,8 +4,6 @@ Letters: B sentences; S source positions; R rows of a search; P positions before
 H heads; K width of one head; V vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Read models of OpenNMT-py (`NAME_step_N.pt`) and of its successor Eole (a folder)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

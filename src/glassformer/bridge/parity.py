@@ -1,7 +1,5 @@
 """Compare an exported model with the original: log-probabilities and translations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read the pickles of other toolkits as data: nothing that stands in one is ever run."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from pathlib import Path

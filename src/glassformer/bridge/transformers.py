@@ -4,8 +4,6 @@ Both have the paper's Transformer, with all sines before all cosines. A model wh
 cosines stand in turns is the same once its d_model dimensions are put in another order.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from torch import Tensor
 
 from ..config import BOS, EOS, PAD, Config, Model
 from ..directory import Tokenizers, load_model, write_json
-from ..disk import prepare_beside
+from ..disk import check_new, prepare_beside
 from ..model import Transformer
 from ..text import Tokenizer
 from ..text.layout import CONTROLS
@@ -59,8 +57,7 @@ def export_transformers(
     tokens. ValueError if they differ by more than rounding explains, or for a model that none of
     its classes computes; then nothing is written.
     """
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new folder")
+    check_new(out)
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "transformers")
     _check_settings(model, config)

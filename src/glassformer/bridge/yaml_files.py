@@ -1,7 +1,5 @@
 """Read YAML, in which JoeyNMT and Marian keep settings and vocabularies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

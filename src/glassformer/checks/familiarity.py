@@ -6,8 +6,6 @@ probability than usual. The right translation is not known here. docs/corpus.md 
 signs are right and wrong.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

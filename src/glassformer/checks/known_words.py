@@ -5,8 +5,6 @@ while it encodes its text. A model without the file works as well; nobody can sa
 it has never met.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path

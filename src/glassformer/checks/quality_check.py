@@ -3,8 +3,6 @@
 The right translation is not known here: a translation is compared with its source alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +22,7 @@ from .familiarity import Familiarity, measure_confidence
 # on such text, or that the text is too long for it: another search does not help.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
 CAPS |= {"unknown": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
+UNLIKE = {"unknown", "language", "unsure"}  # signs that the model was not trained on such text
 
 # With these limits, benchmarks/guards.py finds next to no false alarms: see docs/corpus.md.
 LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters

@@ -4,8 +4,7 @@ A user's mistake is one sentence on stderr and exit code 2; any other failure is
 glassformer and exits with 70.
 """
 
-from __future__ import annotations
-
+import errno
 import io
 import os
 import sys
@@ -88,8 +87,11 @@ def _speak_utf8() -> None:
 
 
 def _say(error: ValueError | OSError) -> str:
+    """Return an error in one sentence; of a copy that found no room, it names the new file."""
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        name = error.filename2 if has_no_room and error.filename2 else error.filename
+        return f"{name}: {error.strerror}"
     return str(error)
 
 

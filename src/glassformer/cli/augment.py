@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
+from ..plurals import say_count
 from . import decoding
 from .options import (
     AS_JSON,
@@ -81,8 +82,9 @@ def augment(
     if as_json:
         print(to_json(made.__dict__))
         return
-    again = f"; {made.found:,} shards were there already" if made.found else ""
-    print(f"{out}: {made.pairs:,} pairs of {made.lines:,} lines{again}")
+    were = "was" if made.found == 1 else "were"
+    again = f"; {say_count(made.found, 'shard')} {were} there already" if made.found else ""
+    print(f"{out}: {say_count(made.pairs, 'pair')} of {say_count(made.lines, 'line')}{again}")
 
 
 def describe_job(given: Mapping[str, Any]) -> Augmentation:

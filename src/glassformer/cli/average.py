@@ -1,9 +1,8 @@
 """The command `glassformer average`: one model of several of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
+from ..plurals import say_count
 from .options import AS_JSON, DEVICE, arg, opt
 from .terminal import to_json
 
@@ -28,12 +27,12 @@ def average(
 
     if last and best:
         raise ValueError("--last and --best both say which models to average: give one of them")
-    last = None if best else last or 5
-    found = training.average(run, out, last, best=best, device=device)
+    last = last or 5
+    found = training.average(run, out, None if best else last, best=best, device=device)
     if as_json:
         print(to_json({**found.values(), "signature": found.signature}))
         return
     scores = ", ".join(f"{name} {value:.2f}" for name, value in found.values().items())
-    which = f"{best} best models" if best else f"last {last} checkpoints"
+    which = f"best {say_count(best, 'model')}" if best else f"last {say_count(last, 'checkpoint')}"
     print(f"{out}: the mean of the {which} of {run}")
     print(f"On the validation text: {scores}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from typer import Context, Exit
 
+from ..plurals import say_count
 from .options import AS_JSON, arg, flag, opt
 from .terminal import keep_apart, open_output, show_progress, to_json
 from .train import DATA, join_data
@@ -71,7 +72,8 @@ def check_data(
     if fix:
         kept = _write_fixed(found.train, report, fixed)
         if not as_json:
-            print(f"\n{kept:,} pairs are in {fixed[0]} and {fixed[1]}")
+            are = "is" if kept == 1 else "are"
+            print(f"\n{say_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
     serious = [each.kind for each in report.findings if each.is_serious]
     if strict and serious:
         print(f"glassformer: serious: {', '.join(serious)}", file=sys.stderr)
@@ -101,16 +103,26 @@ def _examine(corpus: Corpus, others: Mapping[str, Corpus], *, thorough: bool) ->
     """Return the report on a corpus; `others` are those that should have no line of it."""
     from ..data.doctor import examine
 
+    source_lang, target_lang = read_languages(corpus)
     with show_progress("checking") as tell:
         return examine(
             *corpus.sides(),
-            source_lang=corpus.source_lang,
-            target_lang=corpus.target_lang,
+            source_lang=source_lang,
+            target_lang=target_lang,
             held_out={name: other.sides() for name, other in others.items()},
             thorough=thorough,
             names=(str(corpus.files[0]), str(corpus.files[-1])),
             progress=tell,
         )
+
+
+def read_languages(corpus: Corpus) -> list[str | None]:
+    """Return the languages as they are given, else as the endings of two files name them."""
+    given = (corpus.source_lang, corpus.target_lang)
+    if len(corpus.files) != len(given):
+        return [*given]
+    ends = [path.name.removesuffix(".gz").rpartition(".")[2] for path in corpus.files]
+    return [lang or end for lang, end in zip(given, ends, strict=True)]
 
 
 def _write_report(report: Report, path: Path | None, as_json: bool) -> None:

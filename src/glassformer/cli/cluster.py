@@ -1,17 +1,12 @@
 """The option `--engine ray` of `glassformer translate`: a corpus on many processes or machines."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..data.files import STANDARD
 from .decoding import choose_search
 from .terminal import count_if_file, show_progress, warn
-
-if TYPE_CHECKING:
-    from ..checks.quality_check import Judged
 
 
 def is_cluster_wanted(given: dict[str, Any]) -> bool:
@@ -26,10 +21,14 @@ def translate_shards(given: dict[str, Any]) -> None:
     from ..config import Config
     from ..directory import CONFIG, locate
     from ..shards import ShardJob, translate_shards
+    from .translate import show_line
 
     file, out = given["file"], given["output"]
     if file == STANDARD or not file.is_file() or out is None or out == STANDARD:
         raise ValueError("--engine ray translates a FILE into a file: name both, with --output")
+    for name, option in (("ensemble", "model"), ("lm", "lm"), ("glossary", "glossary")):
+        if given[name]:
+            raise ValueError(f"--{option} does not go with --engine ray: it deals out one model")
     folder = locate(given["model"])
     decode = choose_search(Config.load(folder / CONFIG), given)
     job = ShardJob(
@@ -43,7 +42,7 @@ def translate_shards(given: dict[str, Any]) -> None:
         precision=given["precision"],
         device=given["device"],
     )
-    render = functools.partial(show_cluster, n_best=given["n_best"], as_json=given["as_json"])
+    render = functools.partial(show_line, n_best=given["n_best"], as_json=given["as_json"])
     with show_progress("translating", count_if_file(file)) as tell:
         found = translate_shards(
             job,
@@ -57,13 +56,3 @@ def translate_shards(given: dict[str, Any]) -> None:
         )
     if found:
         warn(f"{found:,} shards were there already")
-
-
-def show_cluster(
-    line: int, text: str, found: Judged, precision: str, *, n_best: int | None, as_json: bool
-) -> str:
-    from .translate import show_text, show_translation_json
-
-    if as_json:
-        return show_translation_json(text, found, n_best, precision)
-    return show_text(line, found.best, n_best)

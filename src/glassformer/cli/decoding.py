@@ -1,13 +1,45 @@
-"""The search for a translation, as the options of a verb choose it."""
+"""The search for a translation, as the options of a verb choose it, and what its check found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..plurals import say_count
+
 if TYPE_CHECKING:
+    from ..checks.quality_check import Judged
     from ..config import Config, Decode
+    from ..data.glossary import Glossary
+    from ..translator import Translator
+
+
+MACHINE = ("device", "precision", "threads", "workers")
+LM_WEIGHT = 0.1  # of a language model, where none is given
+
+
+def load_translator(model: Path, given: Mapping[str, Any]) -> Translator:
+    """Return the translator of a model and of those that the options add to it."""
+    from ..translator import Translator
+
+    machine = {name: given[name] for name in MACHINE}
+    found = Translator.load([model, *(given["ensemble"] or ())], given["to"], **machine)
+    if given["lm"]:
+        return found.with_language_model(given["lm"], given["lm_weight"] or LM_WEIGHT, **machine)
+    if given["lm_weight"] is not None:
+        raise ValueError("--lm-weight has no effect without --lm")
+    return found
+
+
+def read_glossary(path: Path | None) -> Glossary | None:
+    if path is None:
+        return None
+    from ..data.glossary import Glossary
+
+    return Glossary.read(path)
 
 
 @cache
@@ -49,3 +81,29 @@ def describe_search(decode: Decode) -> str:
         for name, value in values.items()
         if list_serving().get(name, decode.search) == decode.search
     )
+
+
+@dataclass
+class Flagged:
+    """Counts of the texts whose check found something; it is made of every translation anyway."""
+
+    total: int = 0
+    wrong: int = 0  # translations
+    unlike: int = 0  # texts that are unlike the training text
+
+    def add(self, found: Judged) -> None:
+        from ..checks.quality_check import UNLIKE
+
+        kinds = {each.kind for each in found.problems} - {"parts"}
+        self.total += 1
+        self.wrong += bool(kinds - UNLIKE)
+        self.unlike += bool(kinds & UNLIKE)
+
+    @property
+    def said(self) -> str:
+        """Return the counts in words, or "" if nothing was found."""
+        one = self.wrong == 1
+        wrong = f"{self.wrong:,} of {say_count(self.total, 'translation')} look{'s' * one} wrong"
+        are = "is" if self.unlike == 1 else "are"
+        unlike = f"{say_count(self.unlike, 'text')} {are} unlike the training text"
+        return ", ".join([*([wrong] * bool(self.wrong)), *([unlike] * bool(self.unlike))])

@@ -1,7 +1,5 @@
 """`glassformer translate --file`: a document in, the translated document out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from ..data.files import STANDARD
 from ..disk import check_file_size, write_bytes
 from . import decoding
+from .terminal import warn
 
 LINES_ONLY = ("n_best", "prefix_file", "engine", "as_json", "chunk", "no_split")  # text has these
 
@@ -28,15 +27,17 @@ def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]
     from ..directory import locate
     from ..documents.formats import open_document
     from ..documents.translating import translate_document
-    from ..translator import Translator
 
     check_file_size(document)
     try:
         opened = open_document(document.read_bytes(), document.name)
     except ValueError as error:
         raise ValueError(f"{document}: {error}") from None
-    machine = {name: given[name] for name in ("device", "precision", "threads", "workers")}
-    translator = Translator.load(given["model"], **machine)
+    translator = decoding.load_translator(given["model"], given)
     how = {"decode": decoding.choose_search(translator.config, given), "seed": given["seed"] or 0}
-    how["again"] = not given["no_guard"]
-    write_bytes(output, translate_document(opened, translator, locate(given["model"]), **how))
+    how |= {"again": not given["no_guard"], "glossary": decoding.read_glossary(given["glossary"])}
+    flagged = decoding.Flagged()
+    folder = locate(given["model"])
+    write_bytes(output, translate_document(opened, translator, folder, note=flagged.add, **how))
+    if flagged.said:
+        warn(flagged.said)

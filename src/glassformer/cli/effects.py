@@ -4,8 +4,6 @@ A condition "with --a" or "without --a or --b" is about the options that the use
 class `Verb` checks it. Any other condition is known to the verb alone, which calls `refuse`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 NO_EFFECT = {

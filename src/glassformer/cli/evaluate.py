@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typer import Context
 
 from ..data.files import STANDARD
+from ..plurals import say_count
+from .decoding import load_translator, read_glossary
 from .effects import refuse
 from .language import evaluate_text, is_language_model
 from .options import (
@@ -19,6 +21,8 @@ from .options import (
     DEVICE,
     ENSEMBLE,
     GLOSSARY,
+    LM,
+    LM_WEIGHT,
     NO_GUARD,
     NO_SPLIT,
     PRECISION_FP32,
@@ -34,7 +38,6 @@ from .options import (
 )
 from .systems import System, choose_decode, judge_sentences, list_models, translate_all
 from .terminal import keep_apart, to_json, warn
-from .translate import read_glossary
 from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
@@ -109,6 +112,8 @@ def evaluate(
     ),
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
+    lm: Path | None = LM,
+    lm_weight: float | None = LM_WEIGHT,
     glossary: Path | None = GLOSSARY,
     no_split: bool = NO_SPLIT,
     no_guard: bool = NO_GUARD,
@@ -239,7 +244,7 @@ def is_text(path: Path) -> bool:
 def read_texts(asked: EvaluationRequest, against: Path | None) -> Texts:
     """Return the lines of all files. Raise ValueError unless they go line by line."""
     from ..data.files import read_lines
-    from ..evaluate.references import read_references
+    from ..evaluate.quality import read_references
 
     ours, sets = list(read_lines(asked.text)), [read_references(each) for each in asked.references]
     theirs = list(read_lines(against)) if against else []
@@ -258,7 +263,8 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
     for path, count in others:
         if count != lines:
             raise ValueError(
-                f"{file} has {lines:,} lines but {path} has {count:,}: they must go line by line"
+                f"{file} has {say_count(lines, 'line')} but {path} has {count:,}: "
+                "they must go line by line"
             )
 
 
@@ -267,11 +273,9 @@ def make_systems(
 ) -> Iterable[System]:
     """Yield each model's translations; `given` are the options by name."""
     from ..evaluate.quality import check_settings
-    from ..translator import Translator
 
-    machine = {name: given[name] for name in ("device", "precision", "threads", "workers")}
     for model in models:
-        translator = Translator.load([model, *(given["ensemble"] or ())], given["to"], **machine)
+        translator = load_translator(model, given)
         lang = given["target_lang"] or translator.config.data.target_lang
         check_settings(target_lang=lang, tokenize=given["tokenize"], literature=given["literature"])
         decode = choose_decode(translator.config, given["changes"] or (), given)

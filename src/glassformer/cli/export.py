@@ -1,7 +1,5 @@
 """The command `glassformer export`: a model in the format of another engine, or in int8."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 from typing import Any

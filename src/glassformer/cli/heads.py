@@ -1,7 +1,5 @@
 """The command `glassformer heads`: what each head of a model reads, and what breaks without it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .options import AS_JSON, DEVICE, MODEL, arg, opt
@@ -12,18 +10,19 @@ def heads(
     model: Path = MODEL,
     source: Path = arg("SOURCE", "Text in the source language, a sentence a line.", default=...),
     sentences: int = opt("N", "Look at so many lines at most.", default=300),
+    output: Path | None = opt("FILE", "Keep the portraits here instead.", "--output", "-o"),
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
     """Measure what each head reads in many sentences, and what breaks without it.
 
     The portraits are kept as heads.json in the model directory: the app's door "Who reads whom?"
-    shows them, and a page carries them along.
+    shows them, and a page carries them along. The models of the package keep theirs.
 
     \b
     glassformer heads my-model valid.en
     """
-    from ..directory import HEADS, write_text
+    from ..directory import HEADS, SHIPPED, locate, write_text
     from ..disk import read_text
     from ..see.heads import measure_portraits
     from ..translator import Translator
@@ -32,12 +31,15 @@ def heads(
     if not texts:
         raise ValueError(f"{source}: there is no sentence in it")
     translator = Translator.load(model, device=device, precision="fp32")
+    if output is None and (folder := locate(model)).parent != SHIPPED:
+        output = folder / HEADS
     with show_progress("measuring", None) as tell:
         found = measure_portraits(translator, texts, check=lambda: tell(1))
-    write_text(model / HEADS, to_json(found) + "\n")
+    if output:
+        write_text(output, to_json(found) + "\n")
     blocks = found["blocks"]
     if as_json:
-        print(to_json({"path": str(model / HEADS), "blocks": blocks}))
+        print(to_json({"path": output and str(output), "blocks": blocks}))
         return
     for name, block in blocks.items():
         shares = "  ".join(f"{each['loss']:+.3f}" for each in block["heads"])

@@ -1,7 +1,5 @@
 """The command `glassformer import`: a model made of another toolkit's."""
 
-from __future__ import annotations
-
 from itertools import islice
 from pathlib import Path
 
@@ -30,8 +28,8 @@ def import_(
 ) -> None:
     """Make a model of another's: to translate with, to look into, to train further.
 
-    It is told by its files which toolkit it is of: Hugging Face (MarianMT, M2M-100, NLLB),
-    Marian, fairseq, OpenNMT-py, Eole or JoeyNMT.
+    It is told by its files which toolkit it is of: Hugging Face (MarianMT, M2M-100, NLLB,
+    mBART-50), Marian, fairseq, OpenNMT-py, Eole or JoeyNMT.
 
     \b
     glassformer import opus-mt-en-de --out en-de --source test.en

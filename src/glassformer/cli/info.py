@@ -1,11 +1,10 @@
 """The command `glassformer info`: what a model is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..plurals import say_count
 from .language import open_reader
 from .options import AS_JSON, MODEL
 from .terminal import to_json
@@ -71,7 +70,7 @@ def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def tell_origin(made: Mapping[str, Any], whose: str = "") -> Iterator[tuple[str, str]]:
     """Yield the data as rows, then the model that training started from, with its own origin."""
     for each in made.get("data", ()):
-        said = f"{each['name']}, {each['lines']:,} lines, sha256 {each['sha256'][:16]}"
+        said = f"{each['name']}, {say_count(each['lines'], 'line')}, sha256 {each['sha256'][:16]}"
         yield f"{whose}data", said
     if parent := made.get("parent"):
         yield f"{whose}parent", f"{parent['name']}, sha256 {parent['sha256'][:16]}"

@@ -1,4 +1,4 @@
-"""The verbs `evaluate`, `score` and `info` for a language model."""
+"""The verbs of language models, `complete`, `fill` and `classify`; and what others do for one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .terminal import show_progress, to_json
+from typer import Context
+
+from ..plurals import say_count
+from . import decoding
+from .options import AS_JSON, DEVICE, EXACT, MODEL, SEARCH, SEED, arg, opt
+from .terminal import read_typed, show_progress, to_json
+from .verb import takes
 
 if TYPE_CHECKING:
     from ..language_model import LanguageModel
@@ -62,7 +68,7 @@ def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **how: Any)
         return to_json({"model": str(model), "lines": len(texts), **asdict(found)})
     rows = [*found.scores.items(), ("loss", found.loss)]
     told = "\n".join(f"{name:<12} {value:.3f}" for name, value in rows)
-    return f"{told}\n{len(texts):,} lines, {found.signature}"
+    return f"{told}\n{say_count(len(texts), 'line')}, {found.signature}"
 
 
 def score_lines(model: Path, files: Sequence[Path], as_json: bool, **how: Any) -> Iterator[str]:
@@ -70,3 +76,119 @@ def score_lines(model: Path, files: Sequence[Path], as_json: bool, **how: Any) -
     reader, texts = read_text(model, files, **how)
     for text, scored in zip(texts, reader.score(texts), strict=True):
         yield to_json({"text": text, **scored._asdict()}) if as_json else f"{scored.log_prob:.6f}"
+
+
+@takes("decode")
+def complete(
+    context: Context,
+    model: Path = MODEL,
+    text: str | None = arg(
+        "TEXT", "The text to go on from; if not given, each line of the standard input."
+    ),
+    n_best: int | None = opt(
+        "N", "So many completions: the N best of a beam, or N samples.", panel=SEARCH, min=1
+    ),
+    seed: int | None = SEED,
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Complete a text with a language model of network=decoder.
+
+    --max-extra says how many tokens are written at most.
+
+    \b
+    glassformer complete my-model "The cat"
+    glassformer complete my-model "The cat" --search sample --top-p 0.9 --n-best 5
+    """
+    from ..language_model import LanguageModel
+
+    reader = LanguageModel.load(model, device=device, precision=precision)
+    reader.check("complete")
+    given = dict(context.params)
+    number = given.pop("n_best") or 1
+    decode = decoding.choose_search(reader.config, given)
+    if number > 1 and decode.search != "sample":
+        decode = decoding.choose_search(reader.config, {**given, "n_best": number})
+    for line in read_typed(text):
+        for found in reader.search(line, decode=decode, n_best=number, seed=seed or 0):
+            if as_json:
+                print(to_json({"prompt": line, **asdict(found)}))
+            elif number > 1:
+                print(f"{found.log_prob:.4f}\t{found.text}")
+            else:
+                print(found.text)
+
+
+def fill(
+    model: Path = MODEL,
+    text: str | None = arg(
+        "TEXT", "A text with [MASK] in it; if not given, each line of the standard input."
+    ),
+    top: int = opt("N", "So many candidates for each mask.", default=5, min=1),
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Fill the masks of a text with a language model of network=encoder.
+
+    A mask stands for one token, with the space before it. For each mask, a line for each candidate:
+    its probability and the text with it.
+
+    \b
+    glassformer fill my-model "The [MASK] is on the mat."
+    """
+    from ..language_model import MASK_TEXT, LanguageModel
+
+    reader = LanguageModel.load(model, device=device, precision=precision)
+    for line in read_typed(text):
+        found = reader.fill(line, top)
+        if as_json:
+            masks = [[asdict(each) for each in guesses] for guesses in found]
+            print(to_json({"text": line, "masks": masks}))
+            continue
+        for number, guesses in enumerate(found):
+            before, after = split_at_mask(line, MASK_TEXT, number)
+            if number:
+                print()
+            for each in guesses:
+                space = "" if each.token.startswith(" ") else "" if not before else "|"
+                shown = f"{before.rstrip()}{space}{each.token}{after}".strip()
+                print(f"{each.probability:.4f}\t{shown}")
+
+
+def split_at_mask(text: str, mask: str, number: int) -> tuple[str, str]:
+    """Return what stands before and after one of the masks of a text."""
+    parts = text.split(mask)
+    return mask.join(parts[: number + 1]), mask.join(parts[number + 1 :])
+
+
+def classify(
+    model: Path = MODEL,
+    text: str | None = arg(
+        "TEXT", "A sentence; if not given, each line of the standard input is one."
+    ),
+    device: str = DEVICE,
+    precision: str = EXACT,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Name the class of a sentence with an encoder that was trained on labelled ones.
+
+    A line out for each in: the label, and the probability of each label, the largest first.
+    `train` learns from a .tsv of LABEL, a tab, SENTENCE; `evaluate MODEL FILE.tsv` says how many of
+    such a file it gets right.
+
+    \b
+    glassformer train labelled.tsv --network encoder --init-from my-encoder --out my-classifier
+    glassformer classify my-classifier "Where is the cat?"
+    """
+    from ..language_model import LanguageModel
+
+    reader = LanguageModel.load(model, device=device, precision=precision)
+    lines = [*read_typed(text)]
+    for line, found in zip(lines, reader.classify(lines), strict=True):
+        if as_json:
+            print(to_json({"text": line, **asdict(found)}))
+            continue
+        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
+        print("\t".join([found.label, *(f"{label} {value:.4f}" for label, value in ranked)]))

@@ -1,7 +1,5 @@
 """Arguments and options that several verbs share, and short ways to write one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -60,6 +58,14 @@ ENSEMBLE = opt(
     "mean of theirs.",
     "--model",
 )
+LM = opt(
+    "MODEL",
+    "A language model of the target language, with the same tokens, that has a say in the search "
+    "(shallow fusion).",
+    "--lm",
+    panel=SEARCH,
+)
+LM_WEIGHT = opt("X", "With --lm: the factor on its log-probabilities; 0.1.", panel=SEARCH)
 GLOSSARY = opt(
     "FILE",
     "How terms have to be translated: on each line a source term, a tab and its target; a|b is "

@@ -1,7 +1,5 @@
 """The command `glassformer page`: models and the app in one file that needs no server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .options import AS_JSON, arg, opt

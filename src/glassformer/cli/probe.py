@@ -1,7 +1,5 @@
 """The command `glassformer probe`: where in a network a choice between two words is settled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .options import AS_JSON, DEVICE, MODEL, TO, arg, opt
@@ -41,7 +39,7 @@ def probe(
     from ..evaluate.contrastive import read_contrastive
     from ..evaluate.probe_report import probe_pairs, show_probe
     from ..see.files import fingerprint
-    from ..see.parameters import Parameters
+    from ..see.trace import Parameters
     from ..translator import Translator
 
     items = read_contrastive(pairs)[:most]

@@ -1,7 +1,5 @@
 """The command `glassformer publish`: a copy of a model without its training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..hub import push_model

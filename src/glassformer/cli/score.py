@@ -1,7 +1,5 @@
 """The command `glassformer score`: log-probabilities of given translations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from typer import Context
@@ -58,9 +56,7 @@ def score(
                 shown = {
                     "source": text,
                     "target": translation,
-                    "log_prob": scored.log_prob,
-                    "tokens": scored.tokens,
-                    "token_log_probs": scored.token_log_probs,
+                    **scored._asdict(),
                     "precision": translator.exact_precision,
                 }
                 out.write(f"{to_json(shown) if as_json else format(scored.log_prob, '.6f')}\n")

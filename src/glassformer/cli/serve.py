@@ -1,7 +1,5 @@
 """The command `glassformer serve`: the app, and an HTTP service that translates."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options made from the settings of config.py: their names, types and help."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The command `glassformer site`: a folder of pages that any web space shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .options import AS_JSON, arg, opt

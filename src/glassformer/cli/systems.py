@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import cut_chunks
+from ..plurals import say_count
 from . import decoding
 from .decoding import describe_search
 from .terminal import CHUNK, open_output, show_progress
@@ -50,7 +51,7 @@ class Work:
         if not self.suspect_lines:
             return told
         kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
-        return f"{told}\nlook wrong   {self.suspect_lines:,} lines: {kinds}"
+        return f"{told}\nlook wrong   {say_count(self.suspect_lines, 'line')}: {kinds}"
 
 
 @dataclass(frozen=True)

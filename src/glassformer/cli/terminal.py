@@ -1,7 +1,5 @@
 """Input and output of the command line: lines, files, progress bars, warnings."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -145,8 +145,10 @@ def _begin(
     if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
         raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
     config = choose_config(recipe, given["size"], given["parent"], typed, changes, init_from)
-    if not (out and (texts or any(each.paths for each in config.data.corpus))):
-        raise ValueError("train needs --data and --out, or --resume alone")
+    has_data = texts or any(each.paths for each in config.data.corpus)
+    if missing := [*(["--data"] * (not has_data)), *(["--out"] * (not out))]:
+        alone = ", or --resume alone" if len(missing) > 1 else ""
+        raise ValueError(f"train needs {' and '.join(missing)}{alone}")
     keep_apart(None, *map(Path, (*texts, *(given["valid"] or ()))))
     if given["parent"] and init_from:
         raise ValueError("--from takes a model whole, --init-from takes parts: give one")
@@ -167,7 +169,10 @@ def _resume(
 ) -> Summary | SeedsSummary:
     """Resume a training, or those of several seeds, which take no changes."""
     if typed.keys() - RESUMING:
-        raise ValueError("--resume takes everything from the run itself: leave all out but --set")
+        raise ValueError(
+            "--resume takes everything from the run itself: leave all out, and change settings "
+            "with --set, as in --set train.steps=9000"
+        )
     from .. import train as training
     from ..train.seeds import has_seeds
 
@@ -264,16 +269,23 @@ def read_recipe(
             raise ValueError(f"{recipe} and --size {size} both say how large: give one of them")
         recipe, size = "auto", recipe
     if recipe and Path(recipe).is_file() and recipe not in RECIPES:
+        if Path(recipe).suffix not in ("", ".toml"):
+            data = "data are a folder, a table or two text files, and others go with --data"
+            raise ValueError(f"{recipe} is no file of settings, whose name ends in .toml; {data}")
         return Config.load(recipe, [*([f"size={size}"] if size else ()), *changes])
     if recipe is None or recipe in RECIPES:
         chosen = recipe or "auto"
         fallback = "base" if chosen == "paper" else "auto"
         raw = {"recipe": chosen, "size": size or fallback}
         if init_from:
-            from ..train.pretrained import inherit_shape
+            from ..train.init_from import inherit_shape
 
             raw = inherit_shape(init_from, raw, changes)
         return Config.read(raw, changes)
+    if Path(recipe).suffix not in ("", ".toml"):
+        from ..data.corpus import require_file
+
+        require_file(Path(recipe))
     hint = _suggest(recipe, NAMES)
     raise ValueError(f"{recipe} is no recipe, no size, and no TOML file that is there; {hint}")
 

@@ -18,6 +18,8 @@ from .options import (
     DEVICE,
     ENSEMBLE,
     GLOSSARY,
+    LM,
+    LM_WEIGHT,
     MACHINE,
     MODEL,
     NO_GUARD,
@@ -48,8 +50,7 @@ from .verb import takes
 
 if TYPE_CHECKING:
     from ..checks.quality_check import Judged
-    from ..data.glossary import Glossary
-    from ..translator import Translation, Translator
+    from ..translator import Translator
 
 
 MANY_MACHINES = "Many machines"
@@ -71,6 +72,8 @@ def translate(
     output: Path | None = OUTPUT,
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
+    lm: Path | None = LM,
+    lm_weight: float | None = LM_WEIGHT,
     glossary: Path | None = GLOSSARY,
     n_best: int | None = opt(
         "N",
@@ -143,14 +146,10 @@ def translate(
 
 def translate_lines(given: Mapping[str, Any]) -> None:
     """Translate a file or the standard input as the options say, chunk by chunk."""
-    from ..translator import Translator
-
-    file, n_best = given["file"], given["n_best"]
+    file, form = given["file"], {name: given[name] for name in ("n_best", "as_json")}
     size = given["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
-        machine = {name: given[name] for name in ("device", "precision", "threads", "workers")}
-        models = [given["model"], *(given["ensemble"] or ())]
-        translator = Translator.load(models, given["to"], **machine)
+        translator = decoding.load_translator(given["model"], given)
         how = choose_how(translator, given)
         is_plain = how["decode"].is_plain
         if given["precision"] == "auto" and is_plain and translator.precision != "fp32":
@@ -162,16 +161,16 @@ def translate_lines(given: Mapping[str, Any]) -> None:
             show_progress("translating", total, beside=out) as tell,
         ):
             in_parts: list[int] = []
+            flagged = decoding.Flagged()
             for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
+                flagged.add(found)
                 in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
-                shown = (
-                    show_translation_json(text, found, n_best, translator.precision)
-                    if given["as_json"]
-                    else show_text(line, found.best, n_best)
-                )
+                shown = show_line(line, text, found, translator.precision, **form)
                 print(extend(shown, text, found), file=out, flush=True)
         if in_parts:
             warn(f"{name_lines(in_parts)} is too long to be translated whole: it was split")
+        if flagged.said and not given["as_json"]:
+            warn(f"{flagged.said}: --json says which")
 
 
 def choose_how(translator: Translator, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +181,7 @@ def choose_how(translator: Translator, given: Mapping[str, Any]) -> dict[str, An
         "seed": given["seed"] or 0,
         "split": not given["no_split"],
         "again": not (given["no_guard"] or given["n_best"]),
-        "glossary": read_glossary(given["glossary"]),
+        "glossary": decoding.read_glossary(given["glossary"]),
     }
 
 
@@ -215,14 +214,6 @@ def search_chunks(
         done += len(chunk)
 
 
-def read_glossary(path: Path | None) -> Glossary | None:
-    if path is None:
-        return None
-    from ..data.glossary import Glossary
-
-    return Glossary.read(path)
-
-
 def choose_extras(
     translator: Translator, given: Mapping[str, Any]
 ) -> Callable[[str, str, Judged], str]:
@@ -253,11 +244,15 @@ def choose_extras(
     return extend
 
 
-def show_text(line: int, best: list[Translation], n_best: int | None) -> str:
-    """Return the translation only; with n_best, lines with number, score and text."""
+def show_line(
+    line: int, text: str, found: Judged, precision: str, *, n_best: int | None, as_json: bool
+) -> str:
+    """Return the translation only; with n_best, lines with number, score and text; or JSON."""
+    if as_json:
+        return show_translation_json(text, found, n_best, precision)
     if n_best is None:
-        return best[0].text
-    return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in best)
+        return found.best[0].text
+    return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in found.best)
 
 
 def show_translation_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
 from ..compatibility.other_names import Ours, find_name, suggest_names
+from . import VERSION
 from .effects import refuse_by_others
 from .options import PLUGIN
 
@@ -32,6 +34,8 @@ WITH_PLUGIN = {
 }
 WITH_PLUGIN |= {"complete", "fill", "classify", "augment", "probe", "serve", "page", "site"}
 WITH_PLUGIN |= {"doctor", "export", "publish"}
+
+NEAR = 0.7  # of difflib's ratio: what is less like an option is no misspelling of it
 
 Function = TypeVar("Function", bound=Callable[..., None])
 
@@ -107,6 +111,9 @@ class Verb(TyperCommand):
             unknown = getattr(error, "option_name", None)  # of click, or of Typer's copy of it
             if type(error).__name__ == "NoSuchOption" and unknown:
                 self._answer(unknown, given)
+                options = [option for each in self.params for option in list_spellings(each)]
+                refuse_option(unknown, given, options, f"{self.name}")
+            raise_as_sentence(error, f"glassformer {self.name}")
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -130,6 +137,8 @@ class Verb(TyperCommand):
             found = Ours((*own,), "") if own else find_name(name) or Ours((), "")
             if meant := list(self._list_options(found.names, options)):
                 raise ValueError(f"there is no {name}; {suggest_names(meant, found.note)}")
+            if found.note and not found.names:
+                raise ValueError(f"there is no {name}. {found.note}")
 
     def _list_options(self, ours: Sequence[str], options: set[str]) -> Iterator[str]:
         """Yield those of `ours` that this verb takes, as they are typed."""
@@ -142,6 +151,33 @@ class Verb(TyperCommand):
                 yield option
             elif setting and self.name == "train":  # its --set takes all settings
                 yield f"--set {name}=VALUE"
+
+
+def refuse_option(
+    unknown: str, given: Sequence[str], options: Sequence[str], verb: str = ""
+) -> NoReturn:
+    """Raise ValueError with the one option that is spelt nearly as `unknown`, if there is one."""
+    typed = next((word.split("=")[0] for word in given if word.startswith(unknown)), unknown)
+    program = f"glassformer {VERSION}"
+    names = {option.lstrip("-"): option for option in (*options, VERSION)}
+    near = [names[each] for each in get_close_matches(typed.lstrip("-"), names, 1, NEAR)]
+    meant = program if verb and near == [VERSION] else "".join(near)
+    if meant:
+        raise ValueError(f"there is no {typed}; {suggest_names([meant])}")
+    command = " ".join(["glassformer", *([verb] if verb else ()), "--help"])
+    raise ValueError(f"there is no {typed}: {command} lists the options")
+
+
+def raise_as_sentence(error: Exception, command: str) -> None:
+    """Raise ValueError with what Typer would say of a usage error in a box of several lines.
+
+    Other exceptions are left to it, as is the help for a command line without arguments.
+    """
+    tell = getattr(error, "format_message", None)
+    if tell and type(error).__name__ != "NoArgsIsHelpError":
+        said = tell().rstrip(".")
+        said = said[:1].lower() + said[1:]
+        raise ValueError(f"{said}; see {command} --help") from None
 
 
 def make_params(wanted: Sequence[str | Setting]) -> list[Any]:

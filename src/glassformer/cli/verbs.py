@@ -1,7 +1,5 @@
 """The table of all verbs of the command line, by the panel of the help in which they stand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any
@@ -11,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from . import VERSION
-from .verb import Verb
+from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 
 PANELS = {
     "Try": ("demo",),
@@ -36,7 +34,8 @@ PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
 # What became of a verb that there was.
 FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
-MODULES = {"import": "import_model"}  # a word of Python's own cannot be a module
+# A word of Python's own cannot be a module; and several verbs may share one.
+MODULES = {"import": "import_model"} | dict.fromkeys(("complete", "fill", "classify"), "language")
 
 
 class Verbs(Mapping[str, Any]):
@@ -78,10 +77,26 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return [*PANEL_OF]  # as in the table: before 0.13, Typer would sort them
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            unknown = getattr(error, "option_name", None)
+            if type(error).__name__ == "NoSuchOption" and unknown:
+                options = [name for each in self.get_params(ctx) for name in list_spellings(each)]
+                refuse_option(unknown, given, options)
+            raise_as_sentence(error, "glassformer")
+            raise
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] in FORMER:
             raise ValueError(f"glassformer {args[0]} is now {FORMER[args[0]]}")
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            raise_as_sentence(error, "glassformer")
+            raise
 
 
 app = typer.Typer(cls=Group, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -4,8 +4,6 @@ Each name that changed has one line. The names in a model directory, a recipe, a
 recording are replaced as it is read; what is written has the new names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from copy import deepcopy

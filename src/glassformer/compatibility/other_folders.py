@@ -3,8 +3,6 @@
 Only file names, the beginnings of small files and JSON are read; nothing is loaded.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -19,6 +17,7 @@ TRAIN = "train a model here on the same text (glassformer train)"
 KINDS = {
     "marian": "MarianMT (OPUS-MT)",
     "m2m_100": "M2M-100 and NLLB",
+    "mbart": "mBART-50",
 }  # of checkpoints of Hugging Face that can be imported, by `model_type`
 
 Names = set[str]
@@ -186,7 +185,7 @@ def _tell(folder: Path, what: str, why: str = "") -> str:
     reason = f" ({why})" if why else ""
     return (
         f"{folder} is {what}. {NOT_READ}{reason}: import takes models of Hugging Face (MarianMT, "
-        "M2M-100, NLLB), Marian, fairseq, OpenNMT-py, Eole and JoeyNMT; or "
+        "M2M-100, NLLB, mBART-50), Marian, fairseq, OpenNMT-py, Eole and JoeyNMT; or "
         f"{TRAIN}"
     )
 

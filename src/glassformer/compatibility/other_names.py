@@ -1,7 +1,5 @@
 """Names of settings in other toolkits, and our name for each: the table is other_names.toml."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from collections.abc import Mapping

@@ -1,11 +1,9 @@
-"""Batches whose pairs are changed anew each epoch: noise in the source, other segmentations.
+"""Batches whose pairs are changed anew each epoch: noise, other tokens, other segmentations.
 
 What a pair becomes is a function of seed, epoch and its place in the epoch, so a resumed training
 reads the same. Batches are planned by the lengths in the store; a side that would become longer
 than is allowed stays as it is.
 """
-
-from __future__ import annotations
 
 from itertools import takewhile
 from random import Random
@@ -13,7 +11,15 @@ from typing import Any
 
 from ..config import BOS, Augment
 from ..text import SeededSampler, Tokenizer
-from ..text.noise import change_case, change_digits, drop_words, make_typos
+from ..text.layout import FIRST_CHARACTER
+from ..text.noise import (
+    change_case,
+    change_digits,
+    drop_words,
+    hide_tokens,
+    make_typos,
+    switch_out,
+)
 from .batches import Batch, Batches, Integers, frame
 from .store import Store
 
@@ -34,21 +40,34 @@ class PairChanger:
         self.settings, self.tokenizers = settings, tokenizers
         self.sampling, self.longest = sampling, longest
         self.samplers = [SeededSampler(each, sampling, seed) for each in tokenizers]
+        self.tags = [{*each.tags.values()} for each in tokenizers]
+        self.others = [
+            [id for id in range(FIRST_CHARACTER, len(each)) if id not in tags]
+            for each, tags in zip(tokenizers, self.tags, strict=True)
+        ]
 
     def change(self, pair: tuple[list[int], list[int]], random: Random) -> tuple[list[int], ...]:
-        """Return the ids of both sides, changed; tags before the source stay."""
-        known = self.tokenizers[0].tags.values()
-        tags = [*takewhile(lambda id: id in known, pair[0])]
+        """Return the ids of both sides, changed; tags before them stay."""
         texts = [each.decode(ids) for each, ids in zip(self.tokenizers, pair, strict=True)]
         changed = self._change_texts(texts[0], texts[1], random)
         found = []
         for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
-            new = (
-                ids if before == after and not self.sampling else self._encode(side, after, random)
-            )
-            whole = [*tags, *new] if side == 0 and new is not ids else new
-            found.append(whole if len(new) > 0 and len(whole) <= self.longest else ids)
+            tags = [*takewhile(self.tags[side].__contains__, ids)]
+            new = text = ids[len(tags) :]
+            if before != after or self.sampling:
+                new = self._encode(side, after, random)
+            if not 0 < len(new) <= self.longest - len(tags):
+                new = text
+            found.append([*tags, *self._change_tokens(side, new, random)])
         return tuple(found)
+
+    def _change_tokens(self, side: int, ids: list[int], random: Random) -> list[int]:
+        settings = self.settings
+        if settings.switchout:
+            ids = switch_out(ids, self.others[side], settings.switchout, random)
+        if settings.mask and side == 0:
+            ids = hide_tokens(ids, settings.mask, random)
+        return ids
 
     def _change_texts(self, source: str, target: str, random: Random) -> tuple[str, str]:
         settings = self.settings

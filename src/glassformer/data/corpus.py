@@ -1,7 +1,5 @@
 """Parallel corpora: sentence pairs in files, found by a prefix, a folder or file names."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile
@@ -14,10 +12,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..plurals import say_count
 from .doctor import explain_inequality
-from .files import STANDARD, Fingerprint, count_lines, open_bytes, read_lines, take_fingerprint
+from .files import (
+    STANDARD,
+    Fingerprint,
+    count_lines,
+    find_members,
+    open_bytes,
+    read_lines,
+    take_fingerprint,
+)
 from .tables import KINDS, Pair, read_table, table_kind
-from .zipped import find_members
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +107,12 @@ def find_data(
         valid = _at_prefix(path / "valid", *langs) or _at_prefix(path / "dev", *langs)
         return FoundCorpora(_needed(path / "train", *langs), valid)
     if table_kind(path):
-        return FoundCorpora(Corpus((_existing(path),), *langs))
+        return FoundCorpora(Corpus((require_file(path),), *langs))
     if path.suffix == ".zip":
-        return FoundCorpora(Corpus(find_members(_existing(path), *langs), *langs))
+        return FoundCorpora(Corpus(find_members(require_file(path), *langs), *langs))
     if path.is_file():
+        if "\t" in next(read_lines(path), ""):
+            raise ValueError(f"{path} has tabs: name it {path.stem}.tsv, if it is a table of pairs")
         raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
     return FoundCorpora(_needed(path, *langs))
 
@@ -135,7 +143,7 @@ def find_text(data: Path | str | Sequence[Path | str], lang: str | None = None) 
     if path == STANDARD:
         file = _keep_input("text")
     else:
-        file = (lang and _packed_or_not(path, f".{lang}")) or _existing(path)
+        file = (lang and _packed_or_not(path, f".{lang}")) or require_file(path)
     if table_kind(file):
         raise ValueError(f"{file} is a table; a language model reads text, a sentence a line")
     return FoundCorpora(Corpus((file, file)))
@@ -150,9 +158,9 @@ def find_sentences(data: Path | str | Sequence[Path | str]) -> FoundCorpora:
     if path.is_dir():
         valid = [_packed_or_not(path / name, ".tsv") for name in ("valid", "dev")]
         found = next(filter(None, valid), None)
-        train = _packed_or_not(path / "train", ".tsv") or _existing(path / "train.tsv")
+        train = _packed_or_not(path / "train", ".tsv") or require_file(path / "train.tsv")
         return FoundCorpora(LabelledCorpus((train,)), LabelledCorpus((found,)) if found else None)
-    return FoundCorpora(LabelledCorpus((_existing(path),)))
+    return FoundCorpora(LabelledCorpus((require_file(path),)))
 
 
 def has_labels(data: Path | str | Sequence[Path | str]) -> bool:
@@ -177,7 +185,7 @@ def _read_two(source: Path, target: Path) -> Iterator[Pair]:
 
 def _unequal(files: Sequence[Path], lines: Sequence[int]) -> ValueError:
     return ValueError(
-        f"{files[0]} has {lines[0]:,} lines but {files[1]} has {lines[1]:,}: "
+        f"{files[0]} has {say_count(lines[0], 'line')} but {files[1]} has {lines[1]:,}: "
         "each line of one must translate the same line of the other"
     )
 
@@ -214,14 +222,15 @@ def _needed(prefix: Path, source_lang: str | None, target_lang: str | None) -> C
 
 
 def _two_files(source: Path, target: Path) -> tuple[Path, Path]:
-    named = [_existing(path) for path in (source, target) if path != STANDARD]
+    named = [require_file(path) for path in (source, target) if path != STANDARD]
     if not named or (len(named) == 2 and source.samefile(target)):
         raise ValueError(f"{source} cannot be both source and target")
     first, second = (_keep_input("text") if p == STANDARD else p for p in (source, target))
     return first, second
 
 
-def _existing(path: Path) -> Path:
+def require_file(path: Path) -> Path:
+    """Return the path of a text file; ValueError, with what may be meant, if it is none."""
     if path.is_file():
         return path
     if path.exists():

@@ -6,8 +6,6 @@ model found that noun. `python -m tools.demo_corpus` writes the file from a gram
 knows Chinese and other directions.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,6 +1,7 @@
-"""Reading of lines from files: plain, gzipped, in a .zip or from the standard input."""
+"""Reading of lines from files: plain, gzipped, in a .zip or from the standard input.
 
-from __future__ import annotations
+Moses files in a .zip from OPUS are two members, such as X.de-en.de and X.de-en.en.
+"""
 
 import gzip
 import sys
@@ -9,12 +10,12 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EINVAL
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
-
-from .zipped import open_member, split_member
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 T = TypeVar("T")
 STANDARD = Path("-")  # stands for the standard input where a file is read
@@ -65,9 +66,12 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             is_wide = number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-            wide = ": this is UTF-16, save it as UTF-8" if is_wide else ""
+            kind = "perhaps Latin-1 or Windows-1252"
+            if is_wide or b"\0" in raw:  # of most letters, UTF-16 has a byte that is 0
+                kind = "this is UTF-16" if is_wide else "perhaps UTF-16, or no text"
             byte = f"byte 0x{error.object[error.start]:02X}"
-            raise ValueError(f"{name}, line {number}: not UTF-8 ({byte}){wide}") from None
+            said = f"not UTF-8 ({byte}): {kind}, save it as UTF-8"
+            raise ValueError(f"{name}, line {number}: {said}") from None
         yield line.removesuffix("\n").removesuffix("\r")
 
 
@@ -100,3 +104,54 @@ def cut_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield lists of `size` items, each as soon as it is complete; the last may be shorter."""
     rest = iter(items)
     return iter(lambda: list(islice(rest, size)), [])
+
+
+Member = tuple[Path, str]
+
+
+def split_member(path: Path) -> Member | None:
+    """Return archive and member of a path, A.zip and B/C.en for A.zip/B/C.en; None for others."""
+    for parent in path.parents:
+        if parent.suffix == ".zip" and parent.is_file():
+            return parent, path.relative_to(parent).as_posix()
+    return None
+
+
+@contextmanager
+def open_member(archive: Path, name: str) -> Iterator[BinaryIO]:
+    try:
+        with ZipFile(archive) as opened, opened.open(name) as stream:
+            yield cast(BinaryIO, stream)
+    except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ValueError(f"{archive}: damaged, locked, or not a .zip file: {error}") from None
+    except KeyError:
+        raise ValueError(f"{archive}: holds no {name}") from None
+    except OSError as error:
+        if error.errno != EINVAL:
+            raise
+        raise ValueError(f"{archive}: damaged: it leads to a place before its begin") from None
+
+
+def find_members(archive: Path, source: str | None, target: str | None) -> tuple[Path, Path]:
+    """Return the paths of the two members whose names differ only in the language at their end.
+
+    ValueError if there are none, or several such pairs.
+    """
+    if not (source and target):
+        raise ValueError(f"{archive}: say which of its languages: --source-lang and --target-lang")
+    if not is_zipfile(archive):
+        raise ValueError(f"{archive}: not a .zip file")
+    try:
+        with ZipFile(archive) as opened:
+            names = opened.namelist()
+    except (BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise ValueError(f"{archive}: damaged, or not a .zip file: {error}") from None
+    stems = [name.removesuffix(source) for name in names if name.endswith(f".{source}")]
+    pairs = [stem for stem in stems if stem + target in names]
+    if len(pairs) != 1:
+        held = ", ".join(sorted(names)[:8]) or "nothing"
+        raise ValueError(
+            f"{archive}: {len(pairs) or 'no'} pairs of files ending in .{source} and .{target}; "
+            f"it holds {held}"
+        )
+    return archive / (pairs[0] + source), archive / (pairs[0] + target)

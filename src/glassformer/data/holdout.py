@@ -1,7 +1,5 @@
 """A validation set held out of the training text, with no overlap between the two."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

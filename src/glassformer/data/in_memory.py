@@ -1,7 +1,5 @@
 """Sentence pairs that are in memory: lists, generators, and data sets of Hugging Face."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The classes of labelled sentences, as ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 

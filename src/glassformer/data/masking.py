@@ -3,8 +3,6 @@
 Letters: B sentences; S positions of the text: class token, tokens, EOS, padding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

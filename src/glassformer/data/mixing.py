@@ -4,8 +4,6 @@ A weight says how often an epoch has each pair of a corpus. A fraction is a part
 next part in each epoch, so that all have their turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field
 
 from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
+from ..plurals import say_count
 from ..text import Sampler, Tokenizer, count_surrogates
 from ..typed_json import check_type
 from .files import Fingerprint, cut_chunks
@@ -51,7 +52,7 @@ class Counts:
         return Counts(*map(sum, zip(asdict(self).values(), asdict(other).values(), strict=True)))
 
     def __str__(self) -> str:
-        said = f"{self.kept:,} pairs kept"
+        said = f"{say_count(self.kept, 'pair')} kept"
         if self.empty or self.too_long:
             said += f", {self.empty:,} with an empty side and {self.too_long:,} too long left out"
         if self.surrogates:

@@ -1,7 +1,5 @@
 """Reading of sentence pairs from one file: TSV, CSV, JSONL or TMX, each also gzipped."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -29,9 +27,9 @@ def read_table(path: Path, source_lang: str | None, target_lang: str | None) -> 
     """Yield the pairs of a table.
 
     The columns or keys are named like the languages, or "source" and "target"; in a .tsv or .csv
-    without such a header row, they are the first two columns. A line break inside a field becomes a
-    space; a blank line is an empty pair. A .tmx names its languages itself. ValueError names file
-    and line.
+    without such a header row, they are the first two columns, numbers before them apart. A line
+    break inside a field becomes a space; a blank line is an empty pair. A .tmx names its languages
+    itself. ValueError names file and line.
     """
     if table_kind(path) == ".tmx":
         yield from read_tmx(path, source_lang, target_lang)
@@ -70,7 +68,10 @@ def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
         header = _find_both(row, names) if row_number == 0 else None
         if header:
             source, target = header
-        elif len(row) > max(source, target):
+            continue
+        if row_number == 0 and _has_numbers(row):
+            source, target = 1, 3
+        if len(row) > max(source, target):
             yield row[source], row[target]
         elif any(row):
             between = "tabs" if table_kind(path) == ".tsv" else "commas"
@@ -80,6 +81,12 @@ def _read_columns(path: Path, names: Names) -> Iterator[Pair]:
             )
         else:
             yield "", ""
+
+
+def _has_numbers(row: Sequence[str]) -> bool:
+    """Return whether each of two texts has a number before it, as in Tatoeba's exports."""
+    are_numbers = [cell.strip().isdigit() for cell in row]
+    return are_numbers == [True, False, True, False]
 
 
 def _read_rows(path: Path) -> Iterator[tuple[int, list[str]]]:

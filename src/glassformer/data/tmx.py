@@ -1,7 +1,5 @@
 """Reading of translation memories (TMX): the pairs of two languages, without inline markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C = 2 W candid
 sentence; N best wanted.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -39,35 +37,38 @@ def step_beam(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Step:
     finished_BC = ends_BC & (rank_C < beam) & (log_prob_BC > -math.inf)
     kept_BW = (rank_C + 2 * beam * ends_BC).topk(beam, largest=False).indices
 
-    penalty_B = length_penalty(before.length_B + 1, settings)
-    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
-    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
-    finished_B = before.finished_B + finished_BC.sum(1)
-    hope_B = log_prob_BC.gather(1, kept_BW[:, :1])[:, 0]
-    return Step(
-        before=before,
+    return close_step(
+        before,
+        settings,
+        forbidden,
         parent_BC=place_BC // logit_RC.size(1),
         token_BC=token_BC,
         token_log_prob_BC=token_log_prob_BWC.flatten(1).gather(1, place_BC),
         log_prob_BC=log_prob_BC,
-        penalty_B=penalty_B,
         kept_BW=kept_BW,
         finished_BC=finished_BC,
-        best_BN=best_BN,
-        stop_B=is_done(hope_B, best_BN, finished_B, before, settings) | before.is_last_B,
-        forbidden=forbidden,
     )
 
 
-def is_done(
-    hope_B: Tensor, best_BN: Tensor, finished_B: Tensor, before: Hypotheses, settings: Decode
-) -> Tensor:
-    """Return whether each sentence is done, B.
+def close_step(
+    before: Hypotheses, settings: Decode, forbidden: tuple[Tensor, Tensor], **chosen: Tensor
+) -> Step:
+    """Return the step with these candidates, `chosen` by the names of `Step`, and what they end.
 
-    `hope_B` is the largest log-probability of the unfinished hypotheses. "first": W hypotheses
-    have finished. "exact": no unfinished hypothesis can still enter the N best, because
-    log-probabilities only fall, and no penalty exceeds that of the greatest length.
+    A sentence is done if no token may follow, and with stop="first" if W hypotheses have finished;
+    with "exact" if no unfinished hypothesis can still enter the N best, because log-probabilities
+    only fall, and no penalty exceeds that of the greatest length.
     """
+    log_prob_BC, finished_BC = chosen["log_prob_BC"], chosen["finished_BC"]
+    penalty_B = length_penalty(before.length_B + 1, settings)
+    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
+    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
+    hope_B = log_prob_BC.gather(1, chosen["kept_BW"]).max(1).values
     if settings.stop == "first":
-        return (finished_B >= before.beams) | (hope_B == -math.inf)
-    return hope_B / length_penalty(before.limit_B, settings) <= best_BN[:, -1]
+        is_enough_B = before.finished_B + finished_BC.sum(1) >= before.beams
+        is_done_B = is_enough_B | (hope_B == -math.inf)
+    else:
+        is_done_B = hope_B / length_penalty(before.limit_B, settings) <= best_BN[:, -1]
+    stop_B = is_done_B | before.is_last_B
+    how = {"penalty_B": penalty_B, "best_BN": best_BN, "stop_B": stop_B}
+    return Step(before=before, forbidden=forbidden, **chosen, **how)

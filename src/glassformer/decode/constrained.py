@@ -7,19 +7,17 @@ hypothesis ends only when all are met.
 Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C candidates of a sentence.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..config import EOS, PAD, Decode
-from .beam import is_done
-from .rules import find_top, forbid, length_penalty, penalise_repeats, sum_logs
+from .beam import close_step
+from .rules import find_top, forbid, penalise_repeats, sum_logs
 from .sentences import Constraint
 from .step import Hypotheses, Step
 
@@ -142,26 +140,17 @@ def _build(
         finished.append(each.finished + [False] * empty)
         spare = range(len(each.candidates), width)
         kept.append([*each.kept, *spare][:beam])
-    log_prob_BC = torch.tensor(log_prob, device=device, dtype=torch.float32)
     finished_BC = torch.tensor(finished, device=device)
-    kept_BW = torch.tensor(kept, device=device)
-    penalty_B = length_penalty(before.length_B + 1, settings)
-    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
-    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
-    finished_B = before.finished_B + finished_BC.sum(1)
-    hope_B = log_prob_BC.gather(1, kept_BW).max(1).values
-    is_enough_B = finished_B >= beam
-    stop_B = is_done(hope_B, best_BN, finished_B, before, settings) | is_enough_B
-    return Step(
-        before=before,
+    step = close_step(
+        before,
+        settings,
+        forbidden,
         parent_BC=torch.tensor(parent, device=device),
         token_BC=torch.tensor(token, device=device),
         token_log_prob_BC=torch.tensor(token_log_prob, device=device, dtype=torch.float32),
-        log_prob_BC=log_prob_BC,
-        penalty_B=penalty_B,
-        kept_BW=kept_BW,
+        log_prob_BC=torch.tensor(log_prob, device=device, dtype=torch.float32),
+        kept_BW=torch.tensor(kept, device=device),
         finished_BC=finished_BC,
-        best_BN=best_BN,
-        stop_B=stop_B | before.is_last_B,
-        forbidden=forbidden,
     )
+    is_enough_B = before.finished_B + finished_BC.sum(1) >= beam
+    return replace(step, stop_B=step.stop_B | is_enough_B)

@@ -7,16 +7,14 @@ that has just taken it. Only the choice heeds that: log-probabilities and scores
 Letters: B sentences; W beam width, R = B * W rows; V vocabulary; C candidates.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch
 from torch import Tensor
 
 from ..config import EOS, Decode
-from .beam import is_done
-from .rules import choose_candidates, length_penalty
+from .beam import close_step
+from .rules import choose_candidates
 from .step import Hypotheses, Step
 
 
@@ -50,21 +48,14 @@ def step_diverse(logits_RV: Tensor, before: Hypotheses, settings: Decode) -> Ste
     parent_BC, token_BC, own_BC, log_prob_BC, finished_BC, kept_BW = (
         torch.cat(columns, 1) for columns in zip(*parts, strict=True)
     )
-    penalty_B = length_penalty(before.length_B + 1, settings)
-    score_BC = (log_prob_BC / penalty_B[:, None]).masked_fill(~finished_BC, -math.inf)
-    best_BN = torch.cat((before.best_BN, score_BC), 1).topk(before.best_BN.size(1)).values
-    finished_B = before.finished_B + finished_BC.sum(1)
-    hope_B = log_prob_BC.gather(1, kept_BW).max(1).values
-    return Step(
-        before=before,
+    return close_step(
+        before,
+        settings,
+        forbidden,
         parent_BC=parent_BC,
         token_BC=token_BC,
         token_log_prob_BC=own_BC,
         log_prob_BC=log_prob_BC,
-        penalty_B=penalty_B,
         kept_BW=kept_BW,
         finished_BC=finished_BC,
-        best_BN=best_BN,
-        stop_B=is_done(hope_B, best_BN, finished_B, before, settings) | before.is_last_B,
-        forbidden=forbidden,
     )

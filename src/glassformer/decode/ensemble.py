@@ -1,7 +1,5 @@
 """Several networks as one: the mean of their probabilities, behind the search protocol."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ distribution of translations (Eikema and Aziz 2020; Freitag et al. 2022). The sc
 sacreBLEU's, of sentences. This module does not import torch.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache

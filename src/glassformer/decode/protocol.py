@@ -5,8 +5,6 @@ The rows of one sentence are neighbours, and every sentence has the same number 
 (`state.beams`), so that R = B * beams. Rows may differ in length, because sentences may join late.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 from torch import Tensor

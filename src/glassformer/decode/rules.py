@@ -4,8 +4,6 @@ Letters: B sentences; R rows; V vocabulary; C candidates of a row; L tokens so f
 a folded row; n tokens of an n-gram.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -46,14 +44,6 @@ def count_rows(settings: Decode) -> int:
     return settings.beam if settings.search == "beam" else 1
 
 
-def count_candidates(settings: Decode) -> int:
-    """Return the number of tokens of each row that a step considers.
-
-    The best 2 W of a sentence are among the best 2 W of each of its rows.
-    """
-    return 2 * settings.beam if settings.search == "beam" else 1
-
-
 def choose_candidates(
     logits_RV: Tensor, before: Hypotheses, settings: Decode
 ) -> tuple[Best, tuple[Tensor, Tensor]]:
@@ -62,7 +52,7 @@ def choose_candidates(
 
     The logits are overwritten.
     """
-    size = min(count_candidates(settings), logits_RV.size(1))
+    size = min((2 * settings.beam if settings.search == "beam" else 1), logits_RV.size(1))
     penalise_repeats(logits_RV, before.tokens_RL, settings.repetition_penalty)
     sum_R1 = sum_logs(logits_RV)
     forbidden = forbid(logits_RV, sum_R1, before, settings)

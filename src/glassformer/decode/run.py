@@ -33,6 +33,7 @@ from .sentences import (
     Constraint,
     Hypothesis,
     Queue,
+    Rows,
     Sentence,
     check_search,
     explain_nothing,
@@ -53,11 +54,11 @@ Found = tuple[Sentence, list[Hypothesis]]
 
 def search(
     network: Network[S],
-    sources: Sequence[Sequence[int]],
+    sources: Rows,
     settings: Decode,
     *,
     n_best: int = 1,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Rows | None = None,
     lines: Sequence[int] | None = None,
     constraints: Sequence[Sequence[Constraint]] | None = None,
     seed: int = 0,
@@ -83,7 +84,7 @@ def search(
     ValueError, for logits that are not finite. The caller sets gradients and precision: call it
     under `torch.inference_mode()`.
     """
-    check_search(n_best, settings)
+    check_search(n_best, settings, seed)
     sentences = plan_sentences(sources, prefixes, lines, longest, settings, constraints)
     if constraints and settings.search != "beam":
         raise ValueError(f"a glossary needs search=beam, not search={settings.search}")

@@ -7,8 +7,6 @@ Letters: B sentences, one row each: R = B, W = 1; V vocabulary; C tokens left to
 L positions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

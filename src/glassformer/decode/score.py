@@ -1,11 +1,12 @@
 """The scoring of given translations: the log-probability of each of their tokens.
 
+Of a text that a network reads both ways, `predict_positions` tells what fits where.
+
 Letters: B sentences, one row each: R = B; S source tokens; Q target tokens; V vocabulary.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -15,15 +16,15 @@ from ..machine.device import free_memory
 from ..machine.out_of_memory import is_out_of_memory
 from .protocol import Network, S
 from .rules import sum_logs
-from .sentences import Budget, NotFiniteError, Queue, Sentence
+from .sentences import Budget, NotFiniteError, Queue, Rows, Sentence, plan_pairs
 
 BUDGET = 4096  # tokens of one side of a batch, padding included
 
 
 def score_targets(
     network: Network[S],
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
+    sources: Rows,
+    targets: Rows,
     *,
     budget: int | Budget = BUDGET,
     device: torch.device | str = "cpu",
@@ -35,12 +36,7 @@ def score_targets(
     order of the input; `progress` is called with the number done since its last call. Raises
     ValueError where the log-probabilities are not finite.
     """
-    if len(sources) != len(targets):
-        raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
-    pairs = [
-        Sentence(index, index, source, target, len(target) + 1)
-        for index, (source, target) in enumerate(zip(sources, targets, strict=True))
-    ]
+    pairs = plan_pairs(sources, targets)
     found: list[list[float]] = [[] for _ in pairs]
     queue, lost = Queue(pairs, budget), list[Sentence]()
     while queue.has_work(lost):
@@ -76,7 +72,7 @@ def _score(
     return [row[: pair.limit] for row, pair in zip(rows, pairs, strict=True)]
 
 
-def padded(rows: Sequence[Sequence[int]], device: torch.device | str) -> Tensor:
+def padded(rows: Rows, device: torch.device | str) -> Tensor:
     """Return rows of ids as one int64 tensor, padded with PAD on the right."""
     width = max(map(len, rows))
     filled = [[*row, *[PAD] * (width - len(row))] for row in rows]
@@ -87,3 +83,41 @@ def log_probs_of(tokens_RQ: Tensor, logits_RQV: Tensor) -> Tensor:
     """Return ln p of the tokens, R Q, from the logits that predict them."""
     logit_RQ = logits_RQV.gather(-1, tokens_RQ[..., None])[..., 0]
     return logit_RQ - sum_logs(logits_RQV.flatten(0, 1)).view_as(logit_RQ)
+
+
+class WholeReader(Protocol):
+    """A network that reads texts whole."""
+
+    def read(self, source_BS: Tensor, target_BT: Tensor) -> Tensor:
+        """Return what the last linear map reads, B S D."""
+        ...
+
+    def logits(self, y_BTD: Tensor) -> Tensor:
+        """Return the logits of all tokens."""
+        ...
+
+
+def predict_positions(
+    network: WholeReader,
+    rows: Rows,
+    positions: Rows,
+    *,
+    budget: int = BUDGET,
+    device: torch.device | str = "cpu",
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield the index of each text, in any order, and ln p of all tokens at its positions, N V.
+
+    Padding is never predicted. Raises NotFiniteError where something is not finite.
+    """
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
+    while order:
+        longest = len(rows[order[-1]])
+        taken = [order.pop() for _ in range(min(len(order), max(1, budget // longest)))]
+        text_BS = padded([rows[index] for index in taken], device)
+        y_BSD = network.read(text_BS, text_BS)
+        for place, index in enumerate(taken):
+            logits_NV = network.logits(y_BSD[place, list(positions[index])]).float()
+            if not logits_NV.isfinite().all():
+                raise NotFiniteError("what the network computes is not finite")
+            logits_NV[:, PAD] = -torch.inf
+            yield index, logits_NV.log_softmax(-1)

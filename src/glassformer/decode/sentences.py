@@ -3,8 +3,6 @@
 This module does not import torch.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Sequence
@@ -15,6 +13,10 @@ from ..config import EOS, Decode
 
 FEWEST = 16  # sentences that a worker takes at once, if so many are left
 TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
+SEEDS = 1 << 64  # a seed of sampling is below this
+
+
+Rows = Sequence[Sequence[int]]  # the ids of several texts
 
 
 class Spelling(NamedTuple):
@@ -65,8 +67,10 @@ class NotFiniteError(ValueError):
     """The error for logits that are not finite numbers, or far too large to choose from."""
 
 
-def check_search(n_best: int, settings: Decode) -> None:
-    """Raise ValueError if a search with these settings does not find so many hypotheses."""
+def check_search(n_best: int, settings: Decode, seed: int) -> None:
+    """Raise ValueError unless these settings find so many hypotheses, and `seed` has 64 bits."""
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"seed={seed}: from 0 to {SEEDS - 1}")
     if n_best < 1:
         raise ValueError(f"n_best={n_best}: at least 1 hypothesis is found")
     if n_best > 1 and settings.search != "beam":
@@ -100,8 +104,8 @@ def explain_memory(line: int, tokens: int) -> ValueError:
 
 
 def plan_sentences(
-    sources: Sequence[Sequence[int]],
-    prefixes: Sequence[Sequence[int]] | None,
+    sources: Rows,
+    prefixes: Rows | None,
     lines: Sequence[int] | None,
     longest: int | None,
     settings: Decode,
@@ -135,6 +139,16 @@ def plan_sentences(
             limit = max(limit, room if longest is None else min(room, longest))
         sentences.append(Sentence(index, line, source, prefix, limit, wanted))
     return sentences
+
+
+def plan_pairs(sources: Rows, targets: Rows) -> list[Sentence]:
+    """Return the sentences whose targets are given. ValueError if there are not as many of both."""
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
+    return [
+        Sentence(index, index, source, target, len(target) + 1)
+        for index, (source, target) in enumerate(zip(sources, targets, strict=True))
+    ]
 
 
 def longest_output(source_tokens: int, settings: Decode, longest: int | None) -> int:

@@ -1,7 +1,5 @@
 """Word alignments of translations, from the cross-attention head that aligns words best."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +10,8 @@ from ..checks.quality_check import Judged
 from ..config import EOS
 from ..directory import GOLDEN
 from ..disk import read_json
-from ..evaluate.align import AlignmentCandidate, Pair, align_pairs
-from ..evaluate.choice import load_choice
-from ..evaluate.choose_head import choose_alone
-from ..evaluate.words import share_out
+from ..evaluate.align import AlignmentCandidate, Pair, align_pairs, share_out
+from ..evaluate.choose_head import choose_alone, load_choice
 from ..text.unicode import Span
 from ..translator import Translator
 from .placing import Link, find_marked_words

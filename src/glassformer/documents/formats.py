@@ -1,7 +1,5 @@
 """The formats of documents that can be translated, by the ending of the file's name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Protocol
@@ -51,8 +49,7 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
     if ending in OFFICE:
         return OfficeDocument(data, OFFICE[ending])
     if ending not in TEXTS:
-        said = f"{name or 'the file'}: documents that can be translated end in {', '.join(ENDINGS)}"
-        raise ValueError(said)
+        raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         return TEXTS[ending](data.decode(encoding))

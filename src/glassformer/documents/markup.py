@@ -4,8 +4,6 @@ Everything else stays as it was, character by character: tags and their attribut
 scripts, code. Broken mark-up is no error: a tag without its partner keeps its position in the run.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Read and write the zip of a document, with limits, and its XML without anything from outside."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 import zlib

@@ -14,6 +14,7 @@ from ..text.spacing import EAST
 from ..text.unicode import Span
 
 WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
+CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
 Link = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
 
@@ -60,6 +61,7 @@ class _Layout:
 
     def __init__(self, text: str, said: str, links: Sequence[Link]) -> None:
         self.sources, self.words = find_marked_words(text), find_marked_words(said)
+        self.text, self.said = text, said
         self.ends = [end for _, end in self.sources]
         self.heirs: dict[int, list[int]] = {}
         self.weight = dict[int, float]()
@@ -71,8 +73,10 @@ class _Layout:
         """Assign words to each child; children with more aligned words choose first."""
         own, taken = self._cover(node), bytearray(len(self.words))
         wanted = [(self._want(node, child, own), child) for child in node.children]
+        claimed = {source for child in node.children for source in self._cover(child)}
+        free = {source for source in own if source not in claimed and self._is_idle(source)}
         for words, child in sorted(wanted, key=lambda pair: -len(pair[0])):
-            child.first, child.last = self._settle(node, words, taken)
+            child.first, child.last = self._release(child, free, *self._settle(node, words, taken))
             taken[child.first : child.last] = b"\1" * (child.last - child.first)
         for child in node.children:
             if child.is_point:
@@ -82,12 +86,43 @@ class _Layout:
                 self.place(child)
 
     def _want(self, node: TagMark, child: TagMark, own: range) -> list[int]:
-        """Return the words inside the parent that are aligned with the child's."""
+        """Return the words inside the parent that are aligned with the child's.
+
+        A closing punctuation mark is among them only if the child's own text ends with one.
+        """
         covered, inside = self._cover(child), range(node.first, node.last)
         if covered and covered == own:
             return [*inside]
         heirs = (word for source in covered for word in self.heirs.get(source, ()))
-        return sorted(word for word in heirs if word in inside)
+        is_closed = self.text[child.start : child.end].rstrip()[-1:] in CLOSING
+        return sorted(w for w in heirs if w in inside and (is_closed or not self._closes(w)))
+
+    def _closes(self, word: int) -> bool:
+        return self.said[self.words[word][0]] in CLOSING
+
+    def _is_idle(self, source: int) -> bool:
+        """Return whether no word is aligned with a source word that is no punctuation mark."""
+        is_word = self.text[self.sources[source][0]].isalnum()
+        return is_word and all(self._closes(word) for word in self.heirs.get(source, ()))
+
+    def _release(self, child: TagMark, free: set[int], first: int, last: int) -> Span:
+        """Return a child's words without those that source words beside it have more need of.
+
+        Attention often aligns an article or a preposition with the noun after it. So idle source
+        words before the child take words off its beginning, and those after it off its end, as long
+        as it keeps a word for each of its own.
+        """
+        covered, is_spaced = self._cover(child), self._is_spaced
+        before, after = covered.start - 1, covered.stop
+        while before in free and last - first > len(covered) and is_spaced(first + 1):
+            first, before = first + 1, before - 1
+        while after in free and last - first > len(covered) and is_spaced(last - 1):
+            last, after = last - 1, after + 1
+        return first, last
+
+    def _is_spaced(self, word: int) -> bool:
+        """Return whether there is white space before a word of the translation."""
+        return self.said[self.words[word][0] - 1].isspace()
 
     def _cover(self, mark: TagMark) -> range:
         """Return the source words of which at least half is in the mark; else those it touches."""
@@ -119,7 +154,8 @@ class _Layout:
         if child.start == child.end or not CLICKED.match(child.open):
             return
         for word in (child.first, child.first - 1):
-            if word in range(node.first, node.last) and not taken[word]:
+            is_there = word in range(node.first, node.last) and not taken[word]
+            if is_there and not self._closes(word):
                 child.first, child.last, taken[word] = word, word + 1, 1
                 return
 

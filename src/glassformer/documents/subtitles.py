@@ -1,7 +1,5 @@
 """SubRip subtitles: a sentence that runs over several cues is translated as a whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,9 +50,10 @@ class Subtitles:
     form = "text"
 
     def __init__(self, text: str) -> None:
-        self.cues = [*_read_cues(text)]
+        self.cues = _read_cues(text)
         if not self.cues:
             raise ValueError("the file has no subtitle: no line like 00:00:01,000 --> 00:00:02,000")
+        self.newline = "\r\n" if "\r\n" in text else "\n"
         self.groups = [*_group(self.cues)]
         self.texts = [" ".join(line.plain for line in each) for each in self.groups]
 
@@ -65,7 +64,8 @@ class Subtitles:
             for (cue, place), part in zip(group, parts, strict=True):
                 cue.lines[place] = _dress(cue.lines[place], part)
         blocks = ("\n".join([*cue.head, *cue.lines]) for cue in self.cues)
-        return ("\n\n".join(blocks) + "\n").encode("utf-8", "replace")
+        written = "\n\n".join(blocks) + "\n"
+        return written.replace("\n", self.newline).encode("utf-8", "replace")
 
 
 def divide(text: str, sizes: Sequence[int]) -> list[str]:
@@ -87,13 +87,19 @@ def divide(text: str, sizes: Sequence[int]) -> list[str]:
     return parts
 
 
-def _read_cues(text: str) -> Iterator[Cue]:
+def _read_cues(text: str) -> list[Cue]:
+    """Return the cues; text after a blank line without a time before it belongs to the last one."""
+    cues: list[Cue] = []
     for block in re.split(r"\n[ \t]*\n+", text.replace("\r\n", "\n").replace("\r", "\n")):
         lines = block.strip("\n").split("\n")
         for place, line in enumerate(lines[:2]):
             if TIME.match(line.strip()):
-                yield Cue(lines[: place + 1], lines[place + 1 :])
+                cues.append(Cue(lines[: place + 1], lines[place + 1 :]))
                 break
+        else:
+            if cues and lines != [""]:
+                cues[-1].lines += ["", *lines]
+    return cues
 
 
 def _group(cues: Sequence[Cue]) -> Iterator[list[SubtitleLine]]:

@@ -1,12 +1,10 @@
 """Translate a document with one model; the server does the same in batches of many requests."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..checks.quality_check import search_checked
+from ..checks.quality_check import Judged, search_checked
 from ..translator import Translator
 from .alignment import Alignments, Said
 from .formats import TranslatableDocument
@@ -14,16 +12,21 @@ from .markup import MarkupPage, read_markup
 
 
 def translate_document(
-    document: TranslatableDocument, translator: Translator, model: Path, **how: Any
+    document: TranslatableDocument,
+    translator: Translator,
+    model: Path,
+    note: Callable[[Judged], object] | None = None,
+    **how: Any,
 ) -> bytes:
     """Return the document with its texts translated.
 
-    model: the folder of the translator. `how` is passed to `search_checked`.
+    model: the folder of the translator. `note` is called with each translation and what its check
+    found. `how` is passed to `search_checked`.
     """
     if document.form == "text":
         lines = [text.splitlines(keepends=True) for text in document.texts]
         found = iter(
-            _say([line.rstrip("\r\n") for each in lines for line in each], translator, how)
+            _say([line.rstrip("\r\n") for each in lines for line in each], translator, note, how)
         )
         written = [
             "".join(next(found).text + line[len(line.rstrip("\r\n")) :] for line in each)
@@ -31,16 +34,23 @@ def translate_document(
         ]
         return document.fill(written)
     pages = [read_markup(text) for text in document.texts]
-    said = _say([run.text for page in pages for run in page.runs], translator, how)
+    said = _say([run.text for page in pages for run in page.runs], translator, note, how)
     return document.fill(write_pages(Alignments(), model, translator, pages, said))
 
 
-def _say(texts: Sequence[str], translator: Translator, how: dict[str, Any]) -> list[Said]:
-    judged = search_checked(translator, texts, **how)
-    return [
-        Said(text, best.text, tuple((part.source, part.target) for part in best.parts))
-        for text, best in zip(texts, (each.best[0] for each in judged), strict=True)
-    ]
+def _say(
+    texts: Sequence[str],
+    translator: Translator,
+    note: Callable[[Judged], object] | None,
+    how: dict[str, Any],
+) -> list[Said]:
+    said = []
+    for text, judged in zip(texts, search_checked(translator, texts, **how), strict=True):
+        best = judged.best[0]
+        said.append(Said(text, best.text, tuple((part.source, part.target) for part in best.parts)))
+        if note:
+            note(judged)
+    return said
 
 
 def write_pages(

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..config import EOS, Decode
-from ..decode.sentences import Budget, Hypothesis
+from ..decode.sentences import Budget, Hypothesis, Rows
 from .native import Head, ScoredPair
 
 if TYPE_CHECKING:
     from .native import Array
-    from .weights import Engine, Rows
+    from .weights import Engine
 
 
 class ConventionEngine:

@@ -3,8 +3,6 @@
 Whoever changes `model/` gets the network as changed, in PyTorch, and is told so once.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from pathlib import Path

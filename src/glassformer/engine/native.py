@@ -10,9 +10,12 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate, chain
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import Decode
@@ -20,10 +23,12 @@ from ..decode.sentences import (
     Budget,
     Hypothesis,
     NotFiniteError,
+    Rows,
     Sentence,
     check_search,
     explain_memory,
     explain_nothing,
+    plan_pairs,
     plan_sentences,
 )
 from . import native_structs as structs
@@ -41,7 +46,6 @@ PENALTIES = {"none": 0, "gnmt": 1, "power": 2}
 OUT_OF_MEMORY, UNKNOWN_TOKEN, TOO_LONG, NOT_FINITE, CANCELLED, NO_HYPOTHESIS = 1, 2, 3, 4, 5, 9
 
 PLACE, HYPOTHESIS = struct.Struct("qqq"), struct.Struct("iiff")  # structures of native/api.h
-SEEDS = 1 << 64
 NEXT = ctypes.c_int32, ctypes.c_float  # a token that may follow a target, and its log-probability
 
 Progress = Callable[[int], object]
@@ -73,11 +77,11 @@ class ScoredPair(NamedTuple):
 
 def search_in_c(
     workers: Workers,
-    sources: Sequence[Sequence[int]],
+    sources: Rows,
     settings: Decode,
     *,
     n_best: int = 1,
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Rows | None = None,
     lines: Sequence[int] | None = None,
     seed: int = 0,
     longest: int | None = None,
@@ -87,18 +91,27 @@ def search_in_c(
     """Return the `n_best` hypotheses of each source; see `decode.search` for the arguments.
 
     IndexError: a token is not in its vocabulary. MemoryError: there is none for the results.
-    OverflowError: the seed has more than 64 bits.
     """
-    check_search(n_best, settings)
-    if not 0 <= seed < SEEDS:
-        raise OverflowError(f"seed={seed}: from 0 to {SEEDS - 1}")
+    check_search(n_best, settings, seed)
     longest = workers.longest if longest is None else min(longest, workers.longest)
     sentences = plan_sentences(sources, prefixes, lines, longest, settings)
     keys = (
         [each.line for each in sentences] if settings.search == "sample" else [0] * len(sentences)
     )
     batch = _Batch(sentences, [each.limit for each in sentences], keys)
-    options = structs.OptionsStruct(
+    options = pack_options(settings, n_best, seed)
+    results = ctypes.POINTER(structs.ResultsStruct)()
+    arguments = ctypes.byref(options), ctypes.byref(results)
+    _call(workers, "gf_search", batch, budget, progress, settings, *arguments)
+    try:
+        return list(_read_results(results.contents, len(sentences)))
+    finally:
+        workers.library.gf_free(results)
+
+
+def pack_options(settings: Decode, n_best: int, seed: int) -> structs.OptionsStruct:
+    """Return the settings of a search as the C library reads them."""
+    return structs.OptionsStruct(
         alpha=settings.alpha,
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -112,19 +125,12 @@ def search_in_c(
         no_repeat_ngram_size=settings.no_repeat_ngram_size,
         top_k=settings.top_k,
     )
-    results = ctypes.POINTER(structs.ResultsStruct)()
-    arguments = ctypes.byref(options), ctypes.byref(results)
-    _call(workers, "gf_search", batch, budget, progress, settings, *arguments)
-    try:
-        return list(_read_results(results.contents, len(sentences)))
-    finally:
-        workers.library.gf_free(results)
 
 
 def score_in_c(
     workers: Workers,
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
+    sources: Rows,
+    targets: Rows,
     *,
     heads: Sequence[Head] = (),
     next_size: int = 0,
@@ -136,25 +142,20 @@ def score_in_c(
     heads: those whose weights of cross-attention are returned too. next_size: the number of tokens
     wanted that might follow each target.
     """
-    if len(sources) != len(targets):
-        raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
-    pairs = [
-        Sentence(index, index, source, target, len(target) + 1)
-        for index, (source, target) in enumerate(zip(sources, targets, strict=True))
-    ]
+    pairs = plan_pairs(sources, targets)
     batch, attention = _Batch(pairs), _Attention(heads, pairs)
     starts = [*accumulate((pair.limit for pair in pairs), initial=0)]
     log_probs = (ctypes.c_float * starts[-1])()
     ids, next_log_probs = ((kind * (len(pairs) * next_size))() for kind in NEXT)
     wanted = structs.WantedStruct(
+        log_probs=ctypes.addressof(log_probs),
         heads_count=len(heads),
         next_size=next_size,
         **attention.addresses,
         next_ids=ctypes.addressof(ids),
         next_log_probs=ctypes.addressof(next_log_probs),
     )
-    arguments = ctypes.byref(wanted), ctypes.byref(log_probs)
-    _call(workers, "gf_score", batch, budget, progress, None, *arguments)
+    _call(workers, "gf_score", batch, budget, progress, None, ctypes.byref(wanted))
     if not (math.isfinite(sum(log_probs)) and attention.is_finite()):
         raise NotFiniteError("what the network computes is not finite: its weights are too large")
     after = [*zip(ids, next_log_probs, strict=True)]
@@ -229,7 +230,7 @@ def _pack(kind: str, numbers: Iterable[int]) -> array[int]:
     return array(kind, chain(numbers, (0,)))
 
 
-def _join(rows: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
+def _join(rows: Rows) -> tuple[array[int], array[int]]:
     """Return where each row begins, with the end of the last, and all ids.
 
     IndexError: an id is too large.
@@ -276,13 +277,37 @@ def _call(
         progress=structs.Tell(tell),
     )
     called = getattr(workers.library, function)
-    code = called(ctypes.byref(call), ctypes.byref(batch.struct), *arguments)
+    with _catch_interrupt(raised):
+        code = called(ctypes.byref(call), ctypes.byref(batch.struct), *arguments)
     if isinstance(budget, Budget) and call.budget < tokens:  # memory ran out
         budget.tokens = min(budget.tokens, call.budget)
     if raised:
         raise raised[0]
     if code:
         raise _explain(code, call, batch.sentences, settings)
+
+
+@contextmanager
+def _catch_interrupt(raised: list[BaseException]) -> Iterator[None]:
+    """Keep a Ctrl-C that arrives before a callback's first line, which no `try` in it can catch.
+
+    Only the main thread is interrupted, so that no two threads change the hook.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+
+    def keep(found: sys.UnraisableHookArgs) -> None:
+        if isinstance(found.exc_value, KeyboardInterrupt):
+            raised.append(found.exc_value)
+        else:
+            usual(found)
+
+    usual, sys.unraisablehook = sys.unraisablehook, keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
 
 
 def _explain(

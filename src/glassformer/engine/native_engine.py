@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..config import Decode, Model
-from ..decode.sentences import Budget, Hypothesis
+from ..decode.sentences import Budget, Hypothesis, Rows
 from ..shared_library import explain_library, load_library
 from ..weights.weights_file import StoredTensor
 from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
@@ -67,19 +67,14 @@ class NativeEngine:
         return self.model.precision
 
     def search(
-        self, sources: Sequence[Sequence[int]], settings: Decode, *, workers: int = 1, **how: Any
+        self, sources: Rows, settings: Decode, *, workers: int = 1, **how: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `native.search_in_c`."""
         with self._borrow(workers) as borrowed:
             return search_in_c(borrowed, sources, settings, **how)
 
     def score(
-        self,
-        sources: Sequence[Sequence[int]],
-        targets: Sequence[Sequence[int]],
-        *,
-        workers: int = 1,
-        **how: Any,
+        self, sources: Rows, targets: Rows, *, workers: int = 1, **how: Any
     ) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target; see `native.score_in_c`."""
         with self._borrow(workers) as borrowed:
@@ -87,8 +82,8 @@ class NativeEngine:
 
     def attend(
         self,
-        sources: Sequence[Sequence[int]],
-        targets: Sequence[Sequence[int]],
+        sources: Rows,
+        targets: Rows,
         heads: Sequence[Head],
         *,
         workers: int = 1,

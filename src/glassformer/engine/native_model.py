@@ -3,8 +3,6 @@
 This module does not import torch.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
@@ -143,11 +141,12 @@ def choose_workers(settings: Model, vocabulary: int, rows: int, most: int) -> in
     """Return how many workers, at most `most`, share the rows of all sentences of a search.
 
     Each worker reads the decoder's weights at every step, which was found to take as long as
-    computing one row for 600,000 of them, and no longer than 14 rows. A worker with less than an
-    eighth of that is not hired: it saves nearly nothing, and takes a core from other programs.
+    computing one row for 600,000 of them, and no longer than 14 rows. A second worker always pays;
+    a further one with less than an eighth of that is not hired: it saves nearly nothing, and takes
+    a core from other programs.
     """
     reading = min(_count_decoder_weights(settings, vocabulary) / 600_000, 14)
-    return max(1, min(most, rows // ceil(reading / 8)))
+    return max(1, min(most, rows, max(2, rows // ceil(reading / 8))))
 
 
 def _count_decoder_weights(settings: Model, vocabulary: int) -> int:

@@ -1,11 +1,9 @@
 """The structures that the C library of the engine shares with Python: `native/*.h`, as ctypes."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import POINTER, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
 
-FUNCTIONS = "admit", "step", "keep", "rewind", "clear", "watch", "alignment"
+FUNCTIONS = "admit", "step", "keep", "clear"
 Tell = ctypes.CFUNCTYPE(c_int, c_int64)
 
 
@@ -66,9 +64,10 @@ class ResultsStruct(ctypes.Structure):
 
 
 class WantedStruct(ctypes.Structure):
-    """`Wanted` of api.h."""
+    """`Wanted` of score.h."""
 
     _fields_ = (
+        ("log_probs", c_void_p),
         *((name, c_int32) for name in ("heads_count", "next_size")),
         *((name, c_void_p) for name in ("heads", "weight_starts", "weights")),
         *((name, c_void_p) for name in ("next_ids", "next_log_probs")),

@@ -3,17 +3,19 @@
 The loss is measured once for each model and library, on the golden translations of the model.
 """
 
-from __future__ import annotations
-
+import json
 import math
+import os
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 from ..decode.sentences import NotFiniteError
-from .measurement_cache import recall, remember
+from ..disk import find_cache
 from .native import ScoredPair
 
 PRECISIONS = ("fp32", "bf16", "int8")
+FILE = "engine.json"  # of measurements, in the user's cache folder
 # The largest changes allowed, in nats: of the mean loss, and of a token's log-probability.
 LOSS, TOKEN = 0.02, 0.15
 
@@ -59,3 +61,29 @@ def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
     except NotFiniteError:
         return [math.nan]
     return [log_prob for each in found for log_prob in each.log_probs]
+
+
+def recall(key: str) -> dict[str, float] | None:
+    """Return the numbers stored under this key; None if there are none, or they are damaged."""
+    values = _read().get(key)
+    if not isinstance(values, dict):
+        return None
+    return {name: x for name, x in values.items() if isinstance(x, int | float)}
+
+
+def remember(key: str, values: dict[str, float]) -> None:
+    """Store numbers under a key; do nothing where the folder cannot be written."""
+    with suppress(OSError):
+        path = find_cache() / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{FILE}.{os.getpid()}.partial")
+        partial.write_text(json.dumps(_read() | {key: values}, indent=1), encoding="utf-8")
+        os.replace(partial, path)
+
+
+def _read() -> dict[str, Any]:
+    try:
+        found = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: the home folder is unknown
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -14,6 +14,7 @@ import torch
 from ..config import BOS, Decode
 from ..decode import Budget, Hypothesis, Network, NotFiniteError, score_targets, search
 from ..decode.score import padded
+from ..decode.sentences import Rows
 from ..machine.device import autocast
 from ..model import EncoderDecoder
 from ..tap import record
@@ -41,7 +42,7 @@ class TorchEngine:
         self.precision, self.device, self.threads = precision, device, threads
 
     def search(
-        self, sources: Sequence[Sequence[int]], settings: Decode, *, workers: int = 1, **how: Any
+        self, sources: Rows, settings: Decode, *, workers: int = 1, **how: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `decode.search`."""
         how |= {"device": self.device, "workers": workers}
@@ -49,12 +50,7 @@ class TorchEngine:
             return search(self.view, sources, settings, **how)
 
     def score(
-        self,
-        sources: Sequence[Sequence[int]],
-        targets: Sequence[Sequence[int]],
-        *,
-        workers: int = 1,
-        **how: Any,
+        self, sources: Rows, targets: Rows, *, workers: int = 1, **how: Any
     ) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target; see `decode.score_targets`."""
         with self._compute(workers):
@@ -63,8 +59,8 @@ class TorchEngine:
 
     def attend(
         self,
-        sources: Sequence[Sequence[int]],
-        targets: Sequence[Sequence[int]],
+        sources: Rows,
+        targets: Rows,
         heads: Sequence[Head],
         *,
         workers: int = 1,
@@ -105,9 +101,7 @@ class TorchEngine:
             torch.set_num_threads(before)
 
 
-def _cut_batches(
-    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], budget: int
-) -> Iterator[list[int]]:
+def _cut_batches(sources: Rows, targets: Rows, budget: int) -> Iterator[list[int]]:
     """Yield batches of indices of pairs, of similar length and within the budget of tokens."""
     sizes = [max(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
     batch: list[int] = []

@@ -15,7 +15,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..config import Decode, Model
-from ..decode.sentences import Budget, Hypothesis
+from ..decode.sentences import Budget, Hypothesis, Rows
 from ..directory import GOLDEN, make_network
 from ..disk import read_json
 from ..machine.device import count_cores, count_threads, name_device
@@ -28,13 +28,12 @@ from .native_engine import OUTPUTS, SOURCE, NativeEngine
 from .native_model import choose_workers, explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
 
-if TYPE_CHECKING:  # a model is opened without PyTorch
+if TYPE_CHECKING:
     from ..decode import Network
     from ..model import EncoderDecoder
     from .native import Array
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
-Rows = Sequence[Sequence[int]]
 
 
 class Engine(Protocol):
@@ -165,7 +164,7 @@ class Weights:
         asked: what it does not know, to be said where it would have searched.
         """
         if asked and self.is_native:
-            say_once(f"the engine in C does not know {asked}: PyTorch translates, slower")
+            say_once(f"the engine in C does not know {asked}: PyTorch computes, slower")
         with self._lock:
             if "torch" not in self._engines:
                 if find_spec("torch") is None:
@@ -202,7 +201,7 @@ class Weights:
             why = why or f"precision={precision} is not for the engine in C"
             raise ValueError(f"{why}: pip install 'glassformer[train]' to translate with PyTorch")
         if why and precision != "bf16":
-            say_once(f"{why}: PyTorch translates, slower")
+            say_once(f"{why}: PyTorch computes, slower")
         from .torch_engine import TorchEngine
 
         return TorchEngine(self.network, self.view, precision, self.device, self.threads)
@@ -263,3 +262,45 @@ def read_examples(folder: Path, encode: Encode) -> list[Example]:
         return encode(*([line[key] for line in lines] for key in ("source", "translation")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
+
+
+class EnsembleWeights(Weights):
+    """The weights of models with one vocabulary; alignment and `network` are the first one's."""
+
+    is_native = False
+
+    def __init__(self, members: Sequence[Weights], encode: Encode, **how: Any) -> None:
+        """Take loaded members, all on one device. ValueError if int8 is asked for."""
+        if how.get("precision") == "int8":
+            raise ValueError("precision=int8 is for one model, not for several together: use fp32")
+        first = members[0]
+        super().__init__(first.origin, first.settings, encode, **how)
+        self.members = list(members)
+
+    @cached_property
+    def view(self) -> Network[Any]:
+        from ..decode.ensemble import Ensemble
+
+        return Ensemble([each.view for each in self.members])
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of weights of all members."""
+        return sum(each.parameters for each in self.members)
+
+
+class FusedWeights(EnsembleWeights):
+    """The weights of a translation model and of a language model that has a say in its search."""
+
+    def __init__(
+        self, members: Sequence[Weights], encode: Encode, weight: float, **how: Any
+    ) -> None:
+        super().__init__(members, encode, **how)
+        self.weight = weight
+
+    @cached_property
+    def view(self) -> Network[Any]:
+        from ..decode.fusion import Fusion
+
+        translation, language = (each.view for each in self.members)
+        return Fusion(translation, language, self.weight)

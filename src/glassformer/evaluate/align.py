@@ -5,24 +5,40 @@ over the tokens of the source word and averaged over those of the target word. T
 two rows of the decoder: the one that predicts a token, or the one after it, whose input is the
 token ("reads"; Chen et al. 2020).
 
+Words that the same tokens spell are one unit.
+
 Letters: B sentences; H heads; T rows of the decoder; S source; C candidates.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..config import EOS, Model
+from ..text.spacing import is_unspaced
 from ..text.unicode import Span
 from ..translator import Translator
 from .links import Link, Links
-from .words import Array, Words, find_words, share_out
 
 Row = Literal["reads", "predicts"]
+Array = NDArray[np.float32]
+_WORD, _CHARACTER = re.compile(r"\S+"), re.compile(r"\S")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one side, and the share of each token that belongs to each word.
+
+    Words that the same tokens spell are treated as one unit.
+    """
+
+    spans: tuple[Span, ...]  # of the words, in characters
+    share: Array  # tokens x units; a row sums to 1, or to 0 if the token is white space
+    members: tuple[tuple[int, ...], ...]  # the words of each unit
 
 
 class AlignmentCandidate(NamedTuple):
@@ -174,3 +190,30 @@ def spread_links(pair: Pair, chosen: Array) -> Array:
         for unit, words in enumerate(side.members):
             matrix[unit, list(words)] = 1
     return np.swapaxes(sides[1].T @ chosen @ sides[0], -1, -2)
+
+
+def find_words(text: str, by_character: bool) -> tuple[Span, ...]:
+    """Return the spans of words between white space, or of each character but white space."""
+    return tuple(found.span() for found in (_CHARACTER if by_character else _WORD).finditer(text))
+
+
+def is_read_by_character(language: str | None, texts: Iterable[str]) -> bool:
+    """Return whether each character is a word: neither language nor `texts` have spaces."""
+    return is_unspaced(language) and not any(text.split()[1:] for text in texts)
+
+
+def share_out(spans: tuple[Span, ...], tokens: Sequence[Span]) -> Words:
+    """Return the words with the share of each token in them, by the characters in common."""
+    starts, ends = np.array(tokens, np.float32).reshape(-1, 2).T
+    firsts, lasts = np.array(spans, np.float32).reshape(-1, 2).T
+    common = np.minimum.outer(ends, lasts) - np.maximum.outer(starts, firsts)
+    common = np.maximum(common, 0)
+    units: dict[bytes, list[int]] = {}
+    for word, column in enumerate((common > 0).T):
+        units.setdefault(column.tobytes(), []).append(word)
+    joined: Array = np.zeros((len(tokens), len(units)), np.float32)
+    for unit, words in enumerate(units.values()):
+        joined[:, unit] = common[:, words].sum(1)
+    total = joined.sum(1, keepdims=True)
+    joined /= np.where(total, total, 1)
+    return Words(spans, joined, tuple(map(tuple, units.values())))

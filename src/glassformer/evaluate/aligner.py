@@ -6,13 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..directory import locate
+from ..directory import ALIGNMENT, locate
 from ..translator import Translator
-from .align import Aligned, AlignmentCandidate, Pair, Row, align_pairs, read_pair
-from .choice import ALIGNMENT, AlignmentChoice, find_choice_file, load_choice, save_choice
-from .choose_head import choose_alone, choose_by_agreement, choose_by_gold
+from .align import (
+    Aligned,
+    AlignmentCandidate,
+    Pair,
+    Row,
+    align_pairs,
+    find_words,
+    is_read_by_character,
+    read_pair,
+)
+from .choose_head import (
+    AlignmentChoice,
+    choose_alone,
+    choose_by_agreement,
+    choose_by_gold,
+    find_choice_file,
+    load_choice,
+    save_choice,
+)
 from .links import GoldSet, Joining, join_links
-from .words import find_words, is_read_by_character
 
 SAMPLE = 500  # pairs on which a head is chosen if there is no gold
 TextPair = tuple[str, str]

@@ -1,7 +1,5 @@
 """The scores of a language model on a text: perplexity, masked accuracy, accuracy of classes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """COMET (Rei et al. 2020), by its own package and its own models; imports no torch by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version

@@ -15,8 +15,7 @@ from .sentences import SentenceResult, SystemSentence
 
 if TYPE_CHECKING:
     from ..translator import Translator
-    from .align import Pair
-    from .words import Array, Words
+    from .align import Array, Pair, Words
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -86,10 +85,8 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
 
     A network without attention, a sentence without words and one that is too long have none.
     """
-    from .align import read_pair, weigh_links
-    from .choice import load_choice
-    from .choose_head import choose_alone
-    from .words import is_read_by_character
+    from .align import is_read_by_character, read_pair, weigh_links
+    from .choose_head import choose_alone, load_choice
 
     if not translator.config.model.attending_layers:
         return [""] * len(worst)

@@ -1,7 +1,5 @@
 """All that `probe` measures of a model and pairs, as numbers and as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ attention from some positions to others, or vectors, which are replaced by anoth
 Letters: B pairs; H heads; L rows; Q queries; M keys; V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -308,6 +306,8 @@ def parse_cut(written: str, pair: ProbePair) -> list[Edge]:
         )
     own = tuple(role for role in keys if role.startswith(TARGET))
     source = tuple(role for role in keys if not role.startswith(TARGET))
+    if {*source} == {*pair.words}:
+        raise ValueError(f"{written!r} is no cut: it leaves no word of the source to attend to")
     if queries != (STEP,):
         if own or any(role.startswith(TARGET) for role in queries):
             raise ValueError(f"{written!r} is no cut: only the step attends to the translation")
@@ -319,12 +319,13 @@ def parse_cut(written: str, pair: ProbePair) -> list[Edge]:
 def list_cuts(pair: ProbePair) -> Iterator[str]:
     """Yield the cuts that are tried if none is named: between roles, and from the step to each."""
     roles = [role for role in pair.words if role != REST]
+    apart = (*roles, REST) if roles else ()  # else the rest is the whole source
     for query in (*roles, REST):
         for key in roles:
             if query != key and not {*pair.words[query]} & {*pair.words[key]}:
                 yield f"{query} -> {key}"
     targets = [TARGET + role for role in pair.rows]
     everything = [*roles, *targets]
-    yield from (f"{STEP} -> {role}" for role in (*roles, REST, *targets))
+    yield from (f"{STEP} -> {role}" for role in (*apart, *targets))
     if len(everything) > 1:
         yield f"{STEP} -> {' + '.join(everything)}"

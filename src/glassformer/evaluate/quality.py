@@ -6,10 +6,10 @@ References are a list of reference sets. A set has one entry for each sentence, 
 reference for that sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from sacrebleu.metrics.base import Metric
@@ -17,6 +17,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from ..data.files import read_lines
+from ..data.tables import table_kind
 from ..machine.extras import need
 from ..validation_errors import check_list
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
@@ -32,6 +34,8 @@ TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 CHINESE = {"zh", "zho", "cmn", "yue"}
 JAPANESE = {"ja", "jpn"}
 KOREAN = {"ko", "kor"}
+# No spaces between words: Burmese, Dzongkha, Khmer, Lao, Shan, Thai, Tibetan.
+UNSPACED = {"my", "mya", "dz", "dzo", "km", "khm", "lo", "lao", "shn", "th", "tha", "bo", "bod"}
 
 
 @dataclass(frozen=True)
@@ -158,12 +162,18 @@ def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) ->
 
 
 def choose_tokenizer(target_lang: str | None) -> str:
-    """Return the BLEU tokenizer for a language, as sacreBLEU chooses it; 13a without a language."""
+    """Return the BLEU tokenizer for a language; 13a without a language.
+
+    sacreBLEU chooses the same, but for languages without spaces for which it has no tokenizer:
+    with its 13a a sentence would be one word, and BLEU 0. `char` compares their characters.
+    """
     language = _primary(target_lang)
     if language in CHINESE:
         return "zh"
     if language in JAPANESE:
         return "ja-mecab"
+    if language in UNSPACED:
+        return "char"
     return "ko-mecab" if language in KOREAN else "13a"
 
 
@@ -248,3 +258,23 @@ def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
 def _primary(language: str | None) -> str:
     """Return the primary subtag, `zh` of `zh-Hant` and of `zh_CN`; "" without a language."""
     return (language or "").replace("_", "-").partition("-")[0].lower()
+
+
+def read_references(path: Path | str) -> list[list[str | None]]:
+    """Return the reference sets of one file, as `quality` takes them; .gz is unpacked.
+
+    A plain file is one set. A .tsv file has the source in its first column and references in the
+    others, as many as a line has. Each such column is a set.
+
+    Raises OSError, or ValueError that names file and line.
+    """
+    path = Path(path)
+    if table_kind(path) != ".tsv":
+        return [list(read_lines(path))]
+    rows = []
+    for number, line in enumerate(read_lines(path), start=1):
+        references = [reference for reference in line.split("\t")[1:] if reference]
+        if not references:
+            raise ValueError(f"{path}, line {number}: no reference after the source and a tab")
+        rows.append(references)
+    return [list(references) for references in zip_longest(*rows)]

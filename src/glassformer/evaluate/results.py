@@ -1,7 +1,5 @@
 """The result of evaluating one or several systems, as text, as JSON and as a table. No torch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev

@@ -1,7 +1,5 @@
 """The scores and flags of the single sentences of a test set, and which are the worst. No torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,12 +1,20 @@
-"""Calls of C kernels: tensors are passed as pointers, the number of threads comes last."""
+"""The kernels in C for training, one library for each source in `native/`, and their calls.
 
-from __future__ import annotations
+Tensors are passed as pointers, and the number of threads comes last. Every caller has a twin in
+PyTorch for machines without the library.
+"""
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
-import torch
+import torch  # first: its OpenMP is to be in the process, since two would each keep threads
 from torch import Tensor
+
+from ..shared_library import explain_library as explain_library
+from ..shared_library import load_library as load_library
+
+TYPES = {"p": ctypes.c_void_p, "l": ctypes.c_long, "i": ctypes.c_int, "f": ctypes.c_float}
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:
@@ -36,3 +44,14 @@ def point_apart(x: Tensor) -> int:
     if x.is_cpu:
         return x.data_ptr()
     raise ValueError(f"a kernel was given a tensor on {x.device}: it is for processors")
+
+
+def open_kernels(name: str, **arguments: str) -> ctypes.CDLL | None:
+    """Return a library, or None without it; its functions take the arguments that are spelled.
+
+    A letter is one of TYPES; spaces group what belongs together.
+    """
+    library = load_library(name)
+    for function, letters in arguments.items() if library else ():
+        getattr(library, function).argtypes = [TYPES[each] for each in letters.replace(" ", "")]
+    return library

@@ -20,12 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .calls import call
-from .native import open_kernels
+from .calls import call, open_kernels
 
-STEPS = (
-    1 << 15
-)  # the probability is rounded to a multiple of 1 / STEPS; kept values are scaled by that
+# The probability is rounded to a multiple of 1 / STEPS; kept values are scaled by that.
+STEPS = 1 << 15
 
 _INTEGERS = {2: torch.int16, 4: torch.int32}
 
@@ -98,9 +96,10 @@ class Draw:
         return STEPS / self.share if self.share else 1.0
 
     @property
-    def pointer(self) -> Any:
+    def arguments(self) -> tuple[Any, int]:
+        """Return what a kernel is called with: a pointer, and the number of the first row."""
         key = (ctypes.c_uint32 * 2)(self.key & 0xFFFFFFFF, self.key >> 32)
-        return ctypes.byref(_Drop(key, self.share, self.scale))
+        return ctypes.byref(_Drop(key, self.share, self.scale)), self.first
 
 
 @cache
@@ -117,9 +116,8 @@ def drop_rows(x: Tensor, draw: Draw) -> Tensor:
     if not x.numel():
         return out
     rows = x.numel() // width
-    first = draw.at_rows(rows // len(x)).first
-    is_low = x.dtype == torch.bfloat16
-    call(library.drop_rows, x, is_low, draw.pointer, first, rows, width, out)
+    drawn = draw.at_rows(rows // len(x)).arguments
+    call(library.drop_rows, x, x.dtype == torch.bfloat16, *drawn, rows, width, out)
     return out
 
 

@@ -9,8 +9,6 @@ the view's stream, so that an update depends on its seed alone.
 Record a network itself, not this view, which has no windows inside its kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ from ..model import EncoderDecoder, Transformer
 from ..model.attention import MultiHeadAttention
 from ..model.feed_forward import FeedForward
 from ..model.residual import Residual
-from ..model.variants.relative import RelativePositions
+from ..model.variants.distances import RelativePositions
 from .attend import attend
 from .dropout import Dropout, DropoutStream
 from .local import TWINS as VARIED

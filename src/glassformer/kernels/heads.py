@@ -6,8 +6,6 @@ Heads are read and written in place, without copies to contiguous memory. The pl
 Letters: B sentences; H heads; Q query positions; M memory positions; K width of one head.
 """
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache
 from typing import Any
@@ -15,9 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .calls import call, point_apart
+from .calls import call, load_library, point_apart
 from .dropout import Draw, Dropout
-from .native import load_library
 from .tiles import has_tiles
 
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_long, ctypes.c_int
@@ -108,21 +105,10 @@ def attend_heads(
     assert mask.dtype == torch.bool and mask.device.type == "cpu"
     kept_BHQM = q_BHQK.new_empty(batch, heads, queries, memory)
     function, precision = _choose("attend_forward", q_BHQK)
-    call(
-        function,
-        *map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK)),
-        kept_BHQM,
-        *precision,
-        point_apart(mask),
-        *(mask.stride(i) for i in (0, 2, 3)),
-        draw.pointer,
-        draw.first,
-        batch,
-        heads,
-        queries,
-        memory,
-        width,
-    )
+    operands = map(_describe, (q_BHQK, k_BHMK, v_BHMK, out_BHQK))
+    masked = point_apart(mask), *(mask.stride(i) for i in (0, 2, 3))
+    sizes = batch, heads, queries, memory, width
+    call(function, *operands, kept_BHQM, *precision, *masked, *draw.arguments, *sizes)
     return kept_BHQM
 
 
@@ -137,20 +123,9 @@ def attend_heads_backward(
     _check((k_BHMK, v_BHMK, *gradients[1:]), k_BHMK.shape, q_BHQK.dtype)
     assert kept_BHQM.shape == (batch, heads, queries, memory) and kept_BHQM.is_contiguous()
     function, precision = _choose("attend_backward", q_BHQK)
-    call(
-        function,
-        *map(_describe, (q_BHQK, k_BHMK, v_BHMK, g_BHQK)),
-        kept_BHQM,
-        *precision,
-        draw.pointer,
-        draw.first,
-        batch,
-        heads,
-        queries,
-        memory,
-        width,
-        *map(_describe, gradients),
-    )
+    read, made = (map(_describe, x) for x in ((q_BHQK, k_BHMK, v_BHMK, g_BHQK), gradients))
+    sizes = batch, heads, queries, memory, width
+    call(function, *read, kept_BHQM, *precision, *draw.arguments, *sizes, *made)
 
 
 def _lay_out(x_BHLK: Tensor) -> Tensor:

@@ -9,8 +9,6 @@ Letters: B sentences; R rows of a search; L positions; N blocks; H heads; Q quer
 block; M memory positions, of three blocks; K width of one head.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad

@@ -6,8 +6,6 @@ and attention is computed for all of them at once.
 Letters: B sentences; S source positions; T target positions; L any positions; D model width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -79,7 +77,7 @@ def _scan(
     first = tuple(x.float().transpose(0, 1).contiguous() for x in start)  # 1 B D
     state = first[0] if len(first) == 1 else first
     how = _list_weights(cell), True, 1, 0.0, cell.training, False
-    with _in_fp32(x_BLD):
+    with torch.autocast(x_BLD.device.type, enabled=False):
         if lengths_B is None:
             hidden_BLD, *last = function(x_BLD.float(), state, *how, True)
             return hidden_BLD, tuple(x.transpose(0, 1) for x in last)
@@ -108,8 +106,3 @@ def _list_weights(cell: RecurrentCell) -> tuple[Tensor, ...]:
     """Return the weights in the order of PyTorch's own cells."""
     x, h = cell.from_input, cell.from_hidden
     return x.weight, h.weight, x.bias, h.bias
-
-
-def _in_fp32(x: Tensor) -> torch.autocast:
-    """Return a context without autocast: the fused cells have one type of numbers throughout."""
-    return torch.autocast(x.device.type, enabled=False)

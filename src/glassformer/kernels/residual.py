@@ -6,8 +6,6 @@ is written in bf16 as well, which `rounded` keeps for the next product.
 Letters: B sentences; L positions; D model width.
 """
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache, partial
 from typing import Any
@@ -15,9 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .calls import call
+from .calls import call, open_kernels
 from .dropout import Draw, Dropout
-from .native import open_kernels
 from .precision import RoundedCopy, working_dtype
 
 ROWS = 64  # rows in a partial sum of the gradients of gain and bias; the C source has it too
@@ -115,23 +112,9 @@ class _AddNorm(torch.autograd.Function):
         low = torch.empty_like(x, dtype=dtype) if is_low else None
         mean, slant = (x.new_empty(rows if gain_D is not None else 0) for _ in range(2))
         ctx.draw = draw = draw.at_rows(rows // len(x))
-        call(
-            library.add_norm,
-            x,
-            y,
-            y is not None and y.dtype == torch.bfloat16,
-            draw.pointer,
-            draw.first,
-            gain_D,
-            bias_D,
-            epsilon,
-            rows,
-            width,
-            high,
-            low,
-            mean,
-            slant,
-        )
+        added = x, y, y is not None and y.dtype == torch.bfloat16, *draw.arguments
+        made = high, low, mean, slant
+        call(library.add_norm, *added, gain_D, bias_D, epsilon, rows, width, *made)
         ctx.save_for_backward(x if gain_D is not None else None, y, gain_D, mean, slant)
         ctx.shape, ctx.low = x.shape, None if y is None else y.dtype
         return high, low
@@ -151,24 +134,8 @@ class _AddNorm(torch.autograd.Function):
         dy = None if ctx.low is None else torch.empty(ctx.shape, dtype=ctx.low)
         gradients = [fp32(width if gain_D is not None else 0) for _ in range(2)]
         parts = fp32(-(-rows // ROWS) * 2 * width)
-        call(
-            library.add_norm_backward,
-            high,
-            low,
-            x,
-            y,
-            ctx.low == torch.bfloat16,
-            ctx.draw.pointer,
-            ctx.draw.first,
-            gain_D,
-            mean,
-            slant,
-            rows,
-            width,
-            dx,
-            dy,
-            parts,
-            *gradients,
-        )
+        added = x, y, ctx.low == torch.bfloat16, *ctx.draw.arguments
+        read, made = (gain_D, mean, slant), (dx, dy, parts, *gradients)
+        call(library.add_norm_backward, high, low, *added, *read, rows, width, *made)
         dgain, dbias = gradients if gain_D is not None else (None, None)
         return high if dx is None else dx, dy, dgain, dbias, None, None, None

@@ -7,8 +7,6 @@ Letters: B sentences; L positions; Q query positions; M memory positions; N posi
 sentences; D model width; H heads; F inner width.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

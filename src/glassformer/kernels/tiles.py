@@ -6,8 +6,6 @@ Weights are packed for the forward and the backward pass at once; `PackedWeights
 Letters: N rows; I inputs of a linear map; F its outputs.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +15,7 @@ from functools import cache, partial
 import torch
 from torch import Tensor
 
-from .calls import call, point_apart
-from .native import open_kernels
+from .calls import call, open_kernels, point_apart
 
 STEP = 32  # rows and columns of the blocks of the packed layout
 
@@ -151,22 +148,9 @@ def _multiply(
         _check(gate, out.size(1))
         assert len(gate) == len(x)
     gated = (None, 0) if gate is None else (point_apart(gate), gate.stride(0))
-    call(
-        library.multiply_packed,
-        point_apart(x),
-        x.stride(0),
-        len(x),
-        depth,
-        right,
-        out.size(1),
-        bias,
-        relu,
-        *gated,
-        scale,
-        totals,
-        point_apart(out),
-        out.stride(0),
-    )
+    left, made = (point_apart(x), x.stride(0), len(x)), (point_apart(out), out.stride(0))
+    how = bias, relu, *gated, scale, totals
+    call(library.multiply_packed, *left, depth, right, out.size(1), *how, *made)
 
 
 def multiply_turned(
@@ -190,20 +174,9 @@ def multiply_turned(
         assert onto_FI.shape == (outs, ins) and onto_FI.is_contiguous()
         assert onto_FI.dtype == torch.float32
         w_FI = onto_FI
-    is_added = onto_FI is not None
-    call(
-        library.multiply_turned,
-        point_apart(y_NF),
-        y_NF.stride(0),
-        outs,
-        point_apart(x_NI),
-        x_NI.stride(0),
-        ins,
-        rows,
-        w_FI,
-        None if is_added else sum_F,
-        is_added,
-    )
+    y, x = (point_apart(y_NF), y_NF.stride(0)), (point_apart(x_NI), x_NI.stride(0))
+    sums = None if onto_FI is not None else sum_F
+    call(library.multiply_turned, *y, outs, *x, ins, rows, w_FI, sums, sums is None)
     return w_FI, sum_F
 
 

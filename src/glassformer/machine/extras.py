@@ -1,7 +1,5 @@
 """The packages that only some verbs need, and which extra of this package brings each."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

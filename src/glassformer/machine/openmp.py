@@ -1,7 +1,5 @@
 """The setting that says how long OpenMP threads spin while they wait for each other."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

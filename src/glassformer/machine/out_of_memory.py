@@ -1,7 +1,5 @@
 """A test that tells running out of memory from other errors. It does not import torch."""
 
-from __future__ import annotations
-
 # What torch, its allocators, oneDNN, the C++ library and the system say when memory runs out.
 SIGNS = (
     "out of memory",

@@ -1,7 +1,5 @@
 """The machine that training runs on: processor, GPUs, memory, and installed versions."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -18,6 +18,7 @@ from ..compatibility.former_names import rename_keys
 from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ..disk import check_file_size, read_text
+from ..plurals import say_count
 from ..typed_json import check_type
 from ..weights.weights_file import WeightsFile
 
@@ -169,12 +170,13 @@ def _tell_steps(made: Mapping[str, Any]) -> str:
 
 
 def _tell_sentences(made: Mapping[str, Any]) -> str:
-    return f" ({count:,} pairs of it)" if (count := made.get("valid_pairs")) else ""
+    return f" ({say_count(count, 'pair')} of it)" if (count := made.get("valid_pairs")) else ""
 
 
 def _list_files(data: list[dict[str, Any]]) -> str:
     return "\n".join(
-        f"- {each['name']}: {each['lines']:,} lines, sha256 {each['sha256']}" for each in data
+        f"- {each['name']}: {say_count(each['lines'], 'line')}, sha256 {each['sha256']}"
+        for each in data
     )
 
 

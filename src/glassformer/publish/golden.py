@@ -1,7 +1,5 @@
 """The file golden.json: a few inputs with their translations, which `doctor` compares."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

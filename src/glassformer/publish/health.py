@@ -1,14 +1,26 @@
 """The checks of `glassformer doctor`: of this machine, and of a model directory."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..directory import CARD, CONFIG, GOLDEN, SEPARATE, SHARED, WEIGHTS, locate, open_model
+from ..directory import (
+    ALIGNMENT,
+    CARD,
+    CONFIG,
+    EVALUATION,
+    GOLDEN,
+    HEADS,
+    SEPARATE,
+    SHARED,
+    WEIGHTS,
+    locate,
+    open_model,
+    read_findings,
+)
 from ..machine.properties import OPTIONAL, Machine
+from ..plurals import say_count
 from ..shared_library import PROBE, SharedLibrary
 from .card import hash_file, read_facts
 from .golden import check_golden
@@ -33,7 +45,7 @@ def examine_machine(
 ) -> list[HealthFinding]:
     """Return the results of all checks of this machine; `libraries` are those in C, by name."""
     return [
-        HealthFinding("processor", f"{machine.processor}, {machine.cores} cores"),
+        HealthFinding("processor", f"{machine.processor}, {say_count(machine.cores, 'core')}"),
         *_examine_libraries(libraries or {}),
         *_examine_torch(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
@@ -113,9 +125,9 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     folder = locate(model)
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
-    known = read_facts(folder).get("sha256")
-    known = known if isinstance(known, dict) else {}
+    known, damage = _read_digests(folder)
     found = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
+    found += [*damage, *_examine_measurements(folder)]
     try:
         _, tokenizers, weights = open_model(folder)
     except (ValueError, OSError) as error:
@@ -126,9 +138,28 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     return [*found, *loaded]
 
 
+def _read_digests(folder: Path) -> tuple[dict[str, str], list[HealthFinding]]:
+    """Return the SHA-256 of each file as the card says it, and what is wrong with the card."""
+    try:
+        known = read_facts(folder).get("sha256")
+    except ValueError as error:
+        advice = "get it anew: without it, no file is compared with what it was"
+        return {}, [HealthFinding("facts", str(error), advice, is_wrong=True)]
+    return known if isinstance(known, dict) else {}, []
+
+
 def _expect_files(folder: Path) -> tuple[str, ...]:
     is_separate = any((folder / name).exists() for name in SEPARATE)
     return (WEIGHTS, CONFIG, *(SEPARATE if is_separate else (SHARED,)), CARD, GOLDEN)
+
+
+def _examine_measurements(folder: Path) -> Iterator[HealthFinding]:
+    """Yield what is wrong with the files that are read if they are there."""
+    for name in (ALIGNMENT, HEADS, EVALUATION):
+        try:
+            read_findings(folder, name)
+        except (ValueError, OSError) as error:
+            yield HealthFinding(name, str(error), "delete it, or measure anew", is_wrong=True)
 
 
 def _examine_file(path: Path, known: str | None) -> HealthFinding:

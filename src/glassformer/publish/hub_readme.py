@@ -3,8 +3,6 @@
 The YAML's values are JSON, so that nothing has to be installed to write or to read it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +11,7 @@ from typing import Any
 
 from ..config import Config
 from ..directory import write_text
+from ..plurals import say_count
 
 README = "README.md"
 # The hub's names of licences of data and of models; any other is named beside "other".
@@ -113,7 +112,7 @@ def _write_body(
 ) -> str:
     parts = [f"# {name}", _say_what(config, facts), _USE.format(name=name)]
     data = [
-        f"- {each['name']}: {each['lines']:,} lines, sha256 {each['sha256']}"
+        f"- {each['name']}: {say_count(each['lines'], 'line')}, sha256 {each['sha256']}"
         for each in facts.get("data", ())
     ]
     if data:

@@ -1,7 +1,5 @@
 """Publishing: a copy of a model without its training, and the size of what is left behind."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -10,6 +8,7 @@ from typing import Any
 
 from ..checks.known_words import WORDS
 from ..directory import (
+    ALIGNMENT,
     CARD,
     CHECKPOINTS,
     CONFIG,
@@ -22,18 +21,33 @@ from ..directory import (
     WEIGHTS,
     locate,
     open_model,
+    write_text,
 )
-from ..disk import prepare_beside, put_folder, read_json, sync_files
-from ..evaluate.choice import ALIGNMENT
+from ..disk import check_new, prepare_beside, put_folder, read_json, sync_files
+from ..plurals import say_count
 from ..weights.int8 import save_int8
 from .card import hash_files, read_facts, write_card
-from .dockerfile import DOCKERFILE, IGNORED, write_dockerfile
 from .golden import write_golden
 from .health import examine_model
 from .hub_readme import README, write_readme
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS)
 STORE = "store"  # a folder in `run`: the training text as ids
+TEXT = """\
+# Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}
+# A wheel of your own, put into this folder: --build-arg GLASSFORMER="/model/NAME.whl[serve]"
+FROM python:3.12-slim
+ARG GLASSFORMER="glassformer[serve]"
+COPY . /model
+RUN pip install --no-cache-dir "$GLASSFORMER" \\
+    && useradd --create-home --uid 10001 server
+USER server
+ENV PYTHONUNBUFFERED=1
+EXPOSE 5000
+HEALTHCHECK --start-period=30s CMD ["python", "-c", \\
+    "import urllib.request; urllib.request.urlopen('http://localhost:5000/health', timeout=5)"]
+CMD ["glassformer", "serve", "/model", "--host", "0.0.0.0", "--port", "5000"]
+"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,7 @@ class Published:
     reveals: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [f"{len(self.files)} files, {say_size(sum(self.files.values()))}"]
+        said = [f"{say_count(len(self.files), 'file')}, {say_size(sum(self.files.values()))}"]
         if self.run:
             said[0] += f"; left behind: {RUN} with {self.run}"
         return "\n".join([*said, *self.reveals])
@@ -93,8 +107,7 @@ def publish_model(
     would find an error in the copy; then nothing is written.
     """
     folder = locate(model)
-    if out.exists():
-        raise ValueError(f"{out} is there already: name a new folder")
+    check_new(out)
     config, _, weights = open_model(folder)
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
@@ -167,3 +180,12 @@ def _list_revealed(folder: Path) -> Iterator[str]:
     if (folder / HEADS).is_file():
         yield f"{HEADS} lists tokens that heads read in the sentences they were measured on"
     yield "the tokenizer knows words of the training text, as its vocabulary"
+
+
+DOCKERFILE, IGNORED = "Dockerfile", ".dockerignore"
+
+
+def write_dockerfile(folder: Path, name: str) -> None:
+    """Write a Dockerfile to the folder of a model that is called `name`."""
+    write_text(folder / DOCKERFILE, TEXT.format(name=name))
+    write_text(folder / IGNORED, f"{DOCKERFILE}\n{IGNORED}\nREADME.md\n")

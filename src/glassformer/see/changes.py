@@ -3,8 +3,6 @@
 Letters: B sentences; H heads; Q query positions; M memory positions; L positions.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

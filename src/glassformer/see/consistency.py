@@ -1,14 +1,11 @@
 """Check that a trace that was read from disk agrees with itself. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .document import Document, Token
-from .levels import belongs
+from .document import Document, Token, belongs
 from .trace import Array, Trace
 
 LONGEST = 1 << 16  # tokens a side

@@ -9,14 +9,15 @@ Letters: H heads; Q query positions; M key positions; S source; T rows of the de
 V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .document import Token
 from .trace import Array, Trace
+
+SHOWN = ("text", "translation", "source", "predicted", "predictions", "edits", "confidence")
 
 
 def entropy(weights: Array) -> Array:
@@ -106,6 +107,8 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
     """
     written = _list_embedded(trace, row)
     written["norms"] = np.zeros(trace.settings.d_model)
+    if trace.settings.embedding_norm:
+        written = _pass_norm(trace, written, "target_embedding", "target_embedding.norm", row)
     for layer in range(trace.settings.decoder_layers):
         for block in list_blocks(trace):
             name = f"decoder.{layer}.{block}"
@@ -207,3 +210,19 @@ def merge_words(
     """
     summed = np.stack([weights[..., list(group)].sum(-1) for group in keys], -1)
     return np.stack([summed[..., list(group), :].mean(-2) for group in queries], -2)
+
+
+def describe_answer(trace: Trace) -> dict[str, Any]:
+    """Return a recording in brief, as the first screen of the app reads it.
+
+    `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it
+    is empty for a network without attention.
+    """
+    document = trace.document
+    return {
+        "network": document.settings.network,
+        "d_model": document.settings.d_model,
+        **document.model_dump(mode="json", include={*SHOWN}),
+        "problems": [each.model_dump() for each in document.problems],
+        "attention": mean_cross_attention(trace).tolist() if has_attention(trace) else [],
+    }

@@ -4,8 +4,6 @@ These types are the published format. `trace-schema.json` is made from them, doc
 and a change that an older reader cannot read raises `VERSION`.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field
@@ -16,6 +14,23 @@ from ..settings.schema import StrictModel
 VERSION = 3  # 1 and 2 had other names: see `former_names`
 Level = Literal["attention", "states", "everything"]
 LEVELS: tuple[Level, ...] = ("attention", "states", "everything")
+# The windows that a level keeps beside those of the levels before it; everything keeps all.
+WINDOWS: dict[Level, set[str]] = {
+    "attention": {"weights", "mask"},
+    "states": {
+        "query",
+        "key",
+        "value",
+        "context",
+        "sum",
+        "normed",
+        "memory",
+        "last",
+        "cell",
+        "cell.hidden",  # of a recurrent network
+        "final",
+    },
+}
 
 
 class Token(StrictModel):
@@ -180,3 +195,14 @@ class Document(StrictModel):
     whole: Whole | None = None  # None: the text is one sentence
     tolerance: float | None = None  # of a compact trace: of the largest value of each tensor
     tensors: dict[str, Stored] = Field(default_factory=dict)
+
+
+def find_level(name: str) -> Level:
+    """Return the first level that keeps a tensor of this name."""
+    parts = name.split(".")
+    windows = {parts[-1], ".".join(parts[-2:])}
+    return next((level for level in WINDOWS if windows & WINDOWS[level]), "everything")
+
+
+def belongs(name: str, level: Level) -> bool:
+    return LEVELS.index(find_level(name)) <= LEVELS.index(level)

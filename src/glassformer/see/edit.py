@@ -37,8 +37,8 @@ from ..text.spacing import word_pattern
 from ..translator import Translator
 from .changes import Changes
 from .document import Token
+from .search_networks import Uncached
 from .tokens import find_word_tokens, read_source
-from .uncached import Uncached
 
 
 class Silence(StrictModel):

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from ..typed_json import replace_infinite
 from .expression import Call, Cells, Expression, Number, Operation, Reduction, walk
 from .opgraph import Equation
 from .recompute import evaluate_expression
@@ -104,7 +105,7 @@ class Explanation:
         sentence to a learned weight.
         """
         steps = [self]
-        while operands := _get_largest(steps[-1].terms).operands:
+        while operands := max(steps[-1].terms, key=lambda term: abs(term.value)).operands:
             graph = self.trace.graph
             living = [cell for cell in operands if graph[cell.name].kind not in ("parameter",)]
             cell = (living or operands)[0]
@@ -116,7 +117,7 @@ class Explanation:
         shown = {key: getattr(self, key) for key in KEYS}
         for key in ("terms", "divisor"):
             shown[key] = [term.to_json() for term in shown[key]]
-        return _replace_infinite(shown)
+        return replace_infinite(shown)
 
     def to_text(self) -> str:
         """Return the explanation as lines for a terminal: the terms with their running sum."""
@@ -371,21 +372,6 @@ def _list_factors(part: Expression) -> Iterator[tuple[bool, Expression]]:
 
 def _is_sum(part: Expression) -> bool:
     return isinstance(part, Reduction) and part.kind == "sum"
-
-
-def _get_largest(terms: Sequence[Term]) -> Term:
-    return max(terms, key=lambda term: abs(term.value))
-
-
-def _replace_infinite(value: Any) -> Any:
-    """Return the value with None, JSON's null, for each number that is not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _replace_infinite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_replace_infinite(each) for each in value]
-    return value
 
 
 def _check(name: str, equation: Equation, array: Array, index: Sequence[int]) -> tuple[int, ...]:

@@ -9,8 +9,6 @@ vocabulary.json          the texts of all target tokens, if there are logits
 Imports no torch.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -27,8 +25,7 @@ from ..compatibility.former_names import rename_keys, rename_settings, rename_te
 from ..disk import PARTIAL, put_folder, read_json, write_bytes, write_text
 from ..validation_errors import name_place
 from .consistency import find_contradiction
-from .document import LEVELS, VERSION, Document, Stored
-from .levels import find_level
+from .document import LEVELS, VERSION, Document, Stored, find_level
 from .trace import Array, Trace
 
 HEAD, PARAMETERS, VOCABULARY = "trace.json", "parameters.safetensors", "vocabulary.json"

@@ -7,8 +7,6 @@ Letters: B sentences; H heads; L rows that read; M keys that are read; T tokens 
 V vocabulary; K width of a head.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -80,9 +78,11 @@ class _Batch:
     def __init__(self, translator: Translator, sources: list[list[int]], targets: list[list[int]]):
         self.translator = translator
         self.source_BS = _pad(sources)
-        self.given_BT = _pad([[BOS, *ids] for ids in targets])
-        self.wanted_BT = _pad([[*ids, EOS] for ids in targets])
+        begin = translator.begin  # a tag that all translations begin with is not predicted
+        self.given_BT = _pad([[BOS, *begin, *ids] for ids in targets])
+        self.wanted_BT = _pad([[*begin, *ids, EOS] for ids in targets])
         self.is_token_BT = self.wanted_BT != PAD
+        self.is_token_BT[:, : len(begin)] = False
 
     def run(
         self, edit: dict[str, Any], *, weights: bool = True

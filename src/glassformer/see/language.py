@@ -4,8 +4,6 @@ Letters: S positions of the text, as an encoder reads it; T rows of a decoder; V
 classes and one for padding.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -14,12 +12,10 @@ from ..config import BOS, MASK
 from ..language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
 from ..tap import record as watch
 from ..version import __version__
-from .document import LEVELS, Document, Level, Numerics, Token
-from .levels import belongs
-from .parameters import Parameters, to_arrays
-from .predictions import list_predictions
+from .document import LEVELS, Document, Level, Numerics, Token, belongs
+from .recording import list_predictions
 from .tokens import read_target
-from .trace import Trace
+from .trace import Parameters, Trace, to_arrays
 from .wiring import record_wiring
 
 HIDDEN = "\ufffd"  # what the mask is as text

@@ -1,9 +1,8 @@
 """A page with models in it: the app, the network and the weights in one file, without a server.
 
-The network runs in a worker of the page; what it runs on is written by `portable`.
+The network runs in a worker of the page; what it runs on is written by `portable`. If the app was
+built with the engine in C, the page has it too, for drafts of translations.
 """
-
-from __future__ import annotations
 
 import gzip
 from base64 import b64encode
@@ -12,10 +11,12 @@ from html import escape
 from pathlib import Path
 
 from ..version import __version__
-from .page import assemble_page, spell_data
+from .page import STATIC, assemble_page, spell_data
 from .portable import describe_for_page, pack_model
 
-LIST, MODEL = "models", "model:"  # ids of elements, where the app finds them
+# The ids of elements, where the app finds them: its models, each of them, and the engine.
+LIST, MODEL, COMPILED = "models", "model:", "engine"
+WASM = STATIC / "engine.wasm"
 POLICY = "; worker-src blob:"
 
 
@@ -32,7 +33,14 @@ def build_living_page(models: Sequence[Path | str], *, site: bool = False) -> st
             raise ValueError(f"two models are called {name}: rename the folder of one")
     carried = [spell_data(LIST, {"version": __version__, "models": described})]
     for name, model in zip(names, models, strict=True):
-        packed = b64encode(gzip.compress(pack_model(model), 9, mtime=0)).decode("ascii")
-        place = escape(f"{MODEL}{name}")
-        carried.append(f'<script type="application/octet-stream" id="{place}">{packed}</script>\n')
-    return assemble_page("".join(carried), POLICY, site=site)
+        carried.append(_spell_bytes(f"{MODEL}{name}", pack_model(model)))
+    compiled = WASM.read_bytes() if WASM.is_file() else b""
+    if compiled:
+        carried.append(_spell_bytes(COMPILED, compiled))
+    return assemble_page("".join(carried), POLICY, site=site, wasm=bool(compiled))
+
+
+def _spell_bytes(place: str, data: bytes) -> str:
+    """Return the element with this id that holds bytes, as base64 of gzip."""
+    packed = b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
+    return f'<script type="application/octet-stream" id="{escape(place)}">{packed}</script>\n'

@@ -3,8 +3,6 @@
 Imports no torch.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from base64 import b64encode
@@ -22,8 +20,10 @@ from .files import HEAD
 from .opgraph import Equation
 from .trace import Trace
 
+STATIC = files("glassformer") / "serve" / "static"  # the built app
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
 HEIGHT = 780  # of the page in a notebook, in pixels
+WASM_ALLOWED = " 'wasm-unsafe-eval'"
 SITE = (("up", "index.html"), ("alternate", "gallery/demo/"))  # where a page of a site leads
 LIGHT = 16 << 20  # bytes of weights that a page contains by default, at most
 
@@ -65,15 +65,16 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
 
 
-def assemble_page(carried: str, more: str = "", *, site: bool = False) -> str:
+def assemble_page(carried: str, more: str = "", *, site: bool = False, wasm: bool = False) -> str:
     """Return the HTML of the app with these elements in it. `more` adds to the security policy.
 
-    site: it is a page of a site, with a way back and with the site's pictures of the story. Raises
-    ValueError if the app is not built.
+    site: it is a page of a site, with a way back and with the site's pictures of the story. wasm:
+    it may run WebAssembly. Raises ValueError if the app is not built.
     """
     style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
+    scripts = f"'{_hash(script)}'{WASM_ALLOWED if wasm else ''}"
     allowed = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; "
         f"img-src data: blob:{' *' if site else ''}; base-uri 'none'; form-action 'none'{more}"
     )
     links = "".join(f'<link rel="{rel}" href="{href}">\n' for rel, href in SITE if site)
@@ -153,7 +154,7 @@ def _describe_made(op: Equation) -> dict[str, str]:
 
 
 def _read(name: str) -> str:
-    place = files("glassformer") / "serve" / "static" / name
+    place = STATIC / name
     if not place.is_file():
         raise ValueError("the app is not built: run `make web` in a clone of the project")
     return place.read_text(encoding="utf-8")

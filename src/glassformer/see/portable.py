@@ -6,8 +6,6 @@ catalogue. The network in the browser runs on the equations of the op-graph, so 
 this package is in the file.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ from typing import Any
 from ..checks.familiarity import measure_usual
 from ..checks.known_words import read_known_words
 from ..directory import HEADS, Tokenizers, locate, open_model, read_findings
+from ..engine.native_model import explain_settings
+from ..hub import name_model
 from ..publish.card import read_facts
 from ..text import Normalization, Tokenizer
 from ..text.function_words import name_language
@@ -47,6 +47,7 @@ def pack_model(model: Path | str) -> bytes:
             "model": config.model.model_dump(mode="json"),
             "decode": config.decode.model_dump(mode="json"),
         },
+        "is_native": not explain_settings(config.model),
         "unspaced": is_unspaced(config.data.source_lang),
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
@@ -69,8 +70,8 @@ def describe_for_page(model: Path | str) -> dict[str, Any]:
     source, target = config.data.source_lang, config.data.target_lang
     known = read_known_words(folder)
     return {
-        "id": folder.name,
-        "name": folder.name,
+        "id": name_model(folder),
+        "name": name_model(folder),
         "source": source,
         "target": target,
         "source_name": name_language(source),

@@ -3,8 +3,6 @@
 It is plain on purpose: tests compare the network's own arithmetic with it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +11,9 @@ from torch import Tensor
 
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
-from ..evaluate.choice import load_choice
+from ..config import Decode
+from ..decode.sample import find_draw_probabilities
+from ..evaluate.choose_head import load_choice
 from ..machine.device import autocast
 from ..model import EncoderDecoder
 from ..tap import record as watch
@@ -30,16 +30,16 @@ from .document import (
     Prediction,
     Search,
     Token,
+    belongs,
 )
 from .edit import Edited, prepare_edits
-from .levels import belongs
-from .parameters import Parameters, to_arrays
-from .predictions import list_predictions
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
 from .tokens import read_source, read_target, read_words
-from .trace import Trace
+from .trace import Parameters, Trace, to_arrays
 from .wiring import record_wiring
+
+TOP = 10  # tokens kept of each prediction
 
 
 def record(
@@ -73,11 +73,6 @@ def record(
     The translation is made in the translator's precision, the recording in fp32.
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
-    if translator.begin:
-        raise ValueError(
-            "this imported model begins its translations with a language (data.target_tag), which "
-            "cannot be recorded yet: translate, score and align know it"
-        )
     is_searched = decode is not None or bool(prefix or hypothesis)
     is_one = target is not None or not split
     _check_arguments(text, level, target is not None, is_searched, is_one and bool(sentence))
@@ -252,11 +247,48 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
     """Return confidence and problems of a translation that was searched for; {} if it was given."""
     if passage.search is None or passage.log_probs is None:
         return {}
-    tokens = [translator.tokenizers.target.token(id) for id in passage.written]
-    log_probs, log_prob = [*passage.log_probs], sum(passage.log_probs)
+    first = len(translator.begin)  # a tag is not judged
+    tokens = [translator.tokenizers.target.token(id) for id in passage.written[first:]]
+    log_probs, log_prob = [*passage.log_probs[first:]], sum(passage.log_probs[first:])
     found = Translation(
         passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
     judged = judge(text, [found], Familiarity(translator))
     problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
     return {"confidence": judged.confidence, "problems": problems}
+
+
+def list_predictions(
+    logits_TV: Tensor,
+    wanted: Sequence[int],
+    token: Callable[[int], str],
+    drawn: Decode | None = None,
+) -> tuple[Prediction, ...]:
+    """Return the distribution at each row, and where the token that came stands in it.
+
+    `token` returns the text of an id. `drawn` are the settings of a search that samples: then the
+    probabilities that it draws with are kept too.
+    """
+    log_prob_TV = logits_TV.double().log_softmax(-1)
+    wanted_T1 = torch.tensor(wanted, device=logits_TV.device)[:, None]
+    own_T1 = log_prob_TV.gather(1, wanted_T1)
+    best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
+    columns = {
+        "log_prob": own_T1[:, 0],
+        "rank": (log_prob_TV > own_T1).sum(-1),
+        "entropy": -(log_prob_TV.exp() * log_prob_TV).sum(-1),
+        "ids": best.indices,
+        "log_probs": best.values,
+    }
+    if drawn:
+        draw_TV = find_draw_probabilities(log_prob_TV, drawn)
+        columns["draw_prob"] = draw_TV.gather(1, wanted_T1)[:, 0]
+        columns["draw_probs"] = draw_TV.gather(1, best.indices)
+    return tuple(
+        Prediction(texts=tuple(map(token, row["ids"])), **row) for row in _list_rows(columns)
+    )
+
+
+def _list_rows(columns: dict[str, Tensor]) -> list[dict[str, Any]]:
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]

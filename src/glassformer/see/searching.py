@@ -1,7 +1,5 @@
 """Find the translation that is recorded: search on the fast path, and keep each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +13,9 @@ from ..text.sentences import has_letters
 from ..translator import Choice, Translator
 from .document import Considered, FoundHypothesis, Search
 from .edit import Edited
-from .logits_tap import Overheard
+from .search_networks import Overheard, Uncached
 from .tokens import spell_tokens
 from .trace import Trace
-from .uncached import Uncached
 
 BEAM = 4  # the paper's, for pictures of a beam where the translation was searched without one
 HEARD = 5  # likeliest tokens that `progress` is given at each step
@@ -30,7 +27,7 @@ class Passage:
     """A sentence and its translation, for one teacher-forced pass through the network."""
 
     source: Sequence[int]  # EOS included
-    written: Sequence[int]  # without BOS and EOS
+    written: Sequence[int]  # without BOS and EOS, with the tag that translations begin with
     finished: bool  # False: cut at the greatest length
     text: str
     log_probs: Sequence[float] | None = None  # of each token in the search, EOS last
@@ -70,6 +67,7 @@ def find_passage(
         raise ValueError("there is nothing to translate in a text without a letter or digit")
     settings, prefix = translator.config.decode.override(decode), edited.prefix
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
+    forced = _begin(translator, forced)
     steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
     found = _rank(steps)
     if not 0 <= hypothesis < len(found):
@@ -115,6 +113,7 @@ def draw_samples(
             network,
             [source] * count,
             settings,
+            prefixes=[translator.begin] * count,
             lines=range(count),
             seed=seed,
             longest=translator.longest,
@@ -201,19 +200,26 @@ def _keep(
     return watch
 
 
+def _begin(translator: Translator, ids: list[int]) -> list[int]:
+    """Return the ids of a translation with the tag that all begin with, if the model has one."""
+    first = len(translator.begin)
+    return ids if ids[:first] == translator.begin else [*translator.begin, *ids]
+
+
 def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:
     """Return a passage with a given translation: a text, or the tokens of another trace."""
     tokenizer = translator.tokenizers.target
     if isinstance(target, str):
-        written, finished = tokenizer.encode(target), True
+        written, finished = _begin(translator, tokenizer.encode(target)), True
     else:
         written, finished = [token.id for token in target.predicted], False
         if written[-1] == EOS:
             written, finished = written[:-1], True
-    if len(written) + finished > translator.longest:
+    most = translator.config.model.positions.max_positions
+    if len(written) + finished > most:
         raise ValueError(
             f"the target is {len(written) + finished} tokens long, but this model has "
-            f"{translator.longest} positions (model.positions.max_positions)"
+            f"{most} positions (model.positions.max_positions)"
         )
     return Passage(source, written, finished, spell_tokens(tokenizer, written))
 

@@ -1,7 +1,5 @@
 """Texts of several sentences: all are translated, and one is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Tokens of source and target with the spans of characters that they stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -6,7 +6,7 @@ have no batch axis. Letters: H heads, S source, T rows of the decoder, K width o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from ..config import Model
 from .document import Document, Search, SentenceSpans, Token
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .explain import Explanation
     from .opgraph import Graph
     from .page import SavedPage
@@ -198,7 +200,7 @@ class Trace:
         return draw(self, id, **options)
 
     def _repr_html_(self) -> str:
-        from .notebook import show_in_notebook
+        from .summary import show_in_notebook
 
         return show_in_notebook(self)
 
@@ -267,3 +269,30 @@ def check_place(place: int, size: int, what: str) -> int:
     if not -size <= place < size:
         raise ValueError(f"{what} {place} is out of range, it goes from 0 to {size - 1}")
     return place % size
+
+
+class Parameters(Mapping[str, "Array"]):
+    """A mapping from names of weights to arrays, each made when it is read.
+
+    On a CPU they share memory with the model.
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor]):
+        self.tensors = tensors
+
+    def __getitem__(self, name: str) -> Array:
+        return self.tensors[name].detach().cpu().numpy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+
+def to_arrays(taken: Mapping[str, list[Tensor]]) -> dict[str, Array]:
+    """Return the one recorded value of each window without its batch axis; positions have none."""
+    return {
+        name: (value if name.endswith(".positions") else value[0]).cpu().numpy()
+        for name, (value,) in taken.items()
+    }

@@ -5,8 +5,6 @@ recognised by its identity, not by its values: the argument of a module is the s
 that passed a window.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """A cache of translated sentences, within a number of bytes."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Routes /api/traces/{id}/derive, heads and cuts: measures of a recording, of heads and words."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -191,7 +189,7 @@ async def weigh_heads(
     """
 
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
-        from ..see.silencing import silence_each
+        from ..see.contributions import silence_each
 
         found = silence_each(translator, trace, body.step, body.rival, job.check)
         token = translator.tokenizers.target.token
@@ -216,7 +214,7 @@ async def weigh_words(
     """
 
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
-        from ..see.cutting import cut_each
+        from ..see.contributions import cut_each
 
         return {"log_probs": cut_each(translator, trace, body.rows, body.groups)}
 
@@ -235,7 +233,7 @@ async def weigh_tokens(
     """
 
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
-        from ..see.gradients import attribute_gradients
+        from ..see.contributions import attribute_gradients
 
         return attribute_gradients(translator, trace, body.rows).to_json()
 

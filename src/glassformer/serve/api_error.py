@@ -1,7 +1,5 @@
 """Errors of the HTTP API: a status and one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Routes /api/models: the models of this server, their settings, tokens and weights."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -9,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from ..checks.known_words import find_unknown_words
 from ..directory import EVALUATION, HEADS, read_findings
 from ..see.catalogue import read_catalogue
-from ..see.parameters import Parameters
 from ..see.tokens import read_source, read_target
+from ..see.trace import Parameters
 from ..translator import Translator
 from ..version import __version__
 from .api_error import ApiError, refuse_missing
@@ -109,7 +107,7 @@ def list_vocabulary(
     most: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> dict[str, Any]:
     """List tokens of a vocabulary from an id on that begin with `begins`, a leading space aside."""
-    vocabulary = find_tokenizer(translator, side).vocabulary
+    vocabulary = getattr(translator.tokenizers, side).vocabulary
     wanted = begins.lower()
     found: list[dict[str, Any]] = []
     for number, text in enumerate(vocabulary[first:], first):
@@ -124,10 +122,6 @@ def list_vocabulary(
 def get_catalogue() -> dict[str, Any]:
     """Return the meaning of each name of a recording, in English and Chinese."""
     return {"entries": {name: entry._asdict() for name, entry in read_catalogue().items()}}
-
-
-def find_tokenizer(translator: Translator, side: str) -> Any:
-    return getattr(translator.tokenizers, side)
 
 
 def check_ids(translator: Translator, prefix: str | list[int]) -> str | list[int]:

@@ -1,7 +1,5 @@
 """Routes /api/figures and /api/traces/{id}/figures: pictures of a recording."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from pathlib import Path

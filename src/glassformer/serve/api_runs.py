@@ -1,7 +1,5 @@
 """Routes /api/runs: training runs on disk, running or finished."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

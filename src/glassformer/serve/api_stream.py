@@ -1,9 +1,10 @@
-"""The route /api/translate: a translation, streamed step by step while it is searched."""
+"""Routes /api/translate, whose search is streamed step by step, and /api/samples: random ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,7 +12,6 @@ from fastapi import APIRouter, Request, Response
 from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
 from ..config import EOS, Decode
-from ..see.document import Token
 from ..see.tokens import read_source, spell_tokens
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
@@ -20,7 +20,7 @@ from .api_error import ApiError
 from .api_models import check_ids
 from .jobs import BackgroundJob
 from .request_log import note, note_texts
-from .requests import StreamRequest, check_text, read_search
+from .requests import SamplesRequest, StreamRequest, check_text, check_text_size, read_search
 from .service import Service, TheService
 from .streams import Json, stream_answer
 
@@ -35,10 +35,20 @@ async def stream_translation(
     body: StreamRequest, request: Request, service: TheService
 ) -> Response:
     """Translate, and stream each step of the search with its likeliest tokens."""
+    return await answer_text(body, request, service, tell)
+
+
+async def answer_text(
+    body: Any,
+    request: Request,
+    service: Service,
+    work: Callable[[BackgroundJob, Service, Any], dict[str, Any]],
+) -> Response:
+    """Answer with what a job makes of the text of a request, which is checked and logged."""
     check_text(body.text, service.limits)
     note_texts(request, [body.text])
     note(request, models=[service.model_pool.find(body.model).id])
-    return await stream_answer(request, service.jobs.start(lambda job: tell(job, service, body)))
+    return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))
 
 
 def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
@@ -82,64 +92,31 @@ def _search(
     span: tuple[int, int],
     forced: list[int],
 ) -> Hypothesis:
+    """Return the best translation of a sentence; PyTorch tells the steps on the way to it."""
     tokens = read_source(translator, body.text[slice(*span)])
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
+    source = [token.id for token in tokens]
+    how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
+    how["longest"] = translator.longest
     if find_spec("torch") is None:
-        return _search_silently(translator, decode, body, number, tokens, forced)
+        engine, how["budget"] = translator.choose_engine(decode), translator.batch_budget
+        ((found,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **how)
+        return found
     import torch
 
     from ..decode import search
-    from ..see.logits_tap import Overheard
+    from ..see.search_networks import Overheard
 
     network = Overheard(translator.model, body.candidates, decode)
-    steps = 0
+    steps = count()
 
     def watch(_: list[int], step: Step) -> None:
-        nonlocal steps
-        job.say(
-            "step",
-            sentence=number,
-            step=steps,
-            **_tell_step(translator, step, network.candidates(step)),
-        )
-        steps += 1
+        told = _tell_step(translator, step, network.candidates(step))
+        job.say("step", sentence=number, step=next(steps), **told)
 
     with torch.inference_mode():
-        ((found,),) = search(
-            network,
-            [[token.id for token in tokens]],
-            decode,
-            prefixes=[forced],
-            lines=[number],
-            seed=body.seed,
-            longest=translator.longest,
-            device=translator.device,
-            watch=watch,
-        )
-    return found
-
-
-def _search_silently(
-    translator: Translator,
-    decode: Decode,
-    body: StreamRequest,
-    number: int,
-    tokens: Sequence[Token],
-    forced: list[int],
-) -> Hypothesis:
-    """Return the translation without its steps, as without PyTorch nobody can look at them."""
-    ((found,),) = translator.choose_engine(decode).search(
-        [[token.id for token in tokens]],
-        decode,
-        n_best=1,
-        prefixes=[forced],
-        lines=[number],
-        seed=body.seed,
-        longest=translator.longest,
-        budget=translator.batch_budget,
-        workers=1,
-        progress=None,
-    )
+        device = translator.device
+        ((found,),) = search(network, [source], decode, device=device, watch=watch, **how)
     return found
 
 
@@ -202,3 +179,24 @@ def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
     if len(prefix) >= translator.longest:
         raise ApiError(400, f"prefix: at most {translator.longest - 1} tokens")
     return prefix
+
+
+@router.post("/samples", response_class=Json)
+async def sample_translations(
+    body: SamplesRequest, request: Request, service: TheService
+) -> Response:
+    """Draw translations of one sentence; `texts` has each as often as it was drawn."""
+    return await answer_text(body, request, service, draw_translations)
+
+
+def draw_translations(job: BackgroundJob, service: Service, body: SamplesRequest) -> dict[str, Any]:
+    """Draw the translations, all in one batch; for a job's thread."""
+    translator = service.model_pool.load(service.model_pool.find(body.model))
+    decode = read_search(translator, {**body.decode, "search": "sample"}, service.limits)
+    check_text_size(translator, body.text, service.limits)
+    job.check()
+    from ..see.edit import prepare_edits
+    from ..see.searching import draw_samples
+
+    edited = prepare_edits(translator, body.text, "", body.edits)
+    return {"texts": draw_samples(translator, edited, decode.model_dump(), body.count, body.seed)}

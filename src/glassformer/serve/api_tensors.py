@@ -1,7 +1,5 @@
 """Routes /api/traces/{id}/...: the tensors of a recording, and explanations of their cells."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Container
 from typing import Annotated, Any, Literal
@@ -10,8 +8,8 @@ from fastapi import APIRouter, Query, Response
 
 from ..see.catalogue import look_up
 from ..see.derive import group_words
+from ..see.document import belongs, find_level
 from ..see.explain import Explanation
-from ..see.levels import belongs, find_level
 from ..see.opgraph import Equation
 from ..see.page import describe_equation
 from ..see.wording import find_side, to_formula

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from ..see.answer import describe_answer
-from ..see.levels import find_level
+from ..see.derive import describe_answer
+from ..see.document import find_level
 from ..see.page import build_page, check_views
 from ..see.sentences import choose_sentence
 from ..see.trace import Trace
 from ..translator import Translator
 from .api_error import ApiError
 from .api_models import check_ids
-from .api_stream import tell_candidates
+from .api_stream import answer_text, tell_candidates
 from .jobs import BackgroundJob
 from .recordings import Recording, read_archive, write_archive
-from .request_log import note, note_texts
-from .requests import EditRequest, TraceRequest, check_text, read_search
+from .requests import EditRequest, TraceRequest, check_text_size, read_search
 from .service import Service, TheService, TheTrace
 from .streams import Json, stream_answer
 
@@ -33,12 +32,7 @@ SAVED = {"Content-Disposition": "attachment"}  # the page chooses the file name
 @router.post("/trace", response_class=Json)
 async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
     """Translate a text and record one sentence of it; progress is streamed to who accepts it."""
-    check_text(body.text, service.limits)
-    note_texts(request, [body.text])
-    note(request, models=[service.model_pool.find(body.model).id])
-    return await stream_answer(
-        request, service.jobs.start(lambda job: make_trace(job, service, body))
-    )
+    return await answer_text(body, request, service, make_trace)
 
 
 @router.delete("/jobs/{id}")
@@ -146,7 +140,11 @@ def edit(
     """Record the old translation and a new one under the edits; for a job's thread."""
     model = service.model_pool.find(body.model or kept.model)
     translator = service.model_pool.load(model)
-    plain = kept.request or _describe_uploaded(kept.trace)
+    plain = kept.request or {
+        "text": kept.trace.whole_text,
+        "sentence": kept.trace.sentence,
+        "level": kept.trace.level,
+    }
     base = _find_base(job, translator, service, kept, plain, model.id)
     if not body.edits:
         return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
@@ -199,11 +197,11 @@ def _record(
                 400, "decode, prefix, hypothesis and sentence have no effect with a target"
             )
         how["target"] = plain["target"]
-        check_text_size(translator, plain["text"], service)
+        check_text_size(translator, plain["text"], service.limits)
     else:
         how["sentence"] = plain.get("sentence", 0)
         chosen = choose_sentence(translator, plain["text"], how["sentence"])
-        check_text_size(translator, chosen.text, service)
+        check_text_size(translator, chosen.text, service.limits)
         how["decode"] = read_search(translator, plain.get("decode", {}), service.limits)
         how["prefix"] = check_ids(translator, plain.get("prefix", ""))
         how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
@@ -245,23 +243,6 @@ def _read_best(step: Step) -> list[int]:
     row = int(step.parent_BC[0, 0])
     before, length = step.before.tokens_BWL[0, row].tolist(), int(step.before.length_B[0])
     return [*before[len(before) - length :], int(step.token_BC[0, 0])]
-
-
-def check_text_size(translator: Translator, sentence: str, service: Service) -> None:
-    """Raise ApiError 400 that names the limit if a sentence has too many tokens."""
-    tokens = len(translator.read(sentence.strip()).ids)
-    most = min(service.limits.tokens, translator.longest - 1)  # EOS takes one position
-    if tokens > most:
-        raise ApiError(
-            400,
-            f"the sentence has {tokens} tokens: at most {most} are recorded; "
-            "look into a part of it",
-        )
-
-
-def _describe_uploaded(trace: Trace) -> dict[str, Any]:
-    """Return a request that would make an uploaded recording again."""
-    return {"text": trace.whole_text, "sentence": trace.sentence, "level": trace.level}
 
 
 def _list_tensors(trace: Trace) -> dict[str, Any]:

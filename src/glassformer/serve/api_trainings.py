@@ -1,7 +1,5 @@
 """Routes /api/trainings: upload text, check it, train on it, and take the model."""
 
-from __future__ import annotations
-
 import secrets
 import zipfile
 from pathlib import Path

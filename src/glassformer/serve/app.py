@@ -1,7 +1,5 @@
 """The whole server as one FastAPI application: both APIs, middleware and error answers."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -25,7 +23,6 @@ from . import (
     api_models,
     api_pictures,
     api_runs,
-    api_samples,
     api_stream,
     api_tensors,
     api_traces,
@@ -67,7 +64,6 @@ OURS = (
     api_pictures,
     api_stream,
     api_runs,
-    api_samples,
     api_trainings,
 )
 

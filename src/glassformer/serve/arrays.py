@@ -1,7 +1,5 @@
 """Arrays for clients: slices, little-endian float32, and safetensors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

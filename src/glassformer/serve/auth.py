@@ -1,7 +1,5 @@
 """Authentication of requests, and checks of their Host header and body size."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json

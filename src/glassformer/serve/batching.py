@@ -4,8 +4,6 @@ The next batch collects while one is translated. An idle server therefore transl
 a busy one in large batches. Requests take turns, sentence by sentence.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

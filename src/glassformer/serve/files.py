@@ -1,7 +1,5 @@
 """LibreTranslate's translation of documents: /translate_file and /download_file."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """The languages that the server translates, with one model or with two, and their detection."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """LibreTranslate's HTTP API, so that its clients work with this server unchanged."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -52,6 +50,8 @@ async def translate(request: Request, service: TheService) -> Any:
         _read_flag(given, "alignment"),
         _read_flag(given, "confidence"),
     )
+    if form == "html" and (wanted.alignment or wanted.confidence):
+        raise ApiError(400, "alignment and confidence are for format text, not for html")
     if _read_flag(given, "stream") or EVENTS in request.headers.get("accept", ""):
         return await _stream(request, service, wanted, given["q"])
     answer = await wait_for(_translate(request, service, wanted), request, service.limits.seconds)

@@ -1,7 +1,5 @@
 """Listening sockets, and the time limit for idle connections."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -33,19 +31,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 def bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # elsewhere two servers could take the same port
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if host == "::":
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        sock.bind((host, port))
-        sock.listen(BACKLOG)  # connections before the server is ready wait
+    is_dual, address = host == "::", (host, port)
+    try:  # connections before the server is ready wait
+        return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
     except OSError as error:
-        sock.close()
+        is_known = (error.errno or 0) > 0  # or of getaddrinfo
+        said = os.strerror(error.errno or 0) if is_known else str(error.strerror).partition(" (")[0]
         hint = "; --port 0 takes one that is free" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(error.errno, f"{error.strerror}{hint}", f"{host}:{port}") from None
-    return sock
+        raise OSError(error.errno, f"{said}{hint}", f"{host}:{port}") from None
 
 
 def name_address(host: str, port: int) -> str:

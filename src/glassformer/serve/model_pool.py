@@ -1,7 +1,5 @@
 """A pool of models: each is loaded at its first use, and the least recently used is dropped."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re
@@ -28,12 +26,14 @@ from ..directory import (
     open_model,
     split_pair,
 )
+from ..disk import FileStamp, stamp_file
+from ..hub import name_model
 from ..publish.card import read_facts
 from ..text.function_words import name_language
 from ..translator import Translator
 from .api_error import ApiError, refuse_missing
 
-Stamp = tuple[tuple[int, int, int] | None, ...]
+Stamp = tuple[FileStamp | None, ...]
 log = logging.getLogger("glassformer.serve")
 
 # The shipped networks that the app shows beside each other. Any server has them, but those that
@@ -102,7 +102,9 @@ class PooledModel:
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that changes when the model's files do; None if there are none."""
-        found = tuple(map(_stamp, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE))))
+        found = tuple(
+            map(stamp_file, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE)))
+        )
         return found if found[0] and found[1] else None
 
 
@@ -122,7 +124,7 @@ class ModelPool:
         self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
         self._lock = threading.Lock()
         for folder in folders or _list_shipped():
-            self._add(locate(folder), self.models)
+            self._add(folder, self.models)
 
     def add(self, folder: Path, name: str) -> None:
         """Add a model that was trained in the app, under the name of its folder as its id.
@@ -145,16 +147,16 @@ class ModelPool:
             self._loaded.pop(id, None)
             self.own = {known: model for known, model in self.own.items() if known != id}
 
-    def _add(self, folder: Path, models: dict[str, PooledModel]) -> None:
+    def _add(self, model: Path | str, models: dict[str, PooledModel]) -> None:
         """Add a model to others. Raises ValueError if it is missing or damaged."""
-        path, wanted = split_pair(folder)
-        folder = Path(path)
+        path, wanted = split_pair(model)
+        folder = locate(path)
         config, _, weights = open_model(folder)
         pairs = [config.narrow(wanted).data.pairs[0]] if wanted else config.data.pairs
         is_many = len(config.data.pairs) > 1
         for source, target in pairs:
             pair = f"{source}-{target}" if is_many else None
-            name = folder.resolve().name + (f" {pair}" if pair else "")
+            name = name_model(folder) + (f" {pair}" if pair else "")
             stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
             id, number = stem, 2
             while id in models:
@@ -249,18 +251,10 @@ class ModelPool:
             for id, (other, then) in self._loaded.items():
                 if self.find(id).folder == model.folder and then == stamp and model.pair:
                     return other.with_settings(open_model(model.folder)[0].narrow(model.pair))
-        return Translator.load(model.folder, to=model.pair, **self.how)
+        return Translator.load(model.folder, to=model.pair, in_memory=True, **self.how)
 
 
 def _list_shipped() -> list[str]:
     """Return the shipped Transformers; the app has no views of recurrent networks."""
     names = sorted(path.name for path in SHIPPED.iterdir())
     return [name for name in names if open_model(name)[0].model.network == "transformer"]
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

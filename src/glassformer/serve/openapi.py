@@ -1,7 +1,5 @@
 """Additions to FastAPI's OpenAPI document: our errors and LibreTranslate's requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import FastAPI

@@ -13,8 +13,6 @@ What a training does now is read from the disk, not remembered. So it survives t
 still runs after the server was killed is found again by the lock of its run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The files of the web app, served as they were built."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

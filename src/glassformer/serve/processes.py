@@ -5,8 +5,6 @@ recordings, quotas. It sends each batch of sentences to a process, as a line of 
 and gets one back. So none of a request is lost with a process.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

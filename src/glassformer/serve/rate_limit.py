@@ -1,7 +1,5 @@
 """API keys, their quotas, and a limit on the rate of requests."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 import math
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from ..disk import stamp_file
 from ..settings.schema import StrictModel
 from .api_error import ApiError, say_invalid
 
@@ -44,7 +43,7 @@ class Access:
         self.rate, self.file = rate, file
         self._given = {f"key {place}": Quota(key=key) for place, key in enumerate(keys, 1)}
         self._read = read_quotas(file) if file else {}
-        self._stamp, self._looked = _stamp(file), time.monotonic()
+        self._stamp, self._looked = file and stamp_file(file), time.monotonic()
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and when
         self._day, self._used = 0, dict[str, int]()  # characters of today, by name
 
@@ -98,7 +97,7 @@ class Access:
         """Read the file of keys again if it has changed."""
         if self.file is None or time.monotonic() - self._looked < LOOK:
             return
-        self._looked, stamp = time.monotonic(), _stamp(self.file)
+        self._looked, stamp = time.monotonic(), stamp_file(self.file)
         if stamp == self._stamp:
             return
         self._stamp = stamp
@@ -140,11 +139,3 @@ def read_quotas(file: Path) -> dict[str, Quota]:
     if len({quota.key for quota in found.values()}) < len(found):
         raise ValueError(f"{file}: two tables have the same key")
     return found
-
-
-def _stamp(file: Path | None) -> tuple[int, int, int] | None:
-    try:
-        found = file.stat() if file else None
-    except OSError:
-        return None
-    return found and (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,7 +1,5 @@
 """Recorded translations: in memory, up to a number of bytes, and as single files."""
 
-from __future__ import annotations
-
 import ctypes
 import io
 import secrets

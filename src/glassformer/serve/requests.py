@@ -1,7 +1,5 @@
 """The bodies of /api requests. An unknown key is an error."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,31 +10,35 @@ from .api_error import ApiError
 from .limits import Limits
 
 Prefix = str | list[int]
-MODEL = Field(None, description="The id of a model; the first if none is named.", examples=["demo"])
-TEXT = Field(examples=["The cat is on the mat."])
-DECODE: Any = Field(
-    default_factory=dict,
-    description="Settings of the search that are not the model's own.",
-    examples=[{"search": "beam", "beam": 4}],
-)
 
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class TraceRequest(Body):
+class SearchRequest(Body):
+    """A request to search for translations of a text."""
+
+    text: str = Field(examples=["The cat is on the mat."])
+    model: str | None = Field(
+        None, description="The id of a model; the first if none is named.", examples=["demo"]
+    )
+    decode: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings of the search that are not the model's own.",
+        examples=[{"search": "beam", "beam": 4}],
+    )
+    seed: int = Field(0, ge=0, lt=2**63)
+
+
+class TraceRequest(SearchRequest):
     """The request to record a translation."""
 
-    text: str = TEXT
-    model: str | None = MODEL
     sentence: int = Field(0, ge=0, description="Which sentence of the text, from 0.")
     level: Literal["attention", "states", "everything"] = "everything"
-    decode: dict[str, Any] = DECODE
     prefix: Prefix = Field("", max_length=20_000, description="Text or ids it begins with.")
     hypothesis: int = Field(0, ge=0, description="Which of those that ended; 0 the best.")
     target: str | None = Field(None, max_length=20_000, description="Record this translation.")
-    seed: int = Field(0, ge=0, lt=2**63)
     edits: list[dict[str, Any]] = Field([], max_length=64)
     base: bool = Field(True, description="Under edits, record the translation without them too.")
 
@@ -50,14 +52,10 @@ class EditRequest(Body):
     model: str | None = Field(None, description="For a recording that was uploaded.")
 
 
-class SamplesRequest(Body):
+class SamplesRequest(SearchRequest):
     """The request to draw translations of one sentence at random."""
 
-    text: str = TEXT
-    model: str | None = MODEL
-    decode: dict[str, Any] = DECODE
     count: int = Field(50, ge=1, le=200)
-    seed: int = Field(0, ge=0, lt=2**63)
     edits: list[dict[str, Any]] = Field([], max_length=64)
 
 
@@ -81,14 +79,10 @@ class GradientsRequest(Body):
     rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
 
 
-class StreamRequest(Body):
+class StreamRequest(SearchRequest):
     """The request to translate and stream each step."""
 
-    text: str = TEXT
-    model: str | None = MODEL
-    decode: dict[str, Any] = DECODE
     prefix: Prefix = Field("", max_length=20_000)
-    seed: int = Field(0, ge=0, lt=2**63)
     candidates: int = Field(5, ge=0, le=50)
 
 
@@ -111,3 +105,15 @@ def check_characters(size: int, most: int) -> None:
 def check_text(text: str, limits: Limits) -> None:
     if len(text) > limits.characters:
         raise ApiError(400, f"the text has {len(text)} characters: at most {limits.characters}")
+
+
+def check_text_size(translator: Translator, sentence: str, limits: Limits) -> None:
+    """Raise ApiError 400 that names the limit if a sentence has too many tokens."""
+    tokens = len(translator.read(sentence.strip()).ids)
+    most = min(limits.tokens, translator.longest - 1)  # EOS takes one position
+    if tokens > most:
+        raise ApiError(
+            400,
+            f"the sentence has {tokens} tokens: at most {most} are recorded; "
+            "look into a part of it",
+        )

@@ -1,7 +1,5 @@
 """Start a server, and shut it down after the requests that it has accepted."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

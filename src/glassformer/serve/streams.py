@@ -1,16 +1,14 @@
 """Answers of jobs: server-sent events if the client accepts them, else JSON at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from ..typed_json import replace_infinite
 from .api_error import ApiError
 from .jobs import BackgroundJob
 
@@ -24,15 +22,7 @@ def encode_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    return [*map(_finite, value)] if isinstance(value, list | tuple) else value
+        return json.dumps(replace_infinite(value), ensure_ascii=False, separators=(",", ":"))
 
 
 class Json(JSONResponse):

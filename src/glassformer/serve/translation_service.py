@@ -1,7 +1,5 @@
 """Translation of texts of any length, plain or HTML, by one model or a route of two."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence

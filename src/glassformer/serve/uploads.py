@@ -1,7 +1,5 @@
 """Uploads of training text: each is checked while it is written, and refused in one sentence."""
 
-from __future__ import annotations
-
 import codecs
 import errno
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE

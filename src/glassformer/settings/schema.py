@@ -3,8 +3,6 @@
 Each table has a twin, a pydantic model with the same fields, from which the table is made.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model

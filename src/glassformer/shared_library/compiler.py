@@ -1,7 +1,5 @@
 """The C compiler: the one that is installed, else Zig's from PyPI, and what it is asked for."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

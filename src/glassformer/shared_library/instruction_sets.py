@@ -1,7 +1,5 @@
 """The instruction sets that the C code is compiled for, and which of them this processor has."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -7,8 +7,6 @@ set that this processor has is taken; if its library does not load, the next one
 Functions of the libraries take raw pointers; ctypes releases the interpreter lock.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

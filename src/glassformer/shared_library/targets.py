@@ -4,8 +4,6 @@
 builds the engine as WebAssembly there.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

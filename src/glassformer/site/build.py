@@ -4,8 +4,6 @@ No page asks for anything outside the folder; all links are relative, so that th
 disk, and below any path of any web space.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from fnmatch import fnmatch
@@ -17,7 +15,7 @@ from ..config import Decode
 from ..directory import SHIPPED, locate
 from ..disk import write_text
 from ..messages import LANGUAGES, Messages
-from ..see.answer import describe_answer
+from ..see.derive import describe_answer
 from ..see.living import build_living_page
 from ..see.page import assemble_page, spell_data, spell_icon
 from ..see.portable import describe_for_page

@@ -1,7 +1,5 @@
 """An SVG of what each word of a translation reads: two columns of words, and threads between."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """The splitting of a sentence that is too long for a network: at clauses, if possible."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import ceil

@@ -1,7 +1,5 @@
 """The commonest words of some languages, enough to identify the language of a line."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 
@@ -35,6 +33,7 @@ NAMES = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
+NEVER_TOLD = {"ar": "Arabic"}  # a language with a name, which no list here identifies
 
 # The scripts that identify a language by themselves.
 BY_SCRIPT = {
@@ -97,7 +96,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 def name_language(code: str | None) -> str | None:
     """Return the English name of a language, or the code itself if we have no name."""
-    return None if code is None else NAMES.get(name_base(code), code)
+    return None if code is None else {**NAMES, **NEVER_TOLD}.get(name_base(code), code)
 
 
 def find_other_language(text: str, own: str) -> str | None:

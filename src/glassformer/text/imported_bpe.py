@@ -5,9 +5,6 @@ others, which stand behind a space in tokenizer.json, are encoded as "<unk>". Th
 merges at all, where a text is segmented already.
 """
 
-from __future__ import annotations
-
-import json
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,7 +15,7 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from .dropout import merge
-from .layout import CONTROLS, is_tag
+from .layout import CONTROLS, HEAD, is_tag, spell_layout
 from .tokenizer import Sampling
 from .unicode import replace_surrogates
 from .unigram import PROBE, SPACE, UNKNOWN, Unigram, describe_spaces, refuse_panics
@@ -155,7 +152,7 @@ class ImportedBpe(Unigram):
     def _layout(self) -> str:
         tokens = (*self.vocabulary, BORDER, *self.others)
         described = _describe(tokens, self.pairs, self.style, self.charsmap)
-        return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+        return spell_layout(described)
 
 
 def spell_codes(token: str) -> str:
@@ -188,11 +185,4 @@ def _describe(
             "ignore_merges": False,
             "merges": [list(pair) for pair in merges],
         }
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        **spaces,
-        "model": model,
-    }
+    return {**HEAD, **spaces, "model": model}

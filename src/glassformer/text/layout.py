@@ -3,8 +3,6 @@
 The file has the format of Hugging Face `tokenizers` and can be used without any other file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +27,9 @@ WORD = (
     r"|\s+(?!\S)|\s+"
 )
 
+# What every tokenizer.json begins with.
+HEAD: dict[str, Any] = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": []}
+
 Merges = Sequence[tuple[str, str]]
 
 
@@ -46,7 +47,10 @@ def write_layout(
 
 def render_layout(model: Mapping[str, Any], normalization: Normalization) -> str:
     """Return the text of tokenizer.json with a model that `tokenizers` knows."""
-    described = describe_layout(model, normalization)
+    return spell_layout(describe_layout(model, normalization))
+
+
+def spell_layout(described: Mapping[str, Any]) -> str:
     return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -109,10 +113,7 @@ def describe_layout(model: Mapping[str, Any], normalization: Normalization) -> d
     """Return the content of tokenizer.json with a model that `tokenizers` knows."""
     steps = [*normalization.describe(), {"type": "Prepend", "prepend": " "}]
     return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
+        **HEAD,
         "normalizer": {"type": "Sequence", "normalizers": steps},
         "pre_tokenizer": {
             "type": "Split",

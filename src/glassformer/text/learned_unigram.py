@@ -4,8 +4,6 @@ Words, ids and bytes are those of our byte-pair encoding; but of all segmentatio
 most probable one is taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path

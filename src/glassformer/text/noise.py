@@ -1,14 +1,16 @@
 """Changes of a sentence pair that a translator should bear: case, digits, typos, lost words.
 
-Each is a function of the texts and of a `Random`. What people type is not what a corpus of edited
-text has; a source that is changed so, with the same target, teaches the difference.
+Each is a function of the texts, or of the token ids, and of a `Random`. What people type is not
+what a corpus of edited text has; a source that is changed so, with the same target, teaches the
+difference. Changed tokens keep a network from learning a small corpus by heart.
 """
 
-from __future__ import annotations
-
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
+
+from ..config import MASK
 
 NUMBER = re.compile(r"\d+")
 SHORT = 4  # letters: shorter words have no typos, which could make them other words
@@ -47,6 +49,25 @@ def make_typos(text: str, share: float, random: Random) -> str:
         _make_typo(word, random) if len(word) >= SHORT and random.random() < share else word
         for word in text.split(" ")
     )
+
+
+def hide_tokens(ids: Sequence[int], share: float, random: Random) -> list[int]:
+    """Return token ids of which each is hidden by MASK with this chance."""
+    return [MASK if random.random() < share else id for id in ids]
+
+
+def switch_out(
+    ids: Sequence[int], others: Sequence[int], temperature: float, random: Random
+) -> list[int]:
+    """Return token ids of which some are exchanged for any of `others` (Wang et al. 2018).
+
+    How many of the n are to change is drawn first, k with a chance in proportion to
+    exp(-k / temperature); then each changes with the chance k / n.
+    """
+    counts = range(len(ids) + 1)
+    weights = [math.exp(-count / temperature) for count in counts]
+    share = random.choices(counts, weights)[0] / max(len(ids), 1)
+    return [random.choice(others) if random.random() < share else id for id in ids]
 
 
 def _make_typo(word: str, random: Random) -> str:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..config import Text
 from .unicode import Form, Span, clean, clean_with_spans, replace_surrogates
-
-if TYPE_CHECKING:
-    from ..config import Text
 
 # Marks that are typed in several ways, and the one that stands for all of them.
 MARKS = {

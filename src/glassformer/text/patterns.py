@@ -4,8 +4,6 @@ Compiling all of them would take a fifth of the time in which a small model is o
 translated its first sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ The rules decide which punctuation marks end a sentence in European, Chinese, Ja
 Indic writing. They read a text once, from left to right, and consider only the word before a mark.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

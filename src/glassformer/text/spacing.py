@@ -1,7 +1,5 @@
 """White space around Chinese and Japanese text, which is written without spaces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Files that say how an imported model cuts text: a SentencePiece model, or BPE codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

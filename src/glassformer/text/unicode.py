@@ -1,7 +1,5 @@
 """Unicode normalisation of a text before tokenization, with the origin of each character."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal

@@ -5,8 +5,6 @@ lossless: decoding returns the text as its normaliser changed it, and characters
 become "<unk>".
 """
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64decode, b64encode
@@ -23,7 +21,7 @@ from tokenizers import Tokenizer as Backend
 from ..disk import read_text
 from ..validation_errors import check_list
 from .dropout import LatticeSampler
-from .layout import CONTROLS, is_tag
+from .layout import CONTROLS, HEAD, is_tag, spell_layout
 from .normalization import PLAIN, Normalization
 from .tokenizer import Sampling, Tokenizer, Tokens
 from .unicode import Span, replace_surrogates
@@ -32,6 +30,7 @@ SPACE = "▁"  # stands for a space inside a token
 UNKNOWN = "<unk>"
 PROBE = "".join(map(chr, range(0x20, 0x250)))  # characters that a normaliser must be able to read
 CODE = re.compile(r"(>>[^<>]*<<)")
+ADDED = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token, all off
 OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces
 
 
@@ -203,8 +202,7 @@ class Unigram(Tokenizer):
         ]
 
     def _layout(self) -> str:
-        described = _describe(self.vocabulary, self.scores, self.charsmap)
-        return json.dumps(described, ensure_ascii=False, indent=1) + "\n"
+        return spell_layout(_describe(self.vocabulary, self.scores, self.charsmap))
 
 
 @contextmanager
@@ -259,19 +257,9 @@ def _describe(
     vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes
 ) -> dict[str, Any]:
     return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
+        **HEAD,
         "added_tokens": [
-            {
-                "id": id,
-                "content": token,
-                "special": True,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-            }
+            {"id": id, "content": token, "special": True, **dict.fromkeys(ADDED, False)}
             for id, token in enumerate(vocabulary)
             if _is_code(token)
         ],

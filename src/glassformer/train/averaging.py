@@ -1,21 +1,21 @@
 """Checkpoint averaging: a model whose weights are the mean of several (paper 6.1)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..checks.known_words import copy_known_words
-from ..directory import BEST, CARD, CONFIG, load_model, save_model, write_text
+from ..directory import BEST, CARD, CHECKPOINTS, CONFIG, RUN, load_model, save_model, write_text
+from ..plurals import say_count
 from ..progress import Reporter
 from ..publish.card import NEEDED, hash_files, read_facts, write_card
 from ..publish.golden import write_golden
 from ..weights.tensors import load_tensors
 from ..weights.weights_file import WeightsFile
 from .checkpoint import checkpoints, read_progress
-from .preparation import CHECKPOINTS, RUN, prepare_run, read_record, read_settings
+from .preparation import prepare_run
+from .run_folder import read_record, read_settings
 from .validation import Validation, spread_sample, validate
 
 
@@ -57,8 +57,8 @@ def list_last(folder: Path, count: int) -> list[Path]:
     kept = checkpoints(folder / CHECKPOINTS)
     if not 1 <= count <= len(kept):
         raise ValueError(
-            f"{folder.parent} keeps {len(kept)} checkpoints, so last={count} is not possible: "
-            f"train with --set train.keep={count}"
+            f"{folder.parent} keeps {say_count(len(kept), 'checkpoint')}, "
+            f"so last={count} is not possible: train with --set train.keep={count}"
         )
     return kept[-count:]
 

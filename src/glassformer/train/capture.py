@@ -1,7 +1,5 @@
 """Inputs and results of a network's method, captured while a loss is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -9,8 +9,6 @@ A checkpoint is written as 00000120.partial and renamed when all of it is on the
 an earlier one removed. A damaged checkpoint is renamed to 00000120.damaged.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import shutil
@@ -18,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +25,7 @@ from ..compatibility.former_names import rename_keys
 from ..config import Config
 from ..directory import CHECKPOINTS, CONFIG, RUN
 from ..disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
+from ..model import EncoderDecoder
 from ..publish.card import hash_file
 from ..publish.health import HealthFinding
 from ..typed_json import check_type, read_typed
@@ -35,10 +34,7 @@ from ..weights.tensors import load_tensors, save_tensors
 from .divergence import DivergenceDetector
 from .schedule import Plateau
 from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
-
-if TYPE_CHECKING:
-    from ..model import EncoderDecoder
-    from .updates import Updater
+from .updates import Updater
 
 FORMAT = 2  # 1 had no digests and no settings
 DAMAGED = ".damaged"

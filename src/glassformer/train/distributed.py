@@ -10,8 +10,6 @@ and torchrun does not give all processes the same number of attempts. So the pro
 agree on a new random key, here called a word, as the prefix of their part of the store.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

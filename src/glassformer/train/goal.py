@@ -1,7 +1,5 @@
 """A goal that ends a training: an exam of the model, taken at each validation, or a time limit."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Of each layer only the input is kept; the backward pass computes the rest again,
 dropout, so the gradients are the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

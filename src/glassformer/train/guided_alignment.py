@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +34,7 @@ from ..kernels.fast import KernelState
 from ..model import EncoderDecoder
 from ..text import Tokenizer
 from .capture import capture_calls
-
-if TYPE_CHECKING:
-    from .hooks import Loss
+from .hooks import Loss
 
 ALIGNMENTS = "alignments.npz"  # in the run's folder
 METASPACE = "\u2581"  # a space, in tokens of SentencePiece

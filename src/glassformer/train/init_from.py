@@ -1,10 +1,17 @@
-"""Initialization of a training from another model: its weights, its tokens and its settings."""
+"""Initialization of a training from another model, or from parts of several.
+
+--from takes a model whole: its weights, its tokens and its settings. --init-from takes parts by
+name: a weight whose name and shape a pre-trained model has begins as that of the model; every other
+is drawn as usual. So the encoder of a translation model begins as a masked language model, its
+decoder, without cross-attention, as a causal one, and a classifier as either's tables and layers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,14 +19,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..config import Config, Train
-from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, save_model
+from ..config import SIDE_OF, Config, Train
+from ..directory import FREE, WEIGHTS, Tokenizers, load_model, locate, open_model, save_model
 from ..model import EncoderDecoder
 from ..publish.card import hash_file, read_facts
 from ..text import Tokenizer
 from ..weights.meta_model import make_meta_model
 
 PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
+INITIAL = "initial"  # the copies in the run's folder: a run that has begun needs no original
 WEIGHTS_OF_LOSS = tuple(
     name for name in Train.model_fields if name.startswith(("alignment_", "prior_", "risk_"))
 )
@@ -27,6 +35,8 @@ WEIGHTS_OF_LOSS = tuple(
 ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}
 SCHEDULE: tuple[str, ...] = ("steps", "minutes", "epochs", "warmup", "validate_every")
 SCHEDULE += ("checkpoint_every", "freeze", "lora_rank", "lora_alpha", "plugin", *WEIGHTS_OF_LOSS)
+# What a network need not have in common with a model that it begins with.
+OWN = {"network", "labels", "rnn", *SIDE_OF.values(), *FREE}
 # What the tokens of a model settle, of [text].
 TOKENIZER = ("tokenizer", "vocabulary", "shared", "nfkc", "punctuation", "lowercase")
 
@@ -164,3 +174,95 @@ def freeze(model: nn.Module, parts: Sequence[str]) -> None:
                 parameter.requires_grad_(False)
     if not any(parameter.requires_grad for parameter in parameters.values()):
         raise ValueError("train.freeze: everything is frozen, so nothing is left to train")
+
+
+def inherit_shape(
+    folders: Sequence[Path | str], raw: Mapping[str, Any], changes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return raw settings with the shape and the vocabulary of the models.
+
+    The sides of a translation model get as many layers as the language model of that side has.
+    `changes` will be applied on top; here they tell the network.
+    """
+    given = dict(change.replace('"', "").split("=", 1) for change in changes if "=" in change)
+    network = given.get("model.network", "transformer")
+    model: dict[str, Any] = {}
+    text: dict[str, Any] = {}
+    for folder in folders:
+        config = open_model(folder)[0]
+        model |= config.model.model_dump(exclude=OWN, exclude_none=True, exclude_unset=True)
+        side = SIDE_OF.get(config.model.network, "")
+        if side and side == SIDE_OF.get(network, side):
+            model[side] = getattr(config.model, side)
+        text |= {name: getattr(config.text, name) for name in TOKENIZER}
+    return {**raw, "model": model, "text": text}
+
+
+def copy_models(folders: Sequence[Path | str], run: Path, config: Config) -> list[dict[str, Any]]:
+    """Copy the models to the run's folder, and the tokenizers of the first; return their origins.
+
+    ValueError if one has another vocabulary than the first, or shares no layer with the network.
+    """
+    origins, first = list[dict[str, Any]](), None
+    for number, folder in enumerate(map(locate, folders)):
+        own, tokenizers, model = load_model(folder)
+        first = first or tokenizers
+        if tokenizers.source.vocabulary != first.source.vocabulary:
+            raise ValueError(
+                f"{folder} has other tokens than {folders[0]}: train it --init-from that"
+            )
+        _check(folder, own, config)
+        save_model(run / INITIAL / str(number), own, tokenizers, model.state_dict())
+        origins.append(record_origin(folder, "kept"))
+    if first:
+        first.save(run)
+    return origins
+
+
+def _check(folder: Path, own: Config, config: Config) -> None:
+    """Raise ValueError for a setting that makes the weights of a model useless."""
+    names = [name for name in type(own.model).model_fields if name not in OWN]
+    then = {name: getattr(own.model, name) for name in names}
+    for changed in config.model.list_changed((), **then):
+        name = changed.partition("=")[0]
+        known = f"{name}={attrgetter(name)(own.model)}"
+        raise ValueError(f"model.{changed} does not fit {folder}, which has {known}")
+    if config.text.vocabulary != own.text.vocabulary:
+        raise ValueError(
+            f"text.vocabulary={config.text.vocabulary} has no effect: the tokens of {folder} are "
+            f"kept (text.vocabulary={own.text.vocabulary})"
+        )
+
+
+def load_parts(network: nn.Module, run: Path) -> list[str]:
+    """Give a fresh network what it has in common with the models in the run's folder.
+
+    Return, in a sentence for each model, what it gave, and what is drawn as usual.
+    """
+    said, drawn = list[str](), dict(network.named_parameters())
+    for folder in sorted((run / INITIAL).glob("*"), key=lambda path: int(path.name)):
+        known = load_model(folder)[2].state_dict()
+        taken = _take(network, known)
+        for name in taken:
+            drawn.pop(name, None)
+        said.append(f"{', '.join(_sum_up(taken)) or 'nothing'} from model {folder.name}")
+    if said and drawn:
+        said.append(f"drawn as usual: {', '.join(_sum_up(drawn))}")
+    return said
+
+
+def _take(network: nn.Module, known: Mapping[str, Tensor]) -> list[str]:
+    """Copy the weights of the same name and shape; return their names."""
+    taken = []
+    with torch.no_grad():
+        for name, weight in network.named_parameters(remove_duplicate=False):
+            if name in known and known[name].shape == weight.shape:
+                weight.copy_(known[name])
+                taken.append(name)
+    return taken
+
+
+def _sum_up(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Return the parts that weights belong to: `encoder.self_attention`, `output_table`."""
+    parts = [[part for part in name.split(".") if not part.isdigit()] for name in names]
+    return list(dict.fromkeys(".".join(part[:2]) for part in parts))

@@ -1,23 +1,21 @@
 """The files that a training writes while it runs; only the first process of a group writes."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..config import Config
-from ..directory import BEST, CONFIG, save_model
+from ..directory import BEST, CHECKPOINTS, CONFIG, RUN, save_model
 from ..disk import drop_folder, sync_file, write_text
 from ..weights.tensors import save_tensors
 from . import checkpoint
 from .checkpoint import Progress, collect_all, collect_best
 from .distributed import ProcessGroup
-from .log import MetricsLog
 from .plan import Plan
-from .preparation import CHECKPOINTS, RUN, Prepared
+from .preparation import Prepared
 from .updates import Updater
-from .watch import GRADIENTS, Watch
+from .watch import GRADIENTS, Watch, cut_after
 from .watch import plan_snapshots as plan_snapshots
 
 
@@ -90,3 +88,29 @@ class Journal:
             for old in checkpoint.checkpoints(self.folder / BEST):
                 if int(old.name) not in kept:
                     drop_folder(old)
+
+
+class MetricsLog:
+    """A writer of metrics.jsonl, one object a line, and of TensorBoard events if installed."""
+
+    def __init__(self, folder: Path, step: int):
+        self.path = folder / "metrics.jsonl"
+        cut_after(self.path, step)
+        self.board = _tensorboard(folder / "tensorboard", step)
+
+    def write(self, step: int, values: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, **values}, ensure_ascii=False) + "\n")
+        if self.board:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(name, value, step)
+            self.board.flush()
+
+
+def _tensorboard(folder: Path, step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder), purge_step=step + 1)

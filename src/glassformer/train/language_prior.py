@@ -8,10 +8,8 @@ Letters: B sentences; T target positions; N of them that are not padding; D mode
 V vocabulary.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,9 +22,7 @@ from ..kernels.fast import KernelState
 from ..model import EncoderDecoder
 from ..publish.card import hash_file
 from .capture import capture_calls
-
-if TYPE_CHECKING:
-    from .hooks import Loss
+from .hooks import Loss
 
 PRIOR = "prior"  # the copy in the run's folder
 

@@ -1,13 +1,13 @@
 """The training loop: `Loop.run` from top to bottom, and `Updater.update` for what an update is."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any, Literal
 
 from ..data.batches import Batch
+from ..directory import CHECKPOINTS
 from ..model import EncoderDecoder
+from ..plurals import say_count
 from ..publish.golden import make_golden
 from . import checkpoint, divergence
 from .checkpoint import Progress, go_to
@@ -16,7 +16,6 @@ from .goal import Goal
 from .journal import Journal
 from .meter import Meter
 from .plan import Plan, settle_again, write_plan
-from .preparation import CHECKPOINTS
 from .process import listen_for_stop
 from .resuming import sign_learning
 from .schedule import rate
@@ -201,7 +200,7 @@ class Loop:
             was, self.told_steps = self.told_steps, self.steps
             self.report.say(
                 f"Update {step:,}: {costs.update:.3f} s an update by now: "
-                f"{self.steps:,} updates instead of {was:,}"
+                f"{say_count(self.steps, 'update')} instead of {was:,}"
             )
 
     def _is_saved(self, step: int, is_validated: bool) -> bool:

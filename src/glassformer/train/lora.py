@@ -5,25 +5,17 @@ ones. What is learned are A and B: their gradients follow from that of W, and Ad
 them alone. Clipping is by the gradient of W.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.adam import adam
 
 from ..config import Train
-from .optimizer import FACTOR
+from .optimizer import ADAM, FACTOR, begin_adam, step_adam
 
-A, B, STEP = "lora_a", "lora_b", "step"
+A, B = "lora_a", "lora_b"
 FACTORS = (A, B)
-
-
-def is_adapted(name: str, parameter: nn.Parameter) -> bool:
-    """Return whether a parameter is a matrix of a layer, as LoRA adapts them."""
-    return parameter.dim() == 2 and name.startswith(("encoder.", "decoder."))
 
 
 class LoRA(torch.optim.Optimizer):
@@ -52,22 +44,8 @@ class LoRA(torch.optim.Optimizer):
         grad = p.grad.float() if p.grad is not None else torch.zeros_like(p)
         before = b @ a
         grads = {A: scale * (b.T @ grad), B: scale * (grad @ a.T)}
-        adam(
-            [state[name] for name in FACTORS],
-            [grads[name] for name in FACTORS],
-            exp_avgs=[state[f"exp_avg_{name}"] for name in FACTORS],
-            exp_avg_sqs=[state[f"exp_avg_sq_{name}"] for name in FACTORS],
-            max_exp_avg_sqs=[],
-            state_steps=[state[f"{STEP}_{name}"] for name in FACTORS],
-            amsgrad=False,
-            beta1=self.train.betas[0],
-            beta2=self.train.betas[1],
-            lr=rate,
-            weight_decay=self.train.weight_decay,
-            decoupled_weight_decay=True,
-            eps=self.train.epsilon,
-            maximize=False,
-        )
+        columns = ([state[f"{each}_{name}"] for name in FACTORS] for each in ADAM)
+        step_adam([a, b], [grads[name] for name in FACTORS], columns, self.train, rate)
         p.add_(b @ a - before, alpha=scale)
 
     @property
@@ -84,16 +62,15 @@ class LoRA(torch.optim.Optimizer):
         factors: dict[str, Tensor] = {A: a.to(p.device), B: p.new_zeros(p.size(0), rank)}
         state: dict[str, Any] = dict(factors)
         for name, factor in factors.items():
-            state[f"exp_avg_{name}"] = torch.zeros_like(factor)
-            state[f"exp_avg_sq_{name}"] = torch.zeros_like(factor)
-            state[f"{STEP}_{name}"] = torch.zeros((), device=p.device)
+            moments = zip(ADAM, begin_adam(factor), strict=True)
+            state |= {f"{each}_{name}": x for each, x in moments}
         return state
 
 
 def adapt(model: nn.Module) -> None:
     """Freeze all but the matrices that LoRA adapts. ValueError if none is left to train."""
     for name, p in model.named_parameters():
-        if not is_adapted(name, p):
+        if not (p.dim() == 2 and name.startswith(("encoder.", "decoder."))):
             p.requires_grad_(False)
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError("train.lora_rank: every matrix is frozen, so nothing is left to train")

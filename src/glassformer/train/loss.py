@@ -7,8 +7,6 @@ Letters: B sentences; T target positions; N target positions that are not paddin
 V vocabulary.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import torch

@@ -5,8 +5,6 @@ after. An update whose gradients overflow is computed again with half the scale,
 after GROWTH updates without overflow the scale doubles. Other precisions need none of this.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

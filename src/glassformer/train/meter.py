@@ -4,8 +4,6 @@ Before it, some updates are timed, which turns minutes into updates. During it, 
 most.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 The update stays the same up to rounding: each row keeps its padding and its dropout mask.
 """
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -8,11 +8,8 @@ Letters: B sentences; S source positions; L positions of a candidate; R candidat
 as rows; N their tokens; D model width; V vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -25,9 +22,7 @@ from ..decode.mbr import load_utility
 from ..directory import Tokenizers
 from ..kernels.fast import KernelState
 from ..model import EncoderDecoder
-
-if TYPE_CHECKING:
-    from .hooks import Loss
+from .hooks import Loss
 
 CELLS = 1 << 22  # logits held at once
 LONGER = (1.5, 10)  # a sample ends at 1.5 times the tokens of the longest reference, and 10

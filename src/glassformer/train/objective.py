@@ -1,12 +1,10 @@
 """The objective of a training: the loss, and what the settings add to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch
 
-from ..config import Config, Train
+from ..config import Config
 from ..directory import Tokenizers
 from .guided_alignment import ALIGNMENTS, GuidedAlignment, WordLinks
 from .hooks import Hooks, Loss
@@ -46,12 +44,8 @@ def check_objective(config: Config, *, has_parent: bool, **given: object) -> Non
             raise ValueError(f"{option} has no effect without a weight: set train.{name}")
     if train.risk_weight and not has_parent:
         raise ValueError("train.risk_weight needs a model that translates already: --from MODEL")
-    weights = name_weights(train)
+    weights = [name for name in ("risk_weight", *NEEDS) if getattr(train, name)]
     if weights and config.model.is_language_model:
         raise ValueError(f"train.{weights[0]} has no effect with network={network}")
     if train.alignment_weight and network != "transformer":
         raise ValueError(f"train.alignment_weight needs network=transformer, not {network}")
-
-
-def name_weights(train: Train) -> list[str]:
-    return [name for name in ("risk_weight", *NEEDS) if getattr(train, name)]

@@ -3,10 +3,8 @@
 Muon orthogonalizes the updates of matrices, so that they are equally large in all directions.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +20,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
 LARGE = 1 << 16  # numbers of a matrix
 MOMENTUM = 0.95
+ADAM = ("exp_avg", "exp_avg_sq", "step")  # the state of Adam for each parameter
 FACTOR = "factor"  # the key of a parameter group: its rate is that many times the common one
 SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one rate serves both
 
@@ -37,7 +36,9 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
     rest = [p for name, p in wanted if not is_table(name)]
     groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_lr_scale}]
     if train.optimizer == "muon":
-        matrices = [p for name, p in wanted if p.dim() == 2 and is_in_stack(name)]
+        # Embeddings are tables of rows, not maps between directions, so Adam updates them.
+        layers = [p for name, p in wanted if name.startswith(("encoder.", "decoder."))]
+        matrices = [p for p in layers if p.dim() == 2]
         return Muon(groups, matrices, train, precision)
     parameters = [p for _, p in wanted]
     kind = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
@@ -58,14 +59,6 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 def is_table(name: str) -> bool:
     return name.endswith("table.weight")
-
-
-def is_in_stack(name: str) -> bool:
-    """Return whether a parameter belongs to encoder or decoder layers; Muon is for those alone.
-
-    Embeddings are tables of rows, not maps between directions, so Adam updates them.
-    """
-    return name.startswith(("encoder.", "decoder."))
 
 
 class Muon(torch.optim.Optimizer):
@@ -117,29 +110,46 @@ class Muon(torch.optim.Optimizer):
     def _adam(self, parameters: list[Tensor], rate: float) -> None:
         for p in parameters:
             if not self.state[p]:
-                self.state[p] = {
-                    "step": torch.zeros((), device=p.device),
-                    "exp_avg": torch.zeros_like(p),
-                    "exp_avg_sq": torch.zeros_like(p),
-                }
+                self.state[p] = dict(zip(ADAM, begin_adam(p), strict=True))
+        grads = [p.grad for p in parameters if p.grad is not None]
         states = [self.state[p] for p in parameters]
-        adam(
-            parameters,
-            [p.grad for p in parameters if p.grad is not None],
-            exp_avgs=[state["exp_avg"] for state in states],
-            exp_avg_sqs=[state["exp_avg_sq"] for state in states],
-            max_exp_avg_sqs=[],
-            state_steps=[state["step"] for state in states],
-            fused=_can_fuse(parameters),
-            amsgrad=False,
-            beta1=self.train.betas[0],
-            beta2=self.train.betas[1],
-            lr=rate,
-            weight_decay=self.train.weight_decay,
-            decoupled_weight_decay=True,
-            eps=self.train.epsilon,
-            maximize=False,
-        )
+        columns = ([state[name] for state in states] for name in ADAM)
+        step_adam(parameters, grads, columns, self.train, rate, fused=_can_fuse(parameters))
+
+
+def begin_adam(p: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the state of Adam for a parameter before its first step, in the order of ADAM."""
+    return torch.zeros_like(p), torch.zeros_like(p), torch.zeros((), device=p.device)
+
+
+def step_adam(
+    parameters: list[Tensor],
+    grads: list[Tensor],
+    state: Iterable[list[Tensor]],
+    train: Train,
+    rate: float,
+    *,
+    fused: bool | None = None,
+) -> None:
+    """Make a step of Adam, with weight decay as in AdamW; `state` is in the order of ADAM."""
+    averages, squares, steps = state
+    adam(
+        parameters,
+        grads,
+        averages,
+        squares,
+        [],
+        steps,
+        fused=fused,
+        amsgrad=False,
+        beta1=train.betas[0],
+        beta2=train.betas[1],
+        lr=rate,
+        weight_decay=train.weight_decay,
+        decoupled_weight_decay=True,
+        eps=train.epsilon,
+        maximize=False,
+    )
 
 
 def make_orthogonal(matrices: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..config import Train
 from ..disk import read_json, write_json
+from ..plurals import say_count
 from .schedule import warmup_of
 
 PLAN = "plan.json"  # in the run's folder
@@ -204,9 +205,12 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
     costs, limits = plan.latest.costs, plan.limits
     assert costs and limits.seconds is not None
     minutes = limits.seconds / 60
+    warmup = warmup_of(train, plan.planned)
+    part = f"{warmup:,}" if warmup < plan.planned else "all"
     said = (
-        f"{costs.update:.3f} s an update: {plan.planned:,} updates in {minutes:g} minutes, "
-        f"{warmup_of(train, plan.planned):,} of them warm-up"
+        f"{costs.update:.3f} s an update: {say_count(plan.planned, 'update')} "
+        f"in {minutes:g} minute{'s' * (minutes != 1)}, "
+        f"{part} of them warm-up"
     )
     if plan.planned < FEW:
         enough = (spent + FEW * costs.update + costs.end) / (1 - MOST_SHARE) / 60

@@ -1,25 +1,6 @@
-"""The preparation of a training: validation text, tokenizers and a store of ids in its folder.
-
-A training begins as run.json alone; config.toml is written when all is decided: see settle.py.
-
-OUT/                the model directory, written at each best validation
-OUT/run/            the files that only training needs; `--resume` reads nothing else
-    run.json        the paths of the data, the settings that were given, and the machine
-    config.toml     all settings, as they were decided
-    plan.json       with minutes: the decisions on the number of updates
-    tokenizer*.json . store/ . valid.source . valid.target
-    parent/         the initial model, if any
-    subwords/       SentencePiece models or BPE codes that were given
-    lock            while it is being trained
-    checkpoints/ . metrics.jsonl . tensorboard/
-    returned.json   after a divergence: the checkpoint that the training went back to, and the rate
-    watch/          snapshots during training: see watch.py
-"""
-
-from __future__ import annotations
+"""The preparation of a training: validation text, tokenizers and a store of ids in its folder."""
 
 import math
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -27,86 +8,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, model_validator
 
 from ..checks.known_words import WordCollector
-from ..compatibility.former_names import rename_keys
 from ..config import Config, CorpusShare, Decode
-from ..data.corpus import (
-    FoundCorpora,
-    LabelledCorpus,
-    find_sentences,
-    find_text,
-    has_labels,
-)
+from ..data.corpus import FoundCorpora, LabelledCorpus, find_sentences, find_text, has_labels
 from ..data.doctor import examine
-from ..data.files import Fingerprint, read_lines
+from ..data.files import Fingerprint
 from ..data.holdout import hold_out_of
 from ..data.labels import Labels, find_labels
 from ..data.mixing import find_weights
-from ..data.sources import Corpora, open_corpora, read_corpora
+from ..data.sources import Corpora, open_corpora
 from ..data.store import Counts, Store, StorePart, build_mixed_store
 from ..data.tables import Pair
-from ..directory import CHECKPOINTS as CHECKPOINTS
-from ..directory import CONFIG, VALID, Tokenizers
-from ..directory import RECORD as RECORD
-from ..directory import RUN as RUN
+from ..directory import RECORD, RUN, VALID, Tokenizers
 from ..disk import write_json, write_text
-from ..machine.properties import describe_machine, look_at_machine
+from ..machine.properties import look_at_machine
+from ..plurals import say_count
 from ..progress import Reporter
-from ..publish.card import Origin
-from ..typed_json import check_type, read_typed
-from .auto import choose_settings, measure_corpus, render_choices
+from .auto import choose_settings, measure_corpus, render_choices, suggest_parent
 from .guided_alignment import ALIGNMENTS, read_links
-from .init_from import InitModel, check_parts
-from .language_prior import copy_prior
-from .objective import check_objective
-from .pretrained import copy_models
+from .run_folder import ValidGroup, read_record, read_settings, read_valid
 from .vocabulary import (
-    check_subwords,
     check_tokenizers,
-    copy_subwords,
     describe_vocabulary,
     find_tokenizers,
     read_pairs,
     take_subwords,
 )
 
-PAIRS = "pairs"  # the folder, in that of the run, of pairs that were given in memory
 LEAST_EXTRA = 5  # tokens
 MARGIN = 1.1  # a factor on lengths, for sentences unlike those of the training
-
-
-class ValidGroup(BaseModel):
-    """The pairs of the validation text that come from one of several corpora, in a row."""
-
-    name: str
-    pair: str | None  # the languages, like "en-de"; None: those of the settings
-    pairs: int
-
-
-class Record(BaseModel):
-    """The content of run.json; the last two fields are there once the data have been read."""
-
-    data: list[str] = Field(min_length=1)
-    valid: list[str] | None
-    corpora: list[list[str]] = []  # the paths of each of several; [] of one
-    valid_corpora: list[list[str]] = []
-    valid_groups: list[ValidGroup] = []
-    machine: dict[str, Any]
-    settings: dict[str, Any] | None = None  # None in runs of earlier versions
-    parent: Origin | None = None
-    initial: list[Origin] = []
-    alignments: str | None = None
-    prior: Origin | None = None
-    fingerprints: list[Fingerprint] = []
-    counts: str = ""
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> Record:
-        if ("fingerprints" in self.model_fields_set) != ("counts" in self.model_fields_set):
-            raise ValueError("fingerprints and counts come together")
-        return self
+MANY_LONG = 0.02  # of the pairs: if more are left out as too long, that is said by itself
 
 
 @dataclass(frozen=True)
@@ -131,65 +63,6 @@ class Prepared:
     def golden(self) -> tuple[list[str], str | None]:
         """Return sources for golden.json, with their pair of languages, if there are several."""
         return self.first[0], self.groups[0].pair
-
-
-def open_run(
-    out: Path,
-    config: Config,
-    data: Sequence[str | Path],
-    valid: Sequence[str | Path] | None,
-    parent: InitModel | None = None,
-    init_from: Sequence[str | Path] = (),
-    alignments: Path | str | None = None,
-    prior: Path | str | None = None,
-    subwords: Sequence[Path | str] = (),
-) -> None:
-    """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
-    folder = out / RUN
-    config, corpora = read_corpora(config, data)
-    _, valid_corpora = read_corpora(Config(), valid) if valid else (None, [])
-    if (folder / RECORD).exists():
-        raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
-    if (out / CONFIG).exists():
-        raise ValueError(f"{out} holds a model already: choose another --out")
-    check_parts(config)
-    given = {"alignment_weight": alignments, "prior_weight": prior}
-    check_objective(config, has_parent=parent is not None, **given)
-    owners = {"--from": parent, "--init-from": init_from, "--lm-prior": prior}
-    model = config.model
-    if config.train.rdrop_alpha and not (
-        model.dropout or model.attention_dropout or model.activation_dropout
-    ):
-        raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
-    check_subwords(subwords, config, [name for name, value in owners.items() if value])
-    folder.mkdir(parents=True, exist_ok=True)
-    record: dict[str, Any] = {
-        "data": [path for each in corpora for path in _absolute(each)],
-        "valid": [path for each in valid_corpora for path in _absolute(each)] or None,
-        "settings": config.to_json(),
-    }
-    if len(corpora) > 1 or len(valid_corpora) > 1:
-        record["corpora"] = [_absolute(each) for each in corpora]
-        record["valid_corpora"] = [_absolute(each) for each in valid_corpora]
-    if parent:
-        parent.save(folder)
-        record["parent"] = parent.provenance()
-    if init_from:
-        record["initial"] = copy_models(init_from, folder, config)
-    if alignments:
-        record["alignments"] = str(Path(alignments).resolve())
-    copy_subwords(subwords, folder)
-    if prior:
-        record["prior"] = copy_prior(prior, folder, config)
-    write_json(folder / RECORD, {**record, "machine": describe_machine()})
-
-
-def close_run(out: Path) -> None:
-    """Undo `open_run`; run.json is removed first, so that a kill leaves no half training."""
-    (out / RUN / RECORD).unlink()
-    shutil.rmtree(out / RUN)
-    if not any(out.iterdir()):
-        out.rmdir()
 
 
 def prepare_run(out: Path, report: Reporter) -> Prepared:
@@ -233,46 +106,6 @@ def find_extra(store: Store, decode: Decode) -> int:
     return min(decode.max_extra, max(LEAST_EXTRA, math.ceil(MARGIN * needed)))
 
 
-def read_record(out: Path) -> dict[str, Any]:
-    """Return the content of run.json. ValueError if no training was begun in `out`."""
-    path = out / RUN / RECORD
-    if not path.is_file():
-        raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
-    found: dict[str, Any] = rename_keys(read_typed(path, dict[str, Any]))
-    check_type(found, Record, str(path))
-    return found
-
-
-def read_settings(folder: Path, record: dict[str, Any]) -> Config:
-    """Return the settings of a run: all of them, or those in run.json until all are decided."""
-    given, path = record.get("settings"), folder / CONFIG
-    if given is None or path.is_file() or any((folder / CHECKPOINTS).glob("*")):
-        found = Config.load(path)
-        if given is None or not found.is_open:  # an earlier version wrote open settings there too
-            return found
-    return Config.read(given, name=str(folder / RECORD))
-
-
-def write_settings(folder: Path, config: Config) -> None:
-    """Write changed settings to where `read_settings` takes them from."""
-    if (folder / CONFIG).is_file():
-        write_text(folder / CONFIG, config.to_toml())
-    else:
-        record = read_record(folder.parent)
-        write_json(folder / RECORD, {**record, "settings": config.to_json()})
-
-
-def read_valid(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the validation text. ValueError if its two files do not have equally many lines."""
-    source, target = (list(read_lines(folder / name)) for name in VALID)
-    if len(source) != len(target):
-        raise ValueError(
-            f"{folder / VALID[0]} has {len(source):,} lines but {VALID[1]} has {len(target):,}: "
-            "one of them was cut or changed since this training began; put it back, or begin anew"
-        )
-    return source, target
-
-
 def _read_corpus(
     folder: Path, config: Config, record: dict[str, Any], report: Reporter
 ) -> tuple[dict[str, Any], Config]:
@@ -290,7 +123,8 @@ def _read_corpus(
         train, valid = hold_out_of(train, config.train.seed if seed is None else seed)
         count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
         report.say(
-            f"No validation text given: {count:,} lines are held out for it, "
+            f"No validation text given: {say_count(count, 'line')} "
+            f"{'is' if count == 1 else 'are'} held out for it, "
             f"in {folder / VALID[0]} and {VALID[1]}"
         )
     config, tokenizers = take_subwords(folder, train, config)
@@ -298,8 +132,9 @@ def _read_corpus(
         of_characters = config.text.tokenizer == "char"
         stats = measure_corpus(train, of_characters=of_characters)
         machine = look_at_machine(folder)
+        hint = "" if "parent" in record else suggest_parent(config, stats)
         config, choices = choose_settings(config, stats, machine)
-        report.say(render_choices(choices, stats, machine))
+        report.say("\n".join(filter(None, (render_choices(choices, stats, machine), hint))))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     pairs, groups = _read_valid_groups(valid, config)
     for side, name in enumerate(VALID):
@@ -311,6 +146,11 @@ def _read_corpus(
     unit = "lines" if config.model.is_language_model else "pairs"
     told = str(counts).replace("pairs", unit)
     report.say(f"{told}; {len(pairs):,} {unit} to validate on")
+    if counts.too_long > MANY_LONG * counts.read:
+        report.say(
+            f"{counts.too_long / counts.read:.0%} of the {unit} are longer than data.max_length="
+            f"{config.data.max_length} tokens: put each sentence on a line of its own, or raise it"
+        )
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: nothing is left to train on ({told})")
     if len(train.parts) > 1:
@@ -348,7 +188,8 @@ def describe_shares(config: Config, store: Store) -> str:
     weights = weigh_parts(config, store)
     shown = [weight * counts.kept for weight, (_, counts) in zip(weights, store.parts, strict=True)]
     lines = [
-        f"  {name}: {counts.kept:,} pairs, weight {weight:.4g}, {part / sum(shown):.1%} of an epoch"
+        f"  {name}: {say_count(counts.kept, 'pair')}, weight {weight:.4g}, "
+        f"{part / sum(shown):.1%} of an epoch"
         for (name, counts), weight, part in zip(store.parts, weights, shown, strict=True)
     ]
     return "\n".join([f"{len(lines)} corpora:", *lines])
@@ -466,7 +307,3 @@ def _find(paths: Sequence[str], config: Config) -> FoundCorpora:
     if config.model.network == "encoder" and has_labels(paths):
         return find_sentences(paths)
     return find_text(paths, config.data.source_lang)
-
-
-def _absolute(paths: Sequence[str | Path]) -> list[str]:
-    return [str(path) if str(path) == "-" else str(Path(path).resolve()) for path in paths]

@@ -1,7 +1,5 @@
 """A training asks this of the system: the lock of its folder, its signals, a limit of memory."""
 
-from __future__ import annotations
-
 import os
 import platform
 import signal

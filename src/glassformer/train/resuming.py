@@ -1,7 +1,5 @@
 """The checks before a training is resumed: changed settings, changed data, damaged files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,23 +12,14 @@ from ..data.files import Fingerprint, take_fingerprint
 from ..data.holdout import leave_out
 from ..data.sources import Corpora
 from ..data.store import Store
-from ..directory import CONFIG, Tokenizers
+from ..directory import CHECKPOINTS, CONFIG, RECORD, RUN, Tokenizers
 from ..disk import write_json
 from ..progress import Reporter
 from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
 from .guided_alignment import ALIGNMENTS
-from .preparation import (
-    CHECKPOINTS,
-    RECORD,
-    RUN,
-    encode_corpus,
-    find_corpora,
-    read_record,
-    read_settings,
-    read_valid,
-    write_settings,
-)
+from .preparation import encode_corpus, find_corpora
+from .run_folder import read_record, read_settings, read_valid, write_settings
 
 # Settings, by prefixes of their names. A setting in none of these lists changes what is learned
 # from here on: it can be changed only with --accept-changed-settings.

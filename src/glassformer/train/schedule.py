@@ -1,7 +1,5 @@
 """Learning-rate schedules: that of the paper (5.3), cosine and linear decay, and plateau."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,8 +36,8 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
 
     The rate rises linearly to the peak, then falls: with inverse_sqrt as step ** -0.5 (the paper's
     equation 3 if the peak is not set); with cosine or linear, down to final_rate * peak at the last
-    update; with plateau, as `Plateau` says. `step` may be a fraction, in a training that was
-    planned again (plan.py).
+    update, in each of `cycles` equal parts from the peak anew; with plateau, as `Plateau` says.
+    `step` may be a fraction, in a training that was planned again (plan.py).
     """
     warmup = warmup_of(train, steps)
     peak = find_peak(train, d_model, steps)
@@ -49,7 +47,8 @@ def rate(step: float, train: Train, d_model: int, steps: int) -> float:
         return peak * math.sqrt(warmup / step)
     if train.schedule == "plateau":
         return peak
-    done = min((step - warmup) / max(steps - warmup, 1), 1.0)
+    done = min((step - warmup) / max(steps - warmup, 1), 1.0) * train.cycles
+    done -= math.ceil(done) - 1  # of this cycle: above 0, and 1 at its end
     return peak * (1 - FALLS[train.schedule](done) * (1 - train.final_rate))
 
 

@@ -5,8 +5,6 @@ OUT/
     seed-1/ . seed-2/ ...   a model directory of each
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +17,11 @@ from pydantic import BaseModel, Field
 from ..config import Config
 from ..data.corpus import find_data
 from ..data.files import STANDARD
+from ..directory import RECORD, RUN
 from ..disk import write_json
 from ..evaluate.quality import score_quality
 from ..translator import Translator
 from ..typed_json import read_typed
-from .preparation import RECORD, RUN
 from .start import Summary, resume, train
 
 SEEDS = "seeds.json"

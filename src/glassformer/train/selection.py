@@ -1,10 +1,10 @@
 """Which model of a training is kept (by default the best by its scores), and early stopping."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
 from ..config import Train
 from .checkpoint import Progress, RankedModel
-from .validation import Validation
+from .validation import NAMED, Validation
 
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
 
@@ -48,13 +48,22 @@ class ModelSelection:
         """Return the end of the line that reports a validation."""
         is_part = found.sentences < self.valid
         of = f" on {found.sentences:,} of {self.valid:,} pairs" if is_part else ""
-        return of + (", best so far" if is_best and self.can_choose else "")
+        if not (is_best and self.can_choose):
+            return of
+        name = NAMED.get(self.train.best_by, "")
+        if found.scores.get(name) == 0:
+            name = NAMED["chrf"]
+        best = f"highest {name}" if name in found.scores else "lowest loss"
+        among = " on as many pairs" if self.train.steps is None else ""  # else always on all
+        return f"{of}, {best} so far{among}"
 
     def _is_best(self, progress: Progress, found: Validation) -> bool:
         """Return whether a model is the best so far, and count the validations since the best.
 
         A score of more sentences replaces all before it; one of fewer cannot be compared. A model
         whose loss is far above that of a uniform distribution is worse than others at any score.
+        Equal scores are decided by chrF2: BLEU stays 0 while no four words in a row are right, and
+        for good where targets have fewer than four.
         """
         former = progress.best_sentences or found.sentences  # unknown in old checkpoints
         if progress.best is not None and found.sentences < former:
@@ -63,8 +72,8 @@ class ModelSelection:
         is_best = not progress.detector.is_blown_up
         if progress.best is not None and found.sentences == former:
             ceiling = progress.detector.ceiling
-            best = progress.scores["loss"] <= ceiling, progress.best
-            is_best = is_best and (found.loss <= ceiling, score) > best
+            best = progress.scores["loss"] <= ceiling, progress.best, _get_chrf(progress.scores)
+            is_best = is_best and (found.loss <= ceiling, score, _get_chrf(found.scores)) > best
         progress.best_sentences = found.sentences
         if is_best:
             progress.best, progress.validations_since_best = score, 0
@@ -80,3 +89,8 @@ class ModelSelection:
             progress.parent_loss = loss
             return True
         return progress.parent_loss is None or loss < progress.parent_loss
+
+
+def _get_chrf(scores: Mapping[str, float]) -> float:
+    """Return chrF2, or 0 where nothing is translated."""
+    return scores.get(NAMED["chrf"], 0.0)

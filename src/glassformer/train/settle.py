@@ -6,8 +6,7 @@ resumed training takes all of it from run/config.toml and run/plan.json, and so 
 batches, rates and weights.
 """
 
-from __future__ import annotations
-
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,27 +17,29 @@ import torch
 from ..config import Config, Model
 from ..data.batches import FEW_SHAPES, Batch, Batches
 from ..data.masking import choose_batches
-from ..directory import CONFIG, build_model
+from ..directory import CHECKPOINTS, CONFIG, RUN, build_model
 from ..disk import write_text
 from ..kernels.tiles import has_tiles
 from ..machine.device import choose_precision
 from ..model import EncoderDecoder
+from ..plurals import say_count
 from ..progress import Reporter
+from ..shared_library import load_library
 from ..translator import Translator
 from . import plan as planning
 from . import validation
-from .auto import choose_again
+from .auto import MOST_MINUTES, choose_again, count_passes
+from .batch_fit import fit_batch
 from .checkpoint import checkpoints
 from .distributed import ProcessGroup
 from .hooks import NONE, Hooks, Loss
-from .init_from import freeze, load_initial_weights
+from .init_from import freeze, load_initial_weights, load_parts
 from .lora import adapt
 from .meter import time_updates
 from .micro_batching import MicroBatching
 from .objective import choose_loss
 from .plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
-from .preparation import CHECKPOINTS, RUN, Prepared, weigh_parts
-from .pretrained import load_parts
+from .preparation import Prepared, weigh_parts
 from .selection import ENOUGH_TO_CHOOSE
 from .updates import Updater
 from .validation import Validation, spread_sample
@@ -70,6 +71,12 @@ class Setup:
     def exact(self) -> str:
         """Return the precision of validation: nothing translates in fp16."""
         return "fp32" if self.precision == "fp16" else self.precision
+
+    @property
+    def chosen(self) -> Collection[str]:
+        """Return the names of the settings that auto chose."""
+        found: Collection[str] = self.prepared.record.get("chosen", ())
+        return found
 
     @property
     def has_parent(self) -> bool:
@@ -140,13 +147,14 @@ class Setup:
         """Report what is about to be trained, and whether a best model can be chosen."""
         if not can_choose:
             self.report.say(
-                f"Only {len(self.prepared.valid[0])} pairs to validate on: under "
+                f"Only {say_count(len(self.prepared.valid[0]), 'pair')} to validate on: under "
                 f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
             )
         shared = f", {self.group.size} processes" if self.group.size > 1 else ""
+        batches = self.batches.count(0)
         self.report.say(
             f"{sum(p.numel() for p in updater.model.parameters()):,} parameters, "
-            f"{self.batches.count(0):,} batches an epoch, {steps:,} updates, "
+            f"{batches:,} batch{'es' * (batches != 1)} an epoch, {say_count(steps, 'update')}, "
             f"{self.device} {self.precision}{shared}"
         )
 
@@ -165,9 +173,16 @@ def settle(
     config = settle_padding(prepared.config, device, precision, group)
     weights = weigh_parts(config, prepared.store)
     sides = prepared.tokenizers.source, prepared.tokenizers.target
-    batches = choose_batches(config, prepared.store, sides, weights)
-    config = settle_epochs(config, batches, report, prepared.record.get("chosen", ()))
-    setup = Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
+
+    def make(config: Config) -> Setup:
+        batches = choose_batches(config, prepared.store, sides, weights)
+        return Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
+
+    if config.train.fit_batch:
+        config = fit_batch(config, make)
+    setup = make(config)
+    config = settle_epochs(config, setup.batches, report, setup.chosen)
+    setup = replace(setup, config=config)
     limits = _set_limits(setup)
     found = planning.read_plan(setup.folder, limits) if limits.seconds else None
     if config.train.steps:
@@ -176,8 +191,10 @@ def settle(
         plan = found
     else:
         plan = _measure_plan(setup, limits, began)
-        config = choose_again(config, plan.planned, prepared.record.get("chosen", ()))
-        setup = replace(setup, config=config)
+        if plan.limits != limits:
+            config = config.changed(train={"minutes": (plan.limits.seconds or 0.0) / 60})
+        config = choose_again(config, plan.planned, setup.chosen)
+        setup, limits = replace(setup, config=config), plan.limits
     path = setup.folder / CONFIG
     if group.is_first and not (path.is_file() and Config.load(path) == config):
         write_text(path, config.to_toml())
@@ -197,7 +214,9 @@ def settle_epochs(
     every = train.validate_every or min(
         steps, batches.count_updates(1, train.gradient_accumulation)
     )
-    report.say(f"{train.epochs:g} epochs: {steps:,} updates, with a validation every {every:,}")
+    epochs = f"{train.epochs:g} epoch{'s' * (train.epochs != 1)}"
+    updates = say_count(steps, "update")
+    report.say(f"{epochs}: {updates}, with a validation every {every:,}")
     found = config.changed(train={"epochs": None, "steps": steps, "validate_every": every})
     return choose_again(found, steps, chosen)
 
@@ -241,6 +260,7 @@ def _measure_plan(setup: Setup, limits: PlanLimits, began: float) -> Plan:
         raise ValueError(f"{setup.folder / PLAN} is missing: begin anew, in another folder")
     updater, clock = setup.make_updater(), setup.group.clock
     setup.probe(updater)
+    load_library("engine")  # if it has to be built, then outside what is measured
 
     def deal(step: int) -> Sequence[Batch]:
         return setup.deal(step, updater)
@@ -251,6 +271,25 @@ def _measure_plan(setup: Setup, limits: PlanLimits, began: float) -> Plan:
     pause = clock() - start  # also the first guess for the costs that were not measured
     costs = Costs(update, pause / found.sentences, pause, pause)
     spent = clock() - began
-    plan = planning.begin(limits, spent, costs)
-    setup.report.say(planning.describe_start(plan, spent, setup.config.train))
+    plan = _extend(setup, planning.begin(limits, spent, costs), spent, costs)
+    train = choose_again(setup.config, plan.planned, setup.chosen).train
+    setup.report.say(planning.describe_start(plan, spent, train))
+    return plan
+
+
+def _extend(setup: Setup, plan: Plan, spent: float, costs: Costs) -> Plan:
+    """Return the plan with more minutes if auto chose too few: it only estimates the speed."""
+    if "train.minutes" not in setup.chosen:
+        return plan
+    chosen = minutes = setup.config.train.minutes or DEFAULT_MINUTES
+    passes = count_passes(sum(counts.kept for _, counts in setup.prepared.store.parts))
+    wanted = setup.batches.count_updates(passes, setup.config.train.gradient_accumulation)
+    while plan.planned < wanted and minutes < MOST_MINUTES:
+        minutes = min(math.ceil(1.1 * minutes), MOST_MINUTES)
+        plan = planning.begin(replace(plan.limits, seconds=minutes * 60), spent, costs)
+    if minutes > chosen:
+        setup.report.say(
+            f"This machine is slower at present than was estimated: train.minutes={minutes:g} "
+            f"instead of {chosen:g}, for {passes:.0f} passes over the pairs"
+        )
     return plan

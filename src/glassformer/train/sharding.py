@@ -5,8 +5,6 @@ is computed; all other weights, also tied ones, are in the root unit. Files hold
 without sharding.
 """
 
-from __future__ import annotations
-
 import copy
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,10 +1,8 @@
 """Starting and resuming a training, and the files that are written when it ends."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import torch
 from ..checks.known_words import copy_known_words
 from ..config import Config
 from ..data.in_memory import Rows, keep_pairs
-from ..directory import WEIGHTS
+from ..directory import RECORD, RUN, WEIGHTS
 from ..machine.device import free_memory, keep_memory
 from ..machine.properties import describe_machine
 from ..progress import Reporter
@@ -28,19 +26,10 @@ from .goal import Goal
 from .hooks import NONE, Hooks
 from .init_from import InitModel
 from .loop import Loop
-from .preparation import (
-    PAIRS,
-    RECORD,
-    RUN,
-    Prepared,
-    close_run,
-    open_run,
-    prepare_run,
-    read_record,
-    read_settings,
-)
+from .preparation import Prepared, prepare_run
 from .process import hold_lock, limit_memory, repeat_bits
 from .resuming import look_before
+from .run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .settle import settle
 
 INNER = ("detector", "plateau", "kept_best", "loss_scale")  # of the progress: not for reports
@@ -93,7 +82,7 @@ def train(
     and if the data folder has none, pairs are held out. `pairs`, instead of `data`, are in memory:
     see `data.in_memory.keep_pairs`. `parent` is a model directory to start from, with its tokens
     or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
-    `init_from` are models of which parts are taken by name: see `pretrained`. `alignments` is a
+    `init_from` are models of which parts are taken by name. `alignments` is a
     Pharaoh file with a line for each pair of `data`, for guided alignment; `lm_prior` is a language
     model with the target's tokens. `subwords` are SentencePiece models or BPE codes that are the
     vocabulary, one or one for each side.
@@ -111,6 +100,7 @@ def train(
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
+        stack.enter_context(_tell_resuming(out, report))
         with group.first_of_all():
             stack.enter_context(hold_lock(out / RUN))
             check_shared(group, out / RUN)
@@ -127,6 +117,17 @@ def train(
                 how |= {"alignments": alignments, "prior": lm_prior, "subwords": subwords}
                 prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal, hooks)
+
+
+@contextmanager
+def _tell_resuming(out: Path, report: Reporter) -> Iterator[None]:
+    """Say how to go on after a Ctrl-C that ends everything at once, if there is a run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (out / RUN / RECORD).exists():
+            report.say(f"Stopped. To go on: glassformer train --resume {out}")
+        raise
 
 
 def _keep_pairs(
@@ -191,6 +192,7 @@ def resume(
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
+        stack.enter_context(_tell_resuming(out, report))
         with group.first_of_all():
             check_shared(group, out / RUN)
             hooks.register()

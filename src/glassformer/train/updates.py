@@ -3,8 +3,6 @@
 Read `Updater.update`; the loss is in loss.py.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import time
@@ -12,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -25,14 +22,12 @@ from ..machine.out_of_memory import is_out_of_memory
 from ..model import EncoderDecoder
 from .distributed import ALONE, ProcessGroup
 from .gradient_checkpointing import recompute_layers
+from .hooks import Loss
 from .loss import batch_loss
 from .loss_scaling import LossScale
 from .micro_batching import MicroBatching, reserve
 from .optimizer import make_optimizer, set_rate
 from .sharding import imitate, local, shard, whole
-
-if TYPE_CHECKING:
-    from .hooks import Loss
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,99 @@
-"""Validation: loss, BLEU and chrF of a model on the validation text, by a greedy search."""
+"""Validation: loss, BLEU and chrF of a model on the validation text, by a greedy search.
+
+A language model has its loss, and its perplexity or its accuracy.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from ..config import Config
 from ..decode import Network, NotFiniteError
 from ..directory import Tokenizers
 from ..engine import Weights
+from ..evaluate.language import LineScore, score_lines, sum_scores
 from ..evaluate.quality import score_quality
+from ..language_model import COMPLETES, FILLS, MASK_TEXT, LanguageModel
 from ..model import EncoderDecoder
+from ..plurals import say_count
 from ..publish.golden import search_greedily
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
-from .language_validation import validate_language
-from .scores import GroupScores as GroupScores
-from .scores import Validation as Validation
-from .scores import merge_shares
-
-if TYPE_CHECKING:
-    from .preparation import ValidGroup
+from .run_folder import ValidGroup
 
 METRICS = ("BLEU", "chrF2")
+PROMPT = 3  # a sample is completed from this share of its characters: a third
+T = TypeVar("T")
+NAMED = {"bleu": "BLEU", "chrf": "chrF2"}  # the scores of translations, by train.best_by
+
+
+@dataclass(frozen=True)
+class GroupScores:
+    """The scores on the sentences of one of several corpora."""
+
+    name: str
+    scores: Mapping[str, float]
+    loss: float
+    signature: str
+    sentences: int
+
+    def values(self) -> dict[str, float]:
+        return {**self.scores, "loss": self.loss}
+
+    def describe(self) -> str:
+        scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
+        return f"{self.name}: {scores}loss {self.loss:.3f} ({say_count(self.sentences, 'pair')})"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The scores of a model on the validation text."""
+
+    scores: Mapping[str, float]  # BLEU and chrF2, perplexity, or accuracy
+    loss: float  # nats a predicted token, end mark included, without smoothing
+    sample: Mapping[str, str]  # a line of the text and what the model makes of it, by their names
+    signature: str
+    sentences: int
+    failure: str = field(default="")  # why there is no translation
+    groups: tuple[GroupScores, ...] = ()  # of several corpora
+
+    @property
+    def is_finite(self) -> bool:
+        """Return whether loss and translations exist: those of a diverged network may not."""
+        return math.isfinite(self.loss) and not self.failure
+
+    def by(self, name: str) -> float:
+        """Return the score of that name, larger is better.
+
+        The loss is negated; what does not translate is judged by it in any case.
+        """
+        return self.scores.get(NAMED.get(name, ""), -self.loss)
+
+    def values(self) -> dict[str, float]:
+        return {**self.scores, "loss": self.loss}
+
+    def values_by_corpus(self) -> dict[str, float]:
+        """Return the scores of each of several corpora, for the metrics."""
+        return {
+            f"{each.name} {name}": value
+            for each in self.groups
+            for name, value in each.values().items()
+        }
+
+    def describe(self, step: int, note: str) -> str:
+        if not self.is_finite:
+            why = self.failure or f"its loss is {self.loss}"
+            return f"update {step:,}: the validation failed: {why}"
+        scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
+        by_corpus = "".join(f"\n  {each.describe()}" for each in self.groups)
+        width = max([12, *(2 + len(name) for name in self.sample)])
+        shown = "".join(f"\n  {name:<{width}} {text}" for name, text in self.sample.items())
+        return f"update {step:,}: valid {scores}loss {self.loss:.3f}{note}{by_corpus}{shown}"
 
 
 @dataclass(frozen=True)
@@ -85,16 +152,8 @@ def validate(
     if isinstance(valid, tuple):
         valid = take_whole(*valid)
     if config.model.is_language_model:
-        return validate_language(
-            model,
-            config,
-            tokenizers,
-            (valid.sources, valid.references),
-            device=device,
-            turn=turn,
-            progress=progress,
-            group=group,
-        )
+        reader = LanguageModel(config, tokenizers, model, device=device, precision="fp32")
+        return validate_language(reader, valid, turn, progress, group)
     is_spread = config.train.shard and group.size > 1
     workers = 1 if is_spread else None  # only one thread can gather shards
     if device == "cpu" and not is_spread:
@@ -201,7 +260,7 @@ def _score_group(
 
 def take_whole(sources: list[str], references: list[str]) -> ValidText:
     """Return a validation text that is of one corpus."""
-    from .preparation import ValidGroup
+    from .run_folder import ValidGroup
 
     only = ValidGroup(name="", pair=None, pairs=len(sources))
     return ValidText(sources, references, [0] * len(sources), [only])
@@ -216,3 +275,64 @@ def spread_sample(
     places = [number * total // count for number in range(count)]
     source, target = ([side[place] for place in places] for side in valid)
     return ValidText(source, target, [numbers[place] for place in places], groups)
+
+
+def validate_language(
+    reader: LanguageModel,
+    valid: ValidText,
+    turn: int,
+    progress: Progress | None,
+    group: ProcessGroup,
+) -> Validation:
+    """Score a language model on its validation text; `turn` chooses the sample that is shown.
+
+    An encoder has to fill the same masks each time. The processes of a group share the lines.
+    """
+    ours, failure = valid.deal(group.rank, group.size), ""
+    texts, labels = ours.sources, ours.references
+    try:
+        found = score_lines(reader, texts, labels, reader.config.train.seed)
+    except NotFiniteError as error:  # a diverged training must not end here
+        found, failure = [LineScore(math.nan, 1, 0)] * len(texts), str(error)
+    if progress:
+        progress(len(texts))
+    found = merge_shares(group.gather(found))
+    failure = next(filter(None, group.gather(failure)), "")
+    told = sum_scores(reader, found)
+    lines = len(valid.sources)
+    text, label = (side[turn * 7919 % lines] for side in (valid.sources, valid.references))
+    sample = {} if failure else show_sample(reader, text, label, turn)
+    return Validation(told.scores, told.loss, sample, told.signature, lines, failure)
+
+
+def show_sample(reader: LanguageModel, text: str, label: str, turn: int) -> dict[str, str]:
+    """Return what a model makes of one line."""
+    if reader.ability == COMPLETES:
+        prompt = " ".join(text.split()[: 1 + len(text.split()) // PROMPT])
+        return {"text": text, "from": prompt, "completed": complete_greedily(reader, prompt)}
+    if reader.ability == FILLS:
+        words = text.split()
+        place = turn % max(1, len(words))
+        masked = " ".join([*words[:place], MASK_TEXT, *words[place + 1 :]])
+        best = reader.fill(masked, 3)[0]
+        guesses = ", ".join(f"{each.token.strip()} {each.probability:.2f}" for each in best)
+        return {"text": masked, "hidden": " ".join(words[place : place + 1]), "guessed": guesses}
+    found = reader.classify(text)
+    named = f"{found.label} {found.probabilities[found.label]:.2f}"
+    return {"text": text, "label": label, "predicted": named}
+
+
+def complete_greedily(reader: LanguageModel, prompt: str) -> str:
+    """Return a prompt with its greedy completion, or alone where it has no room for one."""
+    try:
+        return reader.complete(prompt, decode={"search": "greedy", "max_extra": 20})
+    except ValueError:
+        return prompt
+
+
+def merge_shares(dealt: list[list[T]]) -> list[T]:
+    """Return the items that were distributed in turn, in their original order."""
+    merged: list[T | None] = [None] * sum(map(len, dealt))
+    for rank, each in enumerate(dealt):
+        merged[rank :: len(dealt)] = each
+    return merged  # type: ignore[return-value]

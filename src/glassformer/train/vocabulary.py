@@ -1,7 +1,5 @@
 """The vocabulary of a training: learned from its text, another model's, or in files of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter

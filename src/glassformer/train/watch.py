@@ -13,8 +13,6 @@ natural, numbers fp16, ids int32. Snapshots are taken at steps 0, 1, 2, 4, 8 ...
 validation: as many of them, and of as many sentences, as fit into MOST_BYTES.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict
@@ -28,13 +26,12 @@ from torch import Tensor, nn
 
 from ..config import BOS, EOS, Config, Decode
 from ..decode import NotFiniteError
-from ..directory import Tokenizers, write_json
+from ..directory import Tokenizers, write_json, write_text
 from ..model import EncoderDecoder
 from ..tap import record as watch
 from ..translator import Translator
 from ..typed_json import read_typed
 from ..weights.tensors import load_tensors, save_tensors
-from .log import cut_after
 from .sharding import whole
 from .updates import Updater
 
@@ -232,3 +229,17 @@ def read_snapshots(run: Path) -> Iterator[Snapshot]:
     for path in sorted((run / WATCH).glob("*.safetensors")):
         told = read_typed(path.with_suffix(".json"), Told)
         yield Snapshot(told.step, told.translations, load_tensors(path))
+
+
+def cut_after(path: Path, step: int) -> None:
+    """Remove the lines after `step`: they are from an interrupted run, and are written again."""
+    kept = []
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+            try:
+                is_old = json.loads(line)["step"] <= step
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue  # incomplete, after a kill or a loss of power
+            if is_old:
+                kept.append(line + "\n")
+    write_text(path, "".join(kept))

@@ -4,8 +4,6 @@ A matrix is stored as int8 numbers, and beside it, under its name and `.scale`, 
 each row: the largest weight of the row, divided by 127. Vectors stay in fp32.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 `model/` makes them; this list is for opening a model without PyTorch. A test compares the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..config import Model
@@ -37,6 +35,8 @@ def _list_weights(settings: Model, source: int, target: int) -> Named:
         if settings.positions.combine == "concatenate":
             wide = 2 * settings.d_model
             yield from _list_linear(f"{side}_embedding.to_sum", settings.d_model, wide)
+        if settings.embedding_norm:
+            yield from _list_norm(f"{side}_embedding.norm", settings)
     outputs = 1 + len(settings.labels) if settings.labels else target
     yield "output_table.weight", (outputs, settings.d_model)
     if settings.output_bias:

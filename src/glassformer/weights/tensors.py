@@ -1,7 +1,5 @@
 """Reading and writing tensors of PyTorch as safetensors, a tied weight only once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -100,16 +100,17 @@ class WeightsFile:
     """The weights of a file by name, a tied one under each of its names.
 
     The file stays mapped as long as this object or a tensor of it is in use; if it is replaced
-    meanwhile, what was opened can still be read.
+    meanwhile, what was opened can still be read. Written over in place, a mapped file changes too,
+    and cut short, it ends the process (SIGBUS): a server reads it `in_memory`.
     """
 
-    def __init__(self, path: Path):
-        """Map the file. ValueError, in one sentence, if it is damaged."""
-        self.path = path
+    def __init__(self, path: Path, *, in_memory: bool = False):
+        """Map the file, or copy it. ValueError, in one sentence, if it is damaged."""
+        self.path, self.in_memory = path, in_memory
         with explain_damage(path):
             if not path.stat().st_size:
                 raise LyingFileError("it is empty")
-            self._map = _map_file(path)
+            self._map = _copy_file(path) if in_memory else _map_file(path)
             header = _read_header(self._map)
             self.notes, aliases = _read_metadata(path, header.pop("__metadata__", None))
             data = memoryview(self._map)[8 + int.from_bytes(self._map[:8], "little") :]
@@ -158,7 +159,9 @@ class WeightsFile:
         self.release()
 
     def release(self) -> None:
-        """Tell the system that what was read is not needed in memory for now."""
+        """Tell the system that what was read of a mapped file is not needed for now."""
+        if self.in_memory:
+            return
         with suppress(AttributeError, OSError, ValueError):  # not on every system
             self._map.madvise(mmap.MADV_DONTNEED)
 
@@ -170,6 +173,16 @@ def _map_file(path: Path) -> mmap.mmap:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except OSError as error:  # no more can be mapped than memory could hold
             raise LyingFileError(f"{path.stat().st_size:,} bytes: {error.strerror}") from error
+
+
+def _copy_file(path: Path) -> mmap.mmap:
+    """Return the bytes of a file, as `_map_file` does. LyingFileError if it shrinks meanwhile."""
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        copied = mmap.mmap(-1, size)
+        if file.readinto(copied) != size:
+            raise LyingFileError(f"it had {size:,} bytes a moment ago")
+        return copied
 
 
 def _read_header(mapped: mmap.mmap) -> dict[str, Any]:

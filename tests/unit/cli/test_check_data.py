@@ -73,7 +73,7 @@ def test_json_and_reports(run: Run, folder: Path) -> None:
     assert [each["lines"] for each in found["findings"] if each["kind"] == "empty"] == [[8]]
     assert json.loads((folder / "r.json").read_text(encoding="utf-8")) == found
     assert run(f"--data train.en --data train.fr --report r.txt {LANGS}")[0] == 0
-    assert "empty: 1 pairs" in (folder / "r.txt").read_text(encoding="utf-8")
+    assert "empty: 1 pair " in (folder / "r.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -143,3 +143,20 @@ def test_a_training_says_what_is_wrong(
     assert "pairs, from line 1,101 on: target is a copy of the source\n" in err
     assert "is in the text to validate or test on" in err
     assert "glassformer check-data shows which" in err
+
+
+@pytest.mark.parametrize("names", [("a.en", "a.fr"), ("a.fr", "a.en"), ("a.fr.txt", "a.en.txt")])
+def test_files_named_by_the_wrong_language_are_found(
+    names: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By their endings, if these are languages."""
+    monkeypatch.chdir(tmp_path)
+    for name, side in zip(names, zip(*pairs("en", "fr", 400, 5), strict=True), strict=True):
+        Path(name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    assert main(["check-data", *names, "--quick"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    is_told = "the source looks English, not French; the target looks French, not English" in said
+    assert is_told == (names[0] == "a.fr"), "other endings name no language"

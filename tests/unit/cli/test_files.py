@@ -153,9 +153,10 @@ def test_translations_on_the_standard_output_are_alone_there(run: Run) -> None:
         ("evaluate ours.fr nosuch.fr", "nosuch.fr: No such file"),
         ("evaluate demo test.en test.fr --top-k 2 --beam 3", "give one of the two"),
         ("check-data test.en --data test.fr", "give the data in one of these ways"),
-        ("train test.en test.fr", "train needs --data and --out"),
+        ("train test.en test.fr", "train needs --out"),
         ("train test.en test.fr --data pairs.tsv --out x", "give the data in one of these"),
-        ("train nosuch.en test.fr --out x", "nosuch.en is no recipe, no size"),
+        ("train nosuch.en test.fr --out x", "nosuch.en: no such file"),
+        ("train tset.en test.fr --out x", "tset.en: no such file; did you mean test.en?"),
     ],
 )
 def test_what_does_not_fit_is_said(run: Run, command: str, sentence: str) -> None:

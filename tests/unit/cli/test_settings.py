@@ -41,6 +41,7 @@ def choose_value(setting: Setting) -> Any:
 
 
 NEEDS = {  # what else must be set
+    "train.cycles": ["train.schedule=cosine"],
     "train.final_rate": ["train.schedule=linear"],
     "train.plateau_patience": ["train.schedule=plateau"],
     "text.sampling_alpha": ["text.tokenizer=unigram"],

@@ -99,8 +99,23 @@ def test_an_option_of_another_name_is_answered(
     assert said.count("\n") == 1
 
 
-def test_what_nobody_knows_is_as_before(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also an option that is known, but that this verb has no use for."""
-    for command in ("translate demo --hokus 1", "translate demo --epochs 3"):
-        assert main(command.split()) == 2
-        assert "No such option" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("translate demo --hokus 1", "there is no --hokus: glassformer translate --help lists"),
+        ("translate demo --steps 3", "there is no --steps: glassformer translate --help lists"),
+        ("translate demo --baem=3", "there is no --baem; did you mean --beam?"),
+        ("translate demo --vresion", "there is no --vresion; did you mean glassformer --version?"),
+        ("--vresion", "there is no --vresion; did you mean --version?"),
+        ("--hokus", "there is no --hokus: glassformer --help lists the options"),
+        ("train --workspace 4000", "there is no --workspace; did you mean --fit-batch?"),
+        ("serve --load-only en,fr", "there is no --load-only. A server has the models that are"),
+    ],
+)
+def test_any_other_option_is_answered_in_one_line(
+    command: str, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also one that is known, but that this verb has no use for."""
+    assert main(command.split()) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"glassformer: {answer}") and said.count("\n") == 1

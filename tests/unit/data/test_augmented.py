@@ -7,12 +7,20 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.config import Augment, Config
+from glassformer.config import MASK, Augment, Config
 from glassformer.data.augmented import AugmentedBatches, PairChanger
 from glassformer.data.batches import Batches
 from glassformer.data.store import Store, StorePart, build_mixed_store
 from glassformer.text import SeededSampler, Tokenizer
-from glassformer.text.noise import change_case, change_digits, drop_words, make_typos
+from glassformer.text.layout import FIRST_CHARACTER
+from glassformer.text.noise import (
+    change_case,
+    change_digits,
+    drop_words,
+    hide_tokens,
+    make_typos,
+    switch_out,
+)
 
 PAIRS = [
     (f"the {a} {b} runs {n} times", f"{n} mal läuft {b} {a}")
@@ -147,3 +155,49 @@ def test_too_long_stays_as_it_is(tokenizer: Tokenizer) -> None:
 def test_refused(changes: list[str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Config.read({}, changes)
+
+
+def test_tokens_are_hidden_in_the_source_alone(store: Store, tokenizer: Tokenizer) -> None:
+    plain, ours = make_batches(store, tokenizer), make_batches(store, tokenizer, mask=0.4)
+    hidden = total = 0
+    for epoch in range(20):
+        for index in range(plain.count(epoch)):
+            before, after = plain.batch(epoch, index), ours.batch(epoch, index)
+            is_text_BS = (before.source_BS > FIRST_CHARACTER) & (
+                before.source_BS < len(tokenizer) - 1
+            )
+            differs_BS = before.source_BS != after.source_BS
+            assert np.array_equal(before.target_BT, after.target_BT)
+            assert (after.source_BS[differs_BS] == MASK).all() and not differs_BS[~is_text_BS].any()
+            hidden, total = hidden + differs_BS.sum(), total + is_text_BS.sum()
+    assert 0.35 < hidden / total < 0.45
+
+
+def test_tokens_of_both_sides_are_exchanged(store: Store, tokenizer: Tokenizer) -> None:
+    """Tags, ends and padding are not, and none of them is put in the place of a token."""
+    plain, ours = make_batches(store, tokenizer), make_batches(store, tokenizer, switchout=1.0)
+    tag = tokenizer.tags["<bt>"]
+    for epoch in range(5):
+        for index in range(plain.count(epoch)):
+            one, other = plain.batch(epoch, index), ours.batch(epoch, index)
+            for before, after in (
+                (one.source_BS, other.source_BS),
+                (one.target_BT, other.target_BT),
+            ):
+                assert before.shape == after.shape and (before != after).any()
+                fixed = (before < FIRST_CHARACTER) | (before == tag)
+                assert np.array_equal(fixed, (after < FIRST_CHARACTER) | (after == tag))
+                assert np.array_equal(before[fixed], after[fixed])
+
+
+def test_how_many_tokens_are_exchanged() -> None:
+    """With temperature 1, k of 4 have chances in proportion to exp(-k): 0.5705 in the mean."""
+    changed = [
+        sum(id for id in switch_out([0] * 4, [1], 1.0, Random(seed))) for seed in range(4000)
+    ]
+    weights = np.exp(-np.arange(5))
+    assert np.mean(changed) == pytest.approx(
+        (weights * np.arange(5)).sum() / weights.sum(), abs=0.05
+    )
+    assert switch_out([], [1], 1.0, Random(1)) == [] == hide_tokens([], 0.5, Random(1))
+    assert switch_out([7] * 5, [1], 1e-3, Random(1)) == [7] * 5

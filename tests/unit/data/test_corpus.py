@@ -149,3 +149,11 @@ def test_real_files(data: Path) -> None:
     assert sum(1 for _ in found.valid) == 1014
     jump = find_data(data / "scan" / "addprim_jump.train", "src", "tgt").train
     assert next(iter(jump)) == ("jump", "I_JUMP")
+
+
+def test_a_table_by_another_name(tmp_path: Path) -> None:
+    """As manythings.org has them."""
+    path = tmp_path / "deu.txt"
+    path.write_text("a\tb\tCC-BY\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"deu\.txt has tabs: name it deu\.tsv"):
+        find_data(path, "en", "de")

@@ -50,6 +50,7 @@ def test_what_windows_calls_unicode_is_named(tmp_path: Path, encoding: str, bom:
     with pytest.raises(ValueError, match=r"f\.en, line 1: not UTF-8") as error:
         list(read_lines(path))
     assert str(error.value).endswith("this is UTF-16, save it as UTF-8") == bool(bom)
+    assert "UTF-16" in str(error.value) and "Latin" not in str(error.value)
 
 
 @pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: b"plain text"])

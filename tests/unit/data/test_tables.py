@@ -26,6 +26,7 @@ def read(folder: Path, name: str, text: str) -> list[tuple[str, str]]:
         ("t.tsv", "en\tde\na\tb\nc\td\n"),
         ("t.tsv", "id\tDE\tEN\n1\tb\ta\n2\td\tc\n"),
         ("t.tsv", "target\tsource\nb\ta\nd\tc\n"),
+        ("t.tsv", "12\ta\t907\tb\n13\tc\t45\td\n"),
         ("t.csv", "a,b\nc,d\n"),
         ("t.csv", '"a","b"\r\n"c","d"\r\n'),
         ("t.csv", "\ufeffde,en\nb,a\nd,c\n"),

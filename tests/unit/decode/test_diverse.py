@@ -137,7 +137,7 @@ def test_the_engine_in_c_leaves_both_to_pytorch(capfd: pytest.CaptureFixture[str
     if fast.weights.is_native:
         said = capfd.readouterr().err
         for name in ("repetition_penalty", "beam_groups"):
-            assert said.count(f"does not know {name}: PyTorch translates, slower") == 1
+            assert said.count(f"does not know {name}: PyTorch computes, slower") == 1
     first = fast.search(texts[0], decode={"repetition_penalty": 100.0})[0]
     assert first.log_prob != fast.search(texts[0])[0].log_prob
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from glassformer.config import Decode
 from glassformer.decode import search
 from glassformer.decode.sample import draw_token, gumbel, make_keys
+from glassformer.engine.native import search_in_c
 
 LOGITS = torch.tensor([[0.0, 1.0, 2.0, -1.0, -4.0, 0.5, 1.9]])
 
@@ -92,6 +93,15 @@ def test_the_stream_is_keyed_by_line_not_by_place(oracle: Any, sources: list[lis
     assert part == whole[10:14]
     assert whole != search(network, sources, settings, seed=5)
     assert whole[0][0].tokens != whole[-1][0].tokens  # the same source, another line
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_a_seed_beyond_64_bits_is_refused(oracle: Any, seed: int) -> None:
+    settings = Decode(search="sample")
+    with pytest.raises(ValueError, match=f"seed={seed}: from 0 to 18446744073709551615"):
+        search(oracle(), [[3, 2]], settings, seed=seed)
+    with pytest.raises(ValueError, match=f"seed={seed}: from 0"):  # before it needs the library
+        search_in_c(None, [[3, 2]], settings, seed=seed)  # type: ignore[arg-type]
 
 
 def test_log_probs_are_the_networks_own(oracle: Any) -> None:

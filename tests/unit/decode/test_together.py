@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from glassformer import Translator
-from glassformer.config import Decode
+from glassformer import LanguageModel, Translator
+from glassformer.cli import main
+from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.decode.ensemble import Ensemble
 from glassformer.decode.mbr import rank_by_utility
-from glassformer.directory import SHIPPED, load_model, save_model
+from glassformer.directory import SHIPPED, build_model, load_model, save_model
 
 TEXTS = ["The cat is on the mat.", "A dog. The old cat sleeps!", "", "🙂"]
 
@@ -70,10 +71,60 @@ def test_models_that_do_not_fit_are_refused() -> None:
         Translator.load(["demo", "demo-fr-en"])
     with pytest.raises(ValueError, match="at least one model"):
         Translator.load([])
-    with pytest.raises(ValueError, match="no model directory"):
+    with pytest.raises(ValueError, match="nowhere: no such folder"):
         Translator.load(["demo", "nowhere"])
     with pytest.raises(ValueError, match="int8 is for one model"):
         Translator.load(["demo", "demo"], precision="int8")
+
+
+@pytest.fixture(scope="module")
+def language(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model that has not been trained, with the tokens of the demo."""
+    config, tokenizers, _ = load_model("demo")
+    shape = {"network": "decoder", "d_model": 16, "d_ff": 16, "heads": 2, "decoder_layers": 1}
+    made = Config.read({"model": shape, "text": config.text.model_dump(exclude_none=True)})
+    torch.manual_seed(2)
+    network = build_model(made, tokenizers)
+    folder = tmp_path_factory.mktemp("fusion") / "lm"
+    save_model(folder, made, tokenizers, network.state_dict())
+    return folder
+
+
+def test_a_language_model_has_its_say(language: Path) -> None:
+    how = {"device": "cpu", "precision": "fp32"}
+    plain, writer = Translator.load("demo", **how), LanguageModel.load(language, **how)
+    fused = plain.with_language_model(language, 0.7, **how)
+    source, target = "The cat is on the mat.", "Le chat est sur le tapis."
+    ids = [BOS, *plain.tokenizers.target.encode(target)]
+    read = torch.tensor([[*plain.read(source).ids, EOS]])
+    with torch.inference_mode():
+        one = plain.model(read, torch.tensor([ids])).log_softmax(-1)
+        two = writer.model(read, torch.tensor([ids])).log_softmax(-1)
+    wanted = (one + 0.7 * two).log_softmax(-1)[0, torch.arange(len(ids)), [*ids[1:], EOS]]
+    assert fused.score(source, target).token_log_probs == pytest.approx(wanted.tolist(), abs=1e-4)
+    found = fused.search(TEXTS * 2, decode={"beam": 3})
+    alone = [fused.search(text, decode={"beam": 3}) for text in TEXTS]
+    assert [each[0].text for each in found] == [each[0].text for each in alone] * 2
+    weak = plain.with_language_model(language, 1e-6, **how)
+    assert weak.translate(TEXTS) == plain.translate(TEXTS)
+
+
+def test_a_language_model_from_the_command_line(
+    language: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "a.en"
+    text.write_text("The cat is on the mat.\n", encoding="utf-8")
+    command = ["translate", "demo", str(text), "--precision", "fp32", "--lm"]
+    assert main([*command, str(language), "--lm-weight", "0.000001"]) == 0
+    assert capsys.readouterr().out == "Le chat est sur le tapis.\n"
+    for wrong, said in (
+        ([*command, "demo"], "demo is no language model"),
+        ([*command, "demo-lm"], "demo-lm has other tokens than the translations"),
+        ([*command, str(language), "--lm-weight", "-1"], "weight=-1.0: above 0"),
+        ([*command[:-1], "--lm-weight", "0.2"], "--lm-weight has no effect without --lm"),
+    ):
+        assert main(wrong) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_the_rows_of_an_ensemble_follow_the_search() -> None:

@@ -89,6 +89,27 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ("<a href=x></a> link", "lien", [(0, 0)], "<a href=x></a> lien"),
         ("see <img src=x> it", "vois le", [(0, 0), (1, 1)], "vois <img src=x> le"),
         ("the <b>cat</b>", "猫很累", [(1, 0)], "<b>猫</b>很累"),
+        (
+            "the <a href=x>mat</a>.",
+            "le tapis.",
+            [(1, 0), (1, 1), (1, 2)],
+            "le <a href=x>tapis</a>.",
+        ),
+        ("I <b>eat.</b>", "je mange.", [(0, 0), (1, 1), (1, 2)], "je <b>mange.</b>"),
+        (
+            "my <i>brother</i> and my <b>sister</b> eat",
+            "mon frère et ma sœur mangent",
+            [(1, 0), (1, 1), (1, 2), (4, 3), (4, 4), (5, 5)],
+            "mon <i>frère</i> et ma <b>sœur</b> mangent",
+        ),
+        (
+            "eat <b>potatoes</b>",
+            "mange des pommes",
+            [(0, 0), (1, 1), (1, 2)],
+            "mange <b>des pommes</b>",
+        ),
+        ("the <b>cat</b>", "小猫", [(1, 0), (1, 1)], "<b>小猫</b>"),  # one word in two characters
+        ("a <a href=x>dog</a>.", "dimanche.", [(0, 0), (2, 1)], "<a href=x>dimanche</a>."),
         ("a <b>b</b> c", "x &lt;b&gt; y", [(1, 0)], "<b>x</b> &amp;lt;b&amp;gt; y"),
         ("the <b>cat</b>", "<script>x</script>", [(1, 1)], "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
     ],

@@ -63,3 +63,15 @@ def test_nothing_is_lost(words: list[str], sizes: list[int]) -> None:
 def test_no_subtitles() -> None:
     with pytest.raises(ValueError, match="no subtitle"):
         Subtitles("Hello.\n")
+
+
+def test_a_blank_line_within_a_cue_loses_nothing() -> None:
+    """What follows it, up to the next time, is of the same cue; line ends stay those of Windows."""
+    raw = FILE.replace("street\n", "street\n\nand waited.\n").replace("\n", "\r\n")
+    read = Subtitles(raw)
+    assert read.texts[0] == "The animal did not cross the street and waited."
+    said = ["L'animal n'a pas traversé la rue et a attendu."]
+    written = read.fill([*said, *read.texts[1:]]).decode()
+    assert "\r\n\r\n" in written and "\n" not in written.replace("\r\n", "")
+    assert " ".join(written.split()).count("attendu.") == 1
+    assert Subtitles(written).texts[0] == said[0]

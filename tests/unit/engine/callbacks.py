@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, POINTER, c_float, c_int, c_int32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_float, c_int, c_int32, c_int64, c_void_p
 from functools import wraps
 from typing import Any
 
@@ -19,6 +19,12 @@ OK, FAILED = 0, 6
 INTS, FLOATS = POINTER(c_int32), POINTER(c_float)
 
 
+class TextStruct(ctypes.Structure):
+    """`Text` of network.h."""
+
+    _fields_ = ("ids", INTS), ("size", c_int32)
+
+
 class BestStruct(ctypes.Structure):
     """`Best` of network.h."""
 
@@ -28,15 +34,33 @@ class BestStruct(ctypes.Structure):
         ("value", FLOATS),
         ("id", INTS),
         ("logsumexp", FLOATS),
+        ("wanted", INTS),
+        ("wanted_logit", FLOATS),
     )
 
 
-ADMIT = CFUNCTYPE(c_int, c_void_p, c_int32, INTS, INTS, c_int32)
-STEP = CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, INTS, FLOATS, POINTER(BestStruct))
+class WatchedStruct(ctypes.Structure):
+    """`Watched` of network.h."""
+
+    _fields_ = (
+        ("count", c_int32),
+        ("heads", INTS),
+        ("weights", FLOATS),
+        ("stride", c_int64),
+        ("apart", c_int64),
+    )
+
+
+BEST, WATCHED = POINTER(BestStruct), POINTER(WatchedStruct)
+ADMIT = CFUNCTYPE(c_int, c_void_p, c_int32, POINTER(TextStruct), c_int32)
+STEP = CFUNCTYPE(c_int, c_void_p, c_int32, INTS, FLOATS, BEST, WATCHED)
 KEEP = CFUNCTYPE(c_int, c_void_p, c_int32, INTS, c_int32)
-REWIND = WATCH = CFUNCTYPE(c_int, c_void_p, c_int32, INTS)
 CLEAR = CFUNCTYPE(None, c_void_p)
-ALIGNMENT = CFUNCTYPE(c_void_p, c_void_p, INTS)
+
+
+def as_array(pointer: Any, *shape: int) -> np.ndarray:
+    """Return the memory of C behind a pointer."""
+    return np.ctypeslib.as_array(pointer, shape)
 
 
 class CallbackNetwork:
@@ -55,7 +79,6 @@ class CallbackNetwork:
             admit=self.give(ADMIT, self.guard(self.admit)),
             step=self.give(STEP, self.guard(self.step)),
             keep=self.give(KEEP, self.guard(self.keep)),
-            rewind=self.give(REWIND, self.guard(self.rewind)),
             clear=self.give(CLEAR, self.clear),
         )
         self.struct.kept = self.kept  # as long as C may call them
@@ -80,8 +103,8 @@ class CallbackNetwork:
 
         return call
 
-    def admit(self, count: int, tokens: Any, start: Any, beams: int) -> None:
-        source_BS = padded([tokens[start[b] : start[b + 1]] for b in range(count)], "cpu")
+    def admit(self, count: int, sources: Any, beams: int) -> None:
+        source_BS = padded([each.ids[: each.size] for each in sources[:count]], "cpu")
         if self.state is not None:
             assert self.state.beams == beams
             self.network.admit(source_BS, self.state)
@@ -90,22 +113,28 @@ class CallbackNetwork:
         if beams > 1:
             self.network.keep(torch.arange(count).repeat_interleave(beams), self.state)
 
-    def step(self, rows: int, queries: int, tokens: Any, logits: Any, best: Any) -> None:
-        tokens_RQ = torch.tensor(tokens[: rows * queries]).view(rows, queries)
-        logits_RQV = self.network.step(tokens_RQ, self.state)
+    def step(self, count: int, tokens: Any, logits: Any, best: Any, watched: Any) -> None:
+        """Rows with fewer tokens are padded and cut back, as the protocol wants it."""
+        rows, ids = as_array(tokens, count, 2).T
+        assert (rows[1:] >= rows[:-1]).all()
+        new_R = np.bincount(rows, minlength=len(self.state.length_R))
+        places = [place for number in new_R for place in range(number)]
+        tokens_RQ = torch.zeros(len(new_R), max(new_R), dtype=torch.long)
+        tokens_RQ[rows, places] = torch.from_numpy(ids).long()
+        length_R = self.state.length_R + torch.from_numpy(new_R)
+        found_NV = self.network.step(tokens_RQ, self.state)[rows, places]
+        if new_R.min() < new_R.max():
+            self.network.rewind(length_R, self.state)
+        self.places = [*zip(rows.tolist(), places, strict=True)]
         if logits:
-            shape = rows * queries * self.vocabulary
-            np.ctypeslib.as_array(logits, (shape,))[:] = logits_RQV.numpy().ravel()
-            return
-        assert queries == 1
-        wanted, logits_RV = best.contents, logits_RQV[:, 0]
-        assert 0 < wanted.size <= self.vocabulary - wanted.first
-        found = logits_RV[:, wanted.first :].sort(dim=1, descending=True, stable=True)
-        size = rows * wanted.size
-        ids = (found.indices[:, : wanted.size] + wanted.first).numpy().ravel()
-        np.ctypeslib.as_array(wanted.value, (size,))[:] = found.values[:, : wanted.size].ravel()
-        np.ctypeslib.as_array(wanted.id, (size,))[:] = ids
-        np.ctypeslib.as_array(wanted.logsumexp, (rows,))[:] = sum_logs(logits_RV)[:, 0]
+            as_array(logits, count, self.vocabulary)[:] = found_NV
+        else:
+            fill_best(best.contents, found_NV)
+        if watched:
+            self.watch(watched.contents, count)
+
+    def watch(self, watched: WatchedStruct, count: int) -> None:
+        raise ValueError("no weights to show")
 
     def keep(self, count: int, rows: Any, beams: int) -> None:
         if not count:
@@ -114,14 +143,18 @@ class CallbackNetwork:
         self.network.keep(torch.tensor(rows[:count]), self.state)
         assert self.state is not None and self.state.beams == beams
 
-    def rewind(self, rows: int, lengths: Any) -> None:
-        self.network.rewind(torch.tensor(lengths[:rows]), self.state)
-
     def clear(self, _: int) -> None:
         self.state = None
 
-    def show(self) -> structs.NetworkStruct:
-        """Return the structure with the functions that show attention."""
-        self.struct.watch = self.give(WATCH, self.guard(self.watch))
-        self.struct.alignment = self.give(ALIGNMENT, self.alignment)
-        return self.struct
+
+def fill_best(best: BestStruct, logits_NV: torch.Tensor) -> None:
+    count, vocabulary = logits_NV.shape
+    assert 0 <= best.size <= vocabulary - best.first
+    as_array(best.logsumexp, count)[:] = sum_logs(logits_NV)[:, 0]
+    if best.wanted:
+        wanted = torch.from_numpy(as_array(best.wanted, count)).long()
+        as_array(best.wanted_logit, count)[:] = logits_NV[range(count), wanted]
+    if best.size:
+        found = logits_NV[:, best.first :].sort(dim=1, descending=True, stable=True)
+        as_array(best.value, count, best.size)[:] = found.values[:, : best.size]
+        as_array(best.id, count, best.size)[:] = found.indices[:, : best.size] + best.first

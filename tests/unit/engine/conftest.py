@@ -6,8 +6,9 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import CFUNCTYPE, c_int, c_int32, c_void_p
+from ctypes import CFUNCTYPE, c_int, c_int32, c_int64, c_void_p
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from glassformer.shared_library.loading import SWITCH
 from glassformer.weights.tensors import store_tensors
 
 FILES = sorted(map(str, ENGINE.glob("*.c")))
-FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+# With -O1 they are built in 0.4 of the time of -O3; what -O3 makes is tested by `tests/equal`.
+FLAGS = ("-std=gnu11", "-O1", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 AVX2 = ("-mavx2", "-mfma")
 AVX512 = (*AVX2, *(f"-mavx512{part}" for part in ("f", "bw", "dq", "vl", "vnni")))
@@ -34,6 +36,10 @@ ISAS = {
 }
 
 
+class TextStruct(ctypes.Structure):
+    _fields_ = ("ids", c_void_p), ("size", c_int32)
+
+
 class BestStruct(ctypes.Structure):
     _fields_ = (
         ("size", c_int32),
@@ -41,6 +47,18 @@ class BestStruct(ctypes.Structure):
         ("value", c_void_p),
         ("id", c_void_p),
         ("logsumexp", c_void_p),
+        ("wanted", c_void_p),
+        ("wanted_logit", c_void_p),
+    )
+
+
+class WatchedStruct(ctypes.Structure):
+    _fields_ = (
+        ("count", c_int32),
+        ("heads", c_void_p),
+        ("weights", c_void_p),
+        ("stride", c_int64),
+        ("apart", c_int64),
     )
 
 
@@ -49,18 +67,20 @@ class NetworkStruct(ctypes.Structure):
         ("self", c_void_p),
         ("vocabulary", c_int32),
         ("max_positions", c_int32),
-        ("admit", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_void_p, c_int32)),
-        ("step", CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, c_void_p, c_void_p, c_void_p)),
+        ("admit", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_int32)),
+        ("step", CFUNCTYPE(c_int, c_void_p, c_int32, *[c_void_p] * 4)),
         ("keep", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_int32)),
-        ("rewind", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
         ("clear", CFUNCTYPE(None, c_void_p)),
-        ("watch", CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p)),
-        ("alignment", CFUNCTYPE(c_void_p, c_void_p, c_void_p)),
     )
 
 
 def to_ints(values: Sequence[int]) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def pair_up(tokens: Sequence[Sequence[int]]) -> np.ndarray:
+    """Return the pairs of row and token that `step` reads."""
+    return to_ints([(row, token) for row, given in enumerate(tokens) for token in given])
 
 
 class Driver:
@@ -75,49 +95,52 @@ class Driver:
         self.model.close()
 
     def admit(self, sources: Sequence[Sequence[int]], beams: int = 1) -> int:
-        tokens = to_ints([token for source in sources for token in source])
-        start = to_ints(np.cumsum([0, *map(len, sources)]))
-        at = tokens.ctypes.data, start.ctypes.data
-        return self.network.admit(self.network.self, len(sources), *at, beams)
+        ids = [to_ints(source) for source in sources]
+        texts = (TextStruct * len(ids))(*((each.ctypes.data, len(each)) for each in ids))
+        at = ctypes.addressof(texts)
+        return self.network.admit(self.network.self, len(ids), at, beams)
 
     def step(self, tokens_RQ: Sequence[Sequence[int]]) -> tuple[int, np.ndarray]:
-        tokens = to_ints(tokens_RQ)
-        logits = np.full((*tokens.shape, self.network.vocabulary), np.nan, np.float32)
-        at = tokens.ctypes.data, logits.ctypes.data
-        return self.network.step(self.network.self, *tokens.shape, *at, None), logits
+        """Append the same number of tokens to every row; return a code and logits_RQV."""
+        shape = np.shape(tokens_RQ)
+        code, logits = self.extend(tokens_RQ)
+        return code, logits.reshape(*shape, self.network.vocabulary)
+
+    def extend(self, tokens: Sequence[Sequence[int]], *heads: tuple[int, int]) -> Any:
+        """Append some tokens to each row, the first of all; return a code and logits_NV.
+
+        With heads, also their weights_HNS.
+        """
+        given = pair_up(tokens)
+        logits = np.full((len(given), self.network.vocabulary), np.nan, np.float32)
+        at = len(given), given.ctypes.data, logits.ctypes.data, None
+        if not heads:
+            return self.network.step(self.network.self, *at, None), logits
+        wanted, weights = to_ints(heads), np.zeros((len(heads), len(given), 40), np.float32)
+        watched = WatchedStruct(
+            len(heads), wanted.ctypes.data, weights.ctypes.data, 40, 40 * len(given)
+        )
+        code = self.network.step(self.network.self, *at, ctypes.addressof(watched))
+        return code, logits, weights
 
     def find_best(
-        self, tokens_R: Sequence[int], size: int, first: int = 0
-    ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-        tokens, rows = to_ints(tokens_R), len(tokens_R)
+        self, tokens_R: Sequence[int], size: int, first: int = 0, wanted: int = 0
+    ) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return a code, the best logits and their tokens, logsumexp, and one token's logit."""
+        given, rows = pair_up([[token] for token in tokens_R]), len(tokens_R)
         value, ids = np.empty((rows, size), np.float32), np.empty((rows, size), np.int32)
-        sums = np.empty(rows, np.float32)
-        best = BestStruct(size, first, *(each.ctypes.data for each in (value, ids, sums)))
-        call = self.network.self, rows, 1, tokens.ctypes.data, None, ctypes.addressof(best)
-        return self.network.step(*call), value, ids, sums
+        sums, logit, one = np.empty(rows, np.float32), np.empty(rows, np.float32), [wanted] * rows
+        arrays = value, ids, sums, to_ints(one), logit
+        best = BestStruct(size, first, *(each.ctypes.data for each in arrays))
+        call = self.network.self, rows, given.ctypes.data, None, ctypes.addressof(best), None
+        return self.network.step(*call), value, ids, sums, logit
 
     def keep(self, rows: Sequence[int], beams: int) -> int:
         kept = to_ints(rows)
         return self.network.keep(self.network.self, len(kept), kept.ctypes.data, beams)
 
-    def rewind(self, lengths: Sequence[int]) -> int:
-        cut = to_ints(lengths)
-        return self.network.rewind(self.network.self, len(cut), cut.ctypes.data)
-
     def clear(self) -> None:
         self.network.clear(self.network.self)
-
-    def watch(self, *heads: tuple[int, int]) -> int:
-        self.heads = to_ints([number for head in heads for number in head])  # C keeps the address
-        return self.network.watch(self.network.self, len(heads), self.heads.ctypes.data)
-
-    def read_alignment(self, rows: int) -> np.ndarray:
-        """Return the weights of all heads watched, for so many rows each."""
-        stride = c_int32()
-        found = self.network.alignment(self.network.self, ctypes.byref(stride))
-        shape = rows * len(self.heads) // 2, stride.value
-        numbers = ctypes.cast(found, ctypes.POINTER(ctypes.c_float))
-        return np.ctypeslib.as_array(numbers, shape).copy()
 
 
 def list_isas() -> list[str]:

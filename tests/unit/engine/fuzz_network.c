@@ -7,7 +7,8 @@ processors.
 #include <stdlib.h>
 #include "model.h"
 
-enum { TENSORS = 400, ROWS = 64, LENGTH = 24, SOURCES = 5, COMMON = 3 };
+enum { TENSORS = 400, ROWS = 64, LENGTH = 24, SOURCES = 5, COMMON = 3,
+       MOST = 3 * ROWS };
 
 static uint64_t state;
 
@@ -140,37 +141,48 @@ static void damage(const ModelSettings *settings) {
     check(model_open(&other, tensors, count, &model, NULL, 0) == GF_BAD_MODEL, "so are settings");
 }
 
-/* Take a random step; a row's length in the cache never matters to what is asked. */
-static int take_step(Network *network, int32_t rows, float *logits) {
-    int32_t tokens[ROWS * 3], ids[ROWS * 4], queries = draw(1, 3);
-    float value[ROWS * 4], sums[ROWS];
+/* Give some rows a few tokens each; a row's length in the cache never matters to what is asked. */
+static int take_step(Network *network, const ModelSettings *settings, int32_t rows, float *logits) {
+    static float weights[2 * MOST * LENGTH];
+    float value[MOST * 4], sums[MOST], wanted_logit[MOST];
+    Token tokens[MOST];
+    int32_t ids[MOST * 4], wanted[MOST], heads[4], given = 0;
+    for (int32_t r = 0; r < rows; r++)
+        for (int32_t left = draw(0, 3); left; left--, given++) {
+            tokens[given] = (Token){r, draw(-(draw(0, 40) == 0), network->vocabulary - 1)};
+            wanted[given] = draw(-(draw(0, 400) == 0), network->vocabulary - 1);
+        }
     int32_t size = (int32_t)smaller(draw(0, 4), network->vocabulary);
-    Best best = {size, draw(0, network->vocabulary - size), value, ids, sums};
-    for (int32_t i = 0; i < rows * queries; i++) tokens[i] = draw(-(draw(0, 40) == 0), network->vocabulary - 1);
-    if (draw(0, 1)) {
-        int error = network->step(network->self, rows, queries, tokens, logits, NULL);
-        if (!error) add_up(logits, (int64_t)rows * queries * network->vocabulary);
-        return error;
-    }
-    int error = network->step(network->self, rows, 1, tokens, NULL, &best);
-    if (!error) add_up(sums, rows), add_up(value, rows * size);
-    return error;
+    Best best = {size, draw(0, network->vocabulary - size), value, ids, sums, wanted, wanted_logit};
+    for (int i = 0; i < 4; i += 2) heads[i] = draw(0, settings->decoder_layers - 1);
+    for (int i = 1; i < 4; i += 2) heads[i] = draw(-1, settings->heads - 1);
+    Watched watched = {draw(0, 2), heads, weights, LENGTH, (int64_t)given * LENGTH};
+    int gives_all = draw(0, 1), error;
+    memset(weights, 0, sizeof weights);
+    if (draw(0, 1)) best.wanted = NULL;
+    error = network->step(network->self, given, tokens, gives_all ? logits : NULL,
+                          gives_all ? NULL : &best, draw(0, 1) ? &watched : NULL);
+    if (error) return error;
+    if (gives_all) add_up(logits, (int64_t)given * network->vocabulary);
+    else add_up(sums, given), add_up(value, given * size);
+    if (!gives_all && best.wanted) add_up(wanted_logit, given);
+    add_up(weights, watched.count * watched.apart);
+    return GF_OK;
 }
 
 static int32_t search(Network *network, const ModelSettings *settings) {
-    int32_t rows = 0, beams = 1, steps = 0, stride, heads[4], lengths[ROWS] = {0}, kept[ROWS];
-    float *logits = malloc(sizeof(float) * ROWS * 3 * (size_t)network->vocabulary);
-    const float *weights;
+    int32_t rows = 0, beams = 1, steps = 0, kept[ROWS];
+    float *logits = malloc(sizeof(float) * MOST * (size_t)network->vocabulary);
     check(logits != NULL, "the fuzzer has memory");
     for (int turn = 0; turn < 60; turn++) {
-        int32_t tokens[SOURCES * LENGTH], start[SOURCES + 1] = {0}, sources = draw(0, SOURCES);
-        switch (draw(0, 7)) {
+        int32_t ids[SOURCES * LENGTH], sources = draw(0, SOURCES);
+        Text texts[SOURCES];
+        switch (draw(0, 5)) {
             case 0:
                 if (rows + sources * beams > ROWS) break;
-                for (int32_t b = 0; b < sources; b++) start[b + 1] = start[b] + draw(1, LENGTH);
-                for (int32_t i = 0; i < start[sources]; i++) tokens[i] = draw(0, settings->source_vocabulary - 1);
-                check(!network->admit(network->self, sources, tokens, start, beams), "admit");
-                for (int32_t r = rows; r < rows + sources * beams; r++) lengths[r] = 0;
+                for (int32_t b = 0; b < sources; b++) texts[b] = (Text){ids + b * LENGTH, draw(1, LENGTH)};
+                for (int32_t i = 0; i < sources * LENGTH; i++) ids[i] = draw(0, settings->source_vocabulary - 1);
+                check(!network->admit(network->self, sources, texts, beams), "admit");
                 rows += sources * beams;
                 break;
             case 1: { /* some sentences, with another number of hypotheses */
@@ -180,25 +192,14 @@ static int32_t search(Network *network, const ModelSettings *settings) {
                         kept[n++] = b * beams + draw(0, beams - 1);
                 if (n % more || network->keep(network->self, n, kept, more)) break;
                 rows = n, beams = n ? more : 1;
-                for (int32_t r = 0; r < rows; r++) lengths[r] = 0;
-                if (rows) check(!network->rewind(network->self, rows, lengths), "rewind");
                 break;
             }
             case 2:
-                heads[0] = draw(0, settings->decoder_layers - 1), heads[1] = draw(-1, settings->heads - 1);
-                heads[2] = heads[0], heads[3] = draw(-1, settings->heads - 1);
-                check(!network->watch(network->self, draw(0, 2), heads), "watch");
-                break;
-            case 3:
-                weights = network->alignment(network->self, &stride);
-                if (weights) add_up(weights, stride);
-                break;
-            case 4:
-                if (draw(0, 9)) break;
+                if (draw(0, 3)) break;
                 network->clear(network->self);
                 rows = 0, beams = 1;
                 break;
-            default: steps += rows && take_step(network, rows, logits) == GF_OK;
+            default: steps += rows && take_step(network, settings, rows, logits) == GF_OK;
         }
     }
     free(logits);

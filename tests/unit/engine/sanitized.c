@@ -20,7 +20,7 @@ void *flaky_realloc(void *old, size_t size) { return fails() ? NULL : realloc(ol
 void *flaky_calloc(size_t count, size_t size) { return fails() ? NULL : calloc(count, size); }
 
 typedef struct {
-    int32_t rows, beams, watched;
+    int32_t rows, beams;
     uint64_t source[ROWS];
     int32_t length[ROWS], given[ROWS][LENGTH];
 } Table;
@@ -31,16 +31,15 @@ static void check(int holds, const char *what) {
     exit(1);
 }
 
-static int admit(void *self, int32_t count, const int32_t *tokens, const int32_t *start,
-                 int32_t beams) {
+static int admit(void *self, int32_t count, const Text *texts, int32_t beams) {
     Table *table = self;
     if (fails()) return GF_OUT_OF_MEMORY;
     check(!table->rows || table->beams == beams, "all sentences have the same number of rows");
     table->beams = beams;
     for (int32_t b = 0; b < count; b++) {
         uint64_t hash = 7;
-        for (int32_t i = start[b]; i < start[b + 1]; i++)
-            hash = hash * 1000003 + (uint64_t)tokens[i];
+        for (int32_t i = 0; i < texts[b].size; i++)
+            hash = hash * 1000003 + (uint64_t)texts[b].ids[i];
         for (int32_t w = 0; w < beams; w++) {
             check(table->rows < ROWS, "the budget is kept");
             table->source[table->rows] = hash;
@@ -58,28 +57,32 @@ static float get_logit(const Table *table, int32_t row, int32_t token) {
     return (float)(hash >> 40) / (1 << 22); /* from 0 to 4 */
 }
 
-static int step(void *self, int32_t rows, int32_t queries, const int32_t *tokens, float *logits,
-                const Best *best) {
+static int step(void *self, int32_t count, const Token *tokens, float *logits, const Best *best,
+                const Watched *watched) {
     Table *table = self;
     if (fails()) return GF_OUT_OF_MEMORY;
-    check(rows == table->rows, "a token for each row");
-    for (int32_t r = 0; r < rows; r++)
-        for (int32_t q = 0; q < queries; q++) {
-            check(table->length[r] < LENGTH, "no more tokens than positions");
-            table->given[r][table->length[r]++] = tokens[r * queries + q];
-            float row[VOCABULARY], sum = 0;
-            for (int32_t v = 0; v < VOCABULARY; v++) sum += expf(row[v] = get_logit(table, r, v));
-            if (logits) memcpy(logits + (r * queries + q) * VOCABULARY, row, sizeof row);
-            else best->logsumexp[r] = logf(sum);
-            for (int32_t c = 0; !logits && c < best->size; c++) {
-                int32_t first = best->first;
-                for (int32_t v = first; v < VOCABULARY; v++)
-                    if (row[v] > row[first]) first = v;
-                best->value[r * best->size + c] = row[first];
-                best->id[r * best->size + c] = first;
-                row[first] = -1;
-            }
+    for (int32_t n = 0; n < count; n++) {
+        int32_t r = tokens[n].row;
+        check(r >= (n ? tokens[n - 1].row : 0) && r < table->rows, "rows ascend");
+        check(table->length[r] < LENGTH, "no more tokens than positions");
+        table->given[r][table->length[r]++] = tokens[n].id;
+        for (int32_t h = 0; watched && h < watched->count; h++) /* as for the longest source */
+            for (int i = 0; i < 9; i++)
+                watched->weights[h * watched->apart + n * watched->stride + i % watched->stride] = 1;
+        float row[VOCABULARY], sum = 0;
+        for (int32_t v = 0; v < VOCABULARY; v++) sum += expf(row[v] = get_logit(table, r, v));
+        if (logits) memcpy(logits + n * VOCABULARY, row, sizeof row);
+        else best->logsumexp[n] = logf(sum);
+        if (!logits && best->wanted) best->wanted_logit[n] = row[best->wanted[n]];
+        for (int32_t c = 0; !logits && c < best->size; c++) {
+            int32_t first = best->first;
+            for (int32_t v = first; v < VOCABULARY; v++)
+                if (row[v] > row[first]) first = v;
+            best->value[n * best->size + c] = row[first];
+            best->id[n * best->size + c] = first;
+            row[first] = -1;
         }
+    }
     return GF_OK;
 }
 
@@ -99,27 +102,7 @@ static int keep(void *self, int32_t count, const int32_t *rows, int32_t beams) {
     return GF_OK;
 }
 
-static int rewind_rows(void *self, int32_t rows, const int32_t *lengths) {
-    Table *table = self;
-    for (int32_t r = 0; r < rows; r++) {
-        check(lengths[r] <= table->length[r], "a length that the row has had");
-        table->length[r] = lengths[r];
-    }
-    return GF_OK;
-}
-
 static void clear(void *self) { ((Table *)self)->rows = 0; }
-
-static int watch(void *self, int32_t count, const int32_t *heads) {
-    ((Table *)self)->watched = count;
-    return count && (heads[0] < 0 || heads[1] < -1);
-}
-
-static const float *alignment(void *self, int32_t *stride) {
-    static const float weights[HEADS * ROWS * LENGTH];
-    *stride = 9; /* the longest source */
-    return ((Table *)self)->watched ? weights : NULL;
-}
 
 static int count_done(int64_t more) { return more < 0; }
 
@@ -137,14 +120,14 @@ static long try_all(int32_t workers, const SearchOptions *options, const Batch *
     int32_t next_ids[SENTENCES];
     for (int i = 0; i <= SENTENCES; i++) weight_starts[i] = HEADS * 50 * i;
     const int32_t heads[2 * HEADS] = {0, -1, 0, 1};
-    Wanted wanted = {HEADS, 1, heads, weight_starts, weights, next_ids, next_log_probs};
+    Wanted wanted = {log_probs, HEADS, 1, heads, weight_starts, weights, next_ids, next_log_probs};
     for (long n = -1; n < limit; n++) {
         Results *results = NULL;
         Call call = {networks, pool, workers, 0, -1, 200, count_done};
         float sum = 0;
         atomic_store(&until_failure, n);
         int error = options ? gf_search(&call, batch, options, &results)
-                            : gf_score(&call, batch, &wanted, log_probs);
+                            : gf_score(&call, batch, &wanted);
         int failed = atomic_load(&until_failure) < 0;
         atomic_store(&until_failure, -1);
         check(error == GF_OK || error == GF_OUT_OF_MEMORY, "no other error");
@@ -167,8 +150,7 @@ static long try_all(int32_t workers, const SearchOptions *options, const Batch *
 int main(int count, char **arguments) {
     long tried = 0, limit = count > 1 ? atol(arguments[1]) : 1 << 20;
     for (int i = 0; i < WORKERS; i++)
-        networks[i] = (Network){tables + i, VOCABULARY, LENGTH, admit, step, keep,
-                                rewind_rows, clear, watch, alignment};
+        networks[i] = (Network){tables + i, VOCABULARY, LENGTH, admit, step, keep, clear};
     for (int i = 0; i < SENTENCES; i++) {
         int32_t *source = sources + source_starts[i], size = i * 7 % 9;
         for (int32_t p = 0; p < size; p++) source[p] = 3 + i % 5 + p;

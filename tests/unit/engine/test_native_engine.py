@@ -43,6 +43,8 @@ VOCABULARY = KINDS[KIND][1]
 @dataclass
 class DrivenState:
     length_R: Tensor
+    sources: list[list[int]]
+    given: list[list[int]]  # the tokens of each row
     beams: int = 1
 
 
@@ -54,23 +56,35 @@ class Driven:
 
     def start(self, source_BS: Tensor) -> DrivenState:
         self.driver.clear()
-        self.driver.admit([[token for token in row if token] for row in source_BS.tolist()])
-        return DrivenState(torch.zeros(len(source_BS), dtype=torch.long))
+        sources = [[token for token in row if token] for row in source_BS.tolist()]
+        self.driver.admit(sources)
+        return DrivenState(
+            torch.zeros(len(sources), dtype=torch.long), sources, [[]] * len(sources)
+        )
 
     def step(self, tokens_RQ: Tensor, state: DrivenState) -> Tensor:
         error, logits = self.driver.step(tokens_RQ.tolist())
         assert error == 0
         state.length_R = state.length_R + tokens_RQ.size(1)
+        state.given = [old + new for old, new in zip(state.given, tokens_RQ.tolist(), strict=True)]
         return torch.from_numpy(logits)
 
     def keep(self, rows: Tensor, state: DrivenState) -> None:
-        sentences = len(set((rows // state.beams).tolist()))
-        state.length_R, state.beams = state.length_R[rows], len(rows) // sentences
+        sentences = [*dict.fromkeys((rows // state.beams).tolist())]
+        state.length_R, state.beams = state.length_R[rows], len(rows) // len(sentences)
+        state.sources = [state.sources[b] for b in sentences]
+        state.given = [state.given[row] for row in rows.tolist()]
         assert self.driver.keep(rows.tolist(), state.beams) == 0
 
     def rewind(self, length_R: Tensor, state: DrivenState) -> None:
+        """Read everything again, but what is cut off: the network in C cannot go back."""
         state.length_R = length_R
-        assert self.driver.rewind(length_R.tolist()) == 0
+        state.given = [
+            old[:length] for old, length in zip(state.given, length_R.tolist(), strict=True)
+        ]
+        self.driver.clear()
+        assert self.driver.admit(state.sources, state.beams) == 0
+        assert self.driver.extend(state.given)[0] == 0
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +224,9 @@ def test_tokens_at_work_follow_the_size(size: str, vocabulary: int, most: int) -
     ("size", "rows", "most", "wanted"),
     [
         ("base", 5, 1, 1),
-        ("base", 2, 2, 1),  # each would read all weights for one row
+        ("base", 1, 2, 1),
+        ("base", 2, 2, 2),
+        ("base", 4, 16, 2),  # a third would read all weights for one row
         ("base", 10, 2, 2),
         ("base", 16, 16, 8),
         ("base", 400, 16, 16),
@@ -218,7 +234,7 @@ def test_tokens_at_work_follow_the_size(size: str, vocabulary: int, most: int) -
         ("tiny", 0, 2, 1),
     ],
 )
-def test_a_worker_more_has_to_pay(size: str, rows: int, most: int, wanted: int) -> None:
+def test_a_third_worker_has_to_pay(size: str, rows: int, most: int, wanted: int) -> None:
     vocabulary = next(count for name, count, _ in SIZES if name == size)
     settings = Config.read({"size": size}).model
     assert choose_workers(settings, vocabulary, rows, most) == wanted

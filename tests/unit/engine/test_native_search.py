@@ -8,10 +8,11 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from glassformer.engine.native import Workers, score_in_c, search_in_c
 from glassformer.model import Transformer
 
 from ..decode.conftest import Oracle
-from .callbacks import CallbackNetwork
+from .callbacks import CallbackNetwork, as_array
 
 HOME = Path(native.__file__).parent / "native"
 FILES = [HOME / f"{name}.c" for name in ("api", "pool", "queue", "sample", "score", "search")]
@@ -295,7 +296,8 @@ def test_where_memory_runs_out_fewer_are_at_work(
     settings = Decode(search=method, beam=3, max_extra=9)
     plenty = search_in_c(put_behind(library, Oracle(), 7), SOURCES, settings)
     network, budget, done = Oracle(), Budget(10**6), list[int]()
-    step, most = network.step, 2 * max(map(len, SOURCES)) * settings.beam
+    rows = settings.beam if method == "beam" else 1  # of a sentence
+    step, most = network.step, rows * max(map(len, SOURCES))  # room for the longest alone
 
     def run_out(tokens_RQ: Tensor, state: Any) -> Tensor:
         if len(state.given) * max(map(len, state.sources)) > most:
@@ -339,6 +341,24 @@ def test_progress_is_told_and_may_end_the_search(
     assert len(search_in_c(workers, SOURCES, Decode())) == len(SOURCES)  # nothing is left behind
 
 
+def test_an_interrupt_at_the_beginning_of_a_callback_ends_the_search(
+    library: ctypes.CDLL, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "tell":
+            raise KeyboardInterrupt
+
+    hook, workers = sys.unraisablehook, put_behind(library, Oracle(), 7, 2)
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            search_in_c(workers, SOURCES, Decode(), budget=30)
+    finally:
+        sys.setprofile(None)
+    assert sys.unraisablehook is hook and not any(capsys.readouterr())
+    assert len(search_in_c(workers, SOURCES, Decode())) == len(SOURCES)
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_scores_are_twins(library: ctypes.CDLL, number: int) -> None:
     targets = [source[: 3 * i % 7][:-1] for i, source in enumerate(reversed(SOURCES))]
@@ -354,12 +374,13 @@ def test_scores_are_twins(library: ctypes.CDLL, number: int) -> None:
         assert [p for _, p in one.next_tokens] == pytest.approx([p for _, p in best], abs=1e-5)
 
 
-def test_a_large_vocabulary_is_scored_in_parts(library: ctypes.CDLL) -> None:
-    network = Oracle(vocabulary=300_000)
-    sources, targets = [[3, 2]] * 3, [[], [3, 4, 5, 299_999, 7], [9]]
-    found = score_in_c(put_behind(library, network, 300_000), sources, targets)
-    assert [call for call in network.calls if "step" in call] == ["step 2"] * 3
-    expected = score_targets(Oracle(vocabulary=300_000), sources, targets)
+def test_many_tokens_are_scored_in_parts(library: ctypes.CDLL) -> None:
+    """At most 512 at once, wherever a pair ends."""
+    network = Oracle()
+    sources, targets = [[3, 2]] * 3, [DRAW.choices(range(3, 7), k=300) for _ in range(3)]
+    found = score_in_c(put_behind(library, network, 7), sources, targets)
+    assert [call for call in network.calls if "step" in call] == ["step 301"] * 2
+    expected = score_targets(Oracle(), sources, targets)
     for one, other in zip(found, expected, strict=True):
         assert one.log_probs == pytest.approx(other, abs=1e-5)
 
@@ -374,28 +395,18 @@ def test_errors_of_scoring(library: ctypes.CDLL) -> None:
 class Watched(CallbackNetwork):
     """A network whose attention can be seen: a function of the source and of all tokens so far."""
 
-    seen: tuple[tuple[int, int], ...] = ()
-
-    def watch(self, count: int, heads: Any) -> None:
-        self.seen = tuple((heads[2 * i], heads[2 * i + 1]) for i in range(count))
-
-    def step(self, rows: int, queries: int, tokens: Any, logits: Any, best: Any) -> None:
-        super().step(rows, queries, tokens, logits, best)
-        self.queries = queries
-
-    def alignment(self, _: int, stride: Any) -> int:
-        rows, longest = [], max(map(len, self.state.sources))
-        for head in self.seen:
-            for source, given in zip(self.state.sources, self.state.given, strict=True):
-                for end in range(len(given) - self.queries + 1, len(given) + 1):
-                    row = attend(head, source, given[:end])
-                    rows.append(row + [0.0] * (longest - len(row)))
-        stride[0] = longest
-        self.weights = torch.tensor(rows)  # C reads it
-        return self.weights.data_ptr()
+    def watch(self, watched: Any, count: int) -> None:
+        weights = as_array(watched.weights, watched.count, count, watched.stride)
+        assert watched.apart >= count * watched.stride and not weights.any()
+        for h, head in enumerate(as_array(watched.heads, watched.count, 2).tolist()):
+            for n, (row, _) in enumerate(self.places):
+                end = sum(other == row for other, _ in self.places[n + 1 :])
+                given = self.state.given[row]
+                seen = attend(head, self.state.sources[row], given[: len(given) - end])
+                weights[h, n, : len(seen)] = seen
 
 
-def attend(seen: tuple[int, int], source: Any, given: Any) -> list[float]:
+def attend(seen: Sequence[int], source: Any, given: Any) -> list[float]:
     return Oracle(seen[0] * 10 + seen[1], len(source)).logits(source, given).tolist()
 
 
@@ -406,7 +417,7 @@ def test_attention_of_given_pairs(
     long = [source for source in SOURCES if len(source) > 2]  # EOS has a logit of its own
     targets = [source[: i % 7][:-1] for i, source in enumerate(reversed(long))]
     behind = [Watched(Oracle(), 7) for _ in range(2)]
-    workers = Workers(library, [each.show() for each in behind])
+    workers = Workers(library, [each.struct for each in behind])
     found = score_in_c(workers, long, targets, heads=heads, budget=40)
     for source, target, one in zip(long, targets, found, strict=True):
         expected = [
@@ -415,7 +426,6 @@ def test_attention_of_given_pairs(
             for code in [-1 if head is None else head]
         ]
         assert one.weights_HTS == pytest.approx(torch.tensor(expected).numpy(), abs=1e-6)
-    assert not any(each.seen for each in behind)
     with pytest.raises(RuntimeError, match="code 6"):
         score_in_c(put_behind(library, Oracle(), 7), long, targets, heads=[(0, 0)])
 

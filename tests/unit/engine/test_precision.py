@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.engine import measurement_cache, weights
+from glassformer.engine import precision, weights
 from glassformer.engine.precision import is_close, measure_excess
 from glassformer.shared_library import load_library
 from glassformer.translator import Translator
@@ -66,13 +66,13 @@ def test_what_loses_too_much_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"k": 3}', '{"k": {"fp32": "x"}}'])
 def test_a_damaged_memory_is_none(cache: Path, content: str) -> None:
     cache.mkdir()
-    (cache / measurement_cache.FILE).write_text(content, encoding="utf-8")
-    assert not measurement_cache.recall("k")
-    measurement_cache.remember("k", {"fp32": 1.5})
-    assert measurement_cache.recall("k") == {"fp32": 1.5}
+    (cache / precision.FILE).write_text(content, encoding="utf-8")
+    assert not precision.recall("k")
+    precision.remember("k", {"fp32": 1.5})
+    assert precision.recall("k") == {"fp32": 1.5}
 
 
 def test_a_folder_that_cannot_be_written_does_no_harm(cache: Path) -> None:
     cache.write_text("a file, not a folder", encoding="utf-8")
-    measurement_cache.remember("k", {"fp32": 1.0})
-    assert measurement_cache.recall("k") is None
+    precision.remember("k", {"fp32": 1.0})
+    assert precision.recall("k") is None

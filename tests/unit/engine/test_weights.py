@@ -50,7 +50,7 @@ def test_without_a_library_it_is_pytorch(
         translator = load(precision=precision)
         assert translator.translate(SENTENCE) == expected and translator.precision == "fp32"
         assert isinstance(translator.weights.get_engine("fp32"), TorchEngine)
-    assert capsys.readouterr().err.count("no C compiler was found): PyTorch translates") == 1
+    assert capsys.readouterr().err.count("no C compiler was found): PyTorch computes") == 1
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"no C compiler was found\): pip install .*train"):
         load().translate(SENTENCE)
@@ -111,7 +111,7 @@ def test_a_new_setting_falls_back_to_pytorch(capsys: pytest.CaptureFixture[str])
     made = Translator(config, read.tokenizers, read.model, device="cpu")
     assert made.translate(SENTENCE) == read.translate(SENTENCE)
     assert isinstance(made.weights.get_engine("fp32"), TorchEngine)
-    assert "does not compute sharpness=2.0: PyTorch translates, slower" in capsys.readouterr().err
+    assert "does not compute sharpness=2.0: PyTorch computes, slower" in capsys.readouterr().err
     with pytest.raises(ValueError, match="precision=int8: the engine in C does not compute sharp"):
         Translator(config, read.tokenizers, read.model, precision="int8", device="cpu")
     with pytest.raises(ValueError, match="does not compute sharpness"):

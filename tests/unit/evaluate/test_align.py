@@ -22,8 +22,14 @@ from glassformer.evaluate.align import (
     weigh_links,
 )
 from glassformer.evaluate.aligner import Aligner, Direction
-from glassformer.evaluate.choice import AlignmentChoice, load_choice, save_choice
-from glassformer.evaluate.choose_head import choose_alone, choose_by_gold, find_anchors
+from glassformer.evaluate.choose_head import (
+    AlignmentChoice,
+    choose_alone,
+    choose_by_gold,
+    find_anchors,
+    load_choice,
+    save_choice,
+)
 from glassformer.evaluate.links import Gold, GoldSet, measure_links
 from glassformer.tap import record as watch
 from glassformer.text import Tokenizer

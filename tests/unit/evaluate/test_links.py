@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.evaluate.align import find_words, is_read_by_character, share_out
 from glassformer.evaluate.links import (
     Gold,
     Links,
@@ -14,7 +15,6 @@ from glassformer.evaluate.links import (
     read_gold,
     write_pharaoh,
 )
-from glassformer.evaluate.words import find_words, is_read_by_character, share_out
 
 
 def links(text: str) -> Links:

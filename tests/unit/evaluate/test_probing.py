@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from glassformer.config import BOS, EOS
 from glassformer.evaluate.contrastive import ContrastiveItem
 from glassformer.evaluate.probe_pairs import (
+    REST,
     ProbePair,
     find_donors,
     find_tokens,
@@ -22,6 +24,7 @@ from glassformer.evaluate.probing import (
     Look,
     Probe,
     cut_edges,
+    list_cuts,
     measure_attention,
     parse_cut,
     prefer_roles,
@@ -221,6 +224,16 @@ def test_wrong_cuts_are_refused(demo: Translator, written: str) -> None:
     assert isinstance(pair, ProbePair)
     with pytest.raises(ValueError, match="is no cut: "):
         parse_cut(written, pair)
+
+
+def test_a_cut_of_the_whole_source_is_none(demo: Translator) -> None:
+    """Nothing would be left to attend to, and odds that are no number would count as wrong."""
+    pair = read_probe_pair(demo, ITEMS[0])
+    assert isinstance(pair, ProbePair)
+    with pytest.raises(ValueError, match="leaves no word of the source"):
+        parse_cut(f"step -> {' + '.join(pair.words)}", pair)
+    unmarked = replace(pair, words={REST: [*range(len(pair.source))]}, rows={})
+    assert [*list_cuts(unmarked)] == []
 
 
 def test_the_report_has_all_measurements(translator: Translator) -> None:

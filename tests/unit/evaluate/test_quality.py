@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 
 from glassformer.evaluate import quality
-from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.references import read_references
+from glassformer.evaluate.quality import read_references, score_quality
 
 CAT = "the cat is on the mat ."
 
 
-@pytest.mark.parametrize("system", ["Facebook-AI", "Online-W", "UEdin", "nuclear_trans"])
+@pytest.mark.parametrize(
+    "system",
+    [
+        "Facebook-AI",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("Online-W", "UEdin", "nuclear_trans")),
+    ],
+)
 def test_wmt21_official_scores(data: Path, system: str) -> None:
     """Every digit that the organisers of WMT21 printed, for each reference set and for all."""
     folder = data / "wmt21_metric_check"
@@ -103,6 +108,9 @@ def test_signatures_name_everything() -> None:
         ("jpn_Jpan", "ja-mecab"),
         ("ko", "ko-mecab"),
         ("kok", "13a"),
+        ("th", "char"),
+        ("lao_Laoo", "char"),
+        ("my-MM", "char"),
     ],
 )
 def test_tokenizer_follows_the_language(target_lang: str | None, tokenizer: str) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.references import read_references
+from glassformer.evaluate.quality import read_references, score_quality
 
 
 def test_plain_file_is_one_set(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.references import read_references
+from glassformer.evaluate.quality import read_references, score_quality
 from glassformer.evaluate.sentences import (
     BY_SENTENCE,
     SentenceResult,

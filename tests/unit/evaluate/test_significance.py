@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
-from glassformer.evaluate.references import read_references
+from glassformer.evaluate.quality import read_references
 from glassformer.evaluate.significance import Test, compare_systems
 
 WORDS = ["a", "cat", "the", "dog", "is", "on", "mat", "red", "blue", "old", "house", "tree"]

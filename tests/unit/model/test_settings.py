@@ -31,6 +31,7 @@ CHANGES = {
     "activation": ("silu", "outputs"),
     "gated": (True, "parameters"),
     "key_value_heads": (1, "parameters"),
+    "embedding_norm": (True, "parameters"),
     "ablate": (("scale",), "outputs"),
     "attention": (AttentionPattern(pattern="local", width=1), "outputs"),
     "tie": ("none", "parameters"),

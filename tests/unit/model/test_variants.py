@@ -17,9 +17,8 @@ from glassformer.kernels.local import NearAttention
 from glassformer.model import Transformer, build_network
 from glassformer.model.residual import make_norm
 from glassformer.model.variants import make_feed_forward, make_self_attention
-from glassformer.model.variants.alibi import penalties
 from glassformer.model.variants.attention import VariedSelfAttention
-from glassformer.model.variants.rotary import rotate
+from glassformer.model.variants.distances import penalties, rotate
 
 SHAPE: dict[str, Any] = {"d_model": 24, "heads": 4, "head_width": 6, "d_ff": 20}
 
@@ -273,6 +272,7 @@ def test_what_the_kernels_do_not_know_is_computed_as_written(name: str) -> None:
         ({"attention": {"pattern": "local", "stride": 3}}, "stride=.* has no effect"),
         ({"normalization": "rms", "ablate": ["norm"]}, "has no effect with ablate=norm"),
         ({"gated": True, "ablate": ["feed_forward"]}, "gated=true has no effect"),
+        ({"embedding_norm": True, "positions": {"layout": "rotary"}}, "needs position vectors"),
         ({"network": "rnn", "heads": 1, "gated": True}, "has no effect with network=rnn"),
     ],
 )

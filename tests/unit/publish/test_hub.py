@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +15,7 @@ import pytest
 from glassformer import Translator
 from glassformer.cli import main
 from glassformer.directory import SHIPPED, open_model
-from glassformer.hub import fetch_model
+from glassformer.hub import fetch_model, name_model
 
 
 class FakeHub(ModuleType):
@@ -29,7 +30,9 @@ class FakeHub(ModuleType):
         if repo_id != "me/demo":
             raise RuntimeError(f"404 Client Error.\n\nRepository Not Found: {repo_id}")
         assert {"*.safetensors", "*.toml", "*.json"} <= {*allow_patterns}
-        return str(SHIPPED / "demo")
+        home = self.folder / "models--me--demo" / "snapshots" / "0f1e2d"  # as in its cache
+        shutil.copytree(SHIPPED / "demo", home, dirs_exist_ok=True)
+        return str(home)
 
     def create_repo(self, repo_id: str, *, exist_ok: bool) -> str:
         assert exist_ok
@@ -61,6 +64,17 @@ def test_a_model_is_fetched_once(hub: FakeHub, capsys: pytest.CaptureFixture[str
     assert translator.translate("I am a student.") == "Je suis \u00e9tudiant."
     assert main(["info", "hub:me/demo"]) == 0
     assert hub.fetched == ["me/demo"]
+
+
+def test_a_fetched_model_is_shown_by_its_name(hub: FakeHub, tmp_path: Path) -> None:
+    """Not by the commit after which the cache names its folder."""
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    from glassformer.serve.model_pool import ModelPool
+
+    assert [each.name for each in ModelPool(["hub:me/demo"]).models.values()] == ["demo"]
+    assert name_model(tmp_path / "models--me--a--b" / "snapshots" / "1") == "a--b"
+    assert name_model(tmp_path / "models--a" / "snapshots" / "1") == "a"
+    assert name_model(tmp_path / "snapshots" / "one") == "one"
 
 
 def test_what_the_hub_refuses_is_one_sentence(hub: FakeHub) -> None:

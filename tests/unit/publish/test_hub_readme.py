@@ -11,9 +11,8 @@ import pytest
 from glassformer.cli import main
 from glassformer.directory import RUN, SHIPPED, WEIGHTS
 from glassformer.publish.card import read_facts
-from glassformer.publish.dockerfile import DOCKERFILE
 from glassformer.publish.hub_readme import README
-from glassformer.publish.publishing import publish_model
+from glassformer.publish.publishing import DOCKERFILE, publish_model
 from glassformer.translator import Translator
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is absent")

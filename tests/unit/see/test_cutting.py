@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from glassformer.see import record
-from glassformer.see.cutting import cut_each
+from glassformer.see.contributions import cut_each
 from glassformer.see.tokens import find_word_tokens
 from glassformer.translator import Translator
 
@@ -24,6 +24,8 @@ def test_one_pass_gives_what_single_cuts_give(translator: Translator, edits: lis
         expected = sum(forced.predictions[row].log_prob for row in (1, 2))
         assert log_prob == pytest.approx(expected, abs=1e-4)
     assert len(set(found)) == len(found)
+    (uncut,) = cut_each(translator, plain, [1, 2], [[]])
+    assert uncut == pytest.approx(sum(plain.predictions[row].log_prob for row in (1, 2)), abs=1e-4)
 
 
 def test_what_cannot_be_cut(translator: Translator) -> None:

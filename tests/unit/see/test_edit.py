@@ -15,7 +15,7 @@ import torch
 from glassformer.config import EOS
 from glassformer.see import Trace, compare_traces, record
 from glassformer.see.edit import prepare_edits, read_edits
-from glassformer.see.uncached import Uncached
+from glassformer.see.search_networks import Uncached
 from glassformer.translator import Translator
 
 TEXT = "the cat is on a tree"

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from glassformer.see import record
-from glassformer.see.gradients import attribute_gradients
-from glassformer.see.silencing import score_copies
+from glassformer.see.contributions import attribute_gradients, score_copies
 from glassformer.translator import Translator
 
 TEXT = "the cat is on a tree"

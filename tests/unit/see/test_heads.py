@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from torch import Tensor
 
+from glassformer.cli import main
 from glassformer.data.demo import read_corpus
 from glassformer.directory import HEADS, locate, read_findings
+from glassformer.see import heads
+from glassformer.see.contributions import score_copies
 from glassformer.see.heads import CROSS, OWN, measure_portraits
-from glassformer.see.silencing import score_copies
 from glassformer.tap import Edit
 from glassformer.translator import Translator
 
@@ -99,3 +102,19 @@ def test_a_folder_without_the_file_has_no_portraits(tmp_path: Path) -> None:
 def test_a_recurrent_network_has_no_heads() -> None:
     with pytest.raises(ValueError, match="no heads to portray"):
         measure_portraits(Translator.load("demo-rnn", device="cpu", precision="fp32"), TEXTS)
+
+
+def test_the_command_leaves_the_models_of_the_package_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {"blocks": {BLOCK: {"heads": [{"loss": 0.5}]}}}
+    monkeypatch.setattr(heads, "measure_portraits", lambda *_, **__: found)
+    shipped = (locate("demo") / HEADS).read_bytes()
+    (tmp_path / "text.en").write_text("\n".join(TEXTS))
+    kept = tmp_path / "portraits.json"
+    for end in ([], ["-o", str(kept)]):
+        assert main(["heads", "demo", str(tmp_path / "text.en"), *end]) == 0
+        assert "+0.500" in capsys.readouterr().out
+    assert (locate("demo") / HEADS).read_bytes() == shipped and json.loads(
+        kept.read_text()
+    ) == found

@@ -101,6 +101,6 @@ def test_it_shows_itself_in_a_notebook_and_saves_itself(trace: Trace, tmp_path: 
 
 def test_what_is_not_built_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(page, "files", lambda _: Path("nowhere"))
+    monkeypatch.setattr(page, "STATIC", Path("nowhere"))
     with pytest.raises(ValueError, match="make web"):
         SavedPage(build_page(trace))

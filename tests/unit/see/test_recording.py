@@ -11,7 +11,7 @@ import torch
 
 from glassformer.config import BOS, EOS, Decode
 from glassformer.see import Trace, record
-from glassformer.see.levels import find_level
+from glassformer.see.document import find_level
 from glassformer.translator import Translator
 
 SENTENCE = " the cat is on a tree, é"

@@ -8,6 +8,7 @@ import pytest
 
 from glassformer.config import Decode
 from glassformer.see import Trace, compare_traces
+from glassformer.see.figure.pictures import make_scene
 from glassformer.see.summary import summarise
 from glassformer.translator import Translator
 
@@ -47,6 +48,15 @@ def test_each_sentence_and_the_whole_are_what_translate_says(
 def test_the_first_and_the_last(demo: Translator) -> None:
     assert demo.see(TEXT, level="attention").sentence == 0
     assert demo.see(TEXT, level="attention", sentence=-1).sentence == 2
+
+
+def test_a_picture_says_which_part_of_a_text_it_shows(demo: Translator) -> None:
+    trace = demo.see(TEXT, level="attention", sentence=1)
+    for lang, told in (("en", "part 2 of the 3 into which"), ("zh", "3 部分中的第 2 部分")):
+        assert told in make_scene(trace, "V10", lang=lang).description
+        assert told not in make_scene(trace, "V12", lang=lang).description  # of no text
+    whole = demo.see(SENTENCES[0], level="attention")
+    assert "into which" not in make_scene(whole, "V10").description
 
 
 def test_one_sentence_is_its_own_whole(demo: Translator) -> None:

@@ -106,3 +106,10 @@ def test_a_port_that_is_taken() -> None:
         with pytest.raises(OSError) as caught:
             bind("127.0.0.1", port)
     assert caught.value.filename == f"127.0.0.1:{port}" and "--port 0" in str(caught.value)
+
+
+def test_a_host_that_is_none() -> None:
+    with pytest.raises(OSError) as caught:
+        bind("999.1.1.1", 0)
+    assert caught.value.filename == "999.1.1.1:0"
+    assert "Unknown error" not in str(caught.value) and "while" not in str(caught.value)

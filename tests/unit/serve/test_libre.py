@@ -213,6 +213,9 @@ def test_confidence(client: Client) -> None:
     assert sure["confidence"] > 0.8 and not sure["problems"]
     assert unsure["problems"] and unsure["problems"][0].keys() == {"kind", "said"}
     assert found["confidence"] == unsure["confidence"] < sure["confidence"]
+    page = {"q": "<p>a</p>", "source": "en", "target": "fr", "format": "html", "confidence": True}
+    refused = client.ask("/translate", page)
+    assert refused.status == 400 and "for format text" in refused.json["error"]
     same = ask(client, q=text, source="en", target="en", confidence=True, alignment=True)
     empty = {"alignment": [], "confidence": 1.0, "sentences": []}
     assert same == {"translatedText": text, **empty}

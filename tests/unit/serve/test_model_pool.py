@@ -48,6 +48,18 @@ def test_a_model_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
     assert second.translate(text) == said
 
 
+def test_a_file_that_is_written_over_is_not_felt(tmp_path: Path) -> None:
+    """`cp` keeps the file and changes its bytes: what is mapped would follow."""
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    model_pool = ModelPool([folder], device="cpu")
+    first, size = model_pool.load(model_pool.default), (folder / WEIGHTS).stat().st_size
+    with (folder / WEIGHTS).open("r+b") as file:
+        file.write(bytes(size))
+    assert model_pool.load(model_pool.default) is first
+    assert all(bool(each.any()) for each in first.model.parameters()), "read after that"
+    assert first.translate(["The cat is on the mat."]) == ["Le chat est sur le tapis."]
+
+
 def test_a_model_of_other_languages_does_not_take_its_place(tmp_path: Path) -> None:
     folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
     model_pool = ModelPool([folder], device="cpu")
@@ -84,7 +96,7 @@ def test_golden_lines_that_never_end(tmp_path: Path) -> None:
 
 
 def test_no_model() -> None:
-    with pytest.raises(ValueError, match="is no model directory"):
+    with pytest.raises(ValueError, match="no such folder"):
         ModelPool(["nowhere"])
     with pytest.raises(ApiError, match="did you mean demo"):
         ModelPool(["demo"]).find("dem")

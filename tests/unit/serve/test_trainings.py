@@ -223,8 +223,11 @@ def test_a_training_is_stopped_goes_on_and_is_deleted(school: Client, folder: Pa
     assert resumed["state"] == "training" and resumed["left"] < 120
     school.ask(f"{BASE}/{id}", method="DELETE")  # while it runs
     assert measure_folder(folder) == 0
-    fresh = prepare(school, "halted")  # its name is free, and nothing runs
-    school.ask(f"{BASE}/{fresh}", method="DELETE")
+    assert make(school, "halted") == id  # its name is free
+    upload(school, id, "pairs", b"one\tun\ntwo\n", "a.tsv")
+    assert school.ask(f"{BASE}/{id}/check", {}).status == 200  # and nothing runs
+    wait_for_state(school, id, "refused")
+    school.ask(f"{BASE}/{id}", method="DELETE")
 
 
 def test_a_training_that_fails_says_why(school: Client) -> None:

@@ -34,6 +34,7 @@ def test_with_the_compiler_that_is_here(tmp_path: Path) -> None:
     run(program)
 
 
+@pytest.mark.slow
 @needs_zig
 @pytest.mark.parametrize(
     ("target", "flags", "emulator"),
@@ -41,7 +42,7 @@ def test_with_the_compiler_that_is_here(tmp_path: Path) -> None:
         ("x86_64-linux-gnu.2.17", (), None),
         ("aarch64-linux-musl", ("-mcpu=generic+dotprod",), "qemu-aarch64"),
         ("aarch64-linux-musl", (), "qemu-aarch64"),
-        pytest.param("riscv64-linux-musl", (), "qemu-riscv64", marks=pytest.mark.slow),
+        ("riscv64-linux-musl", (), "qemu-riscv64"),
     ],
 )
 def test_with_zig_for_other_processors(

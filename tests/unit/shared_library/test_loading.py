@@ -226,8 +226,8 @@ def test_only_one_openmp() -> None:
     if not Path("/proc/self/maps").is_file() or loading.load_library("train_norm") is None:
         pytest.skip("cannot be seen on this system")
     program = (
-        "from pathlib import Path; from glassformer.kernels import native\n"
-        "assert native.load_library('train_attend') and native.load_library('train_norm')\n"
+        "from pathlib import Path; from glassformer.shared_library.loading import load_library\n"
+        "assert load_library('train_attend') and load_library('train_norm')\n"
         "lines = Path('/proc/self/maps').read_text().splitlines()\n"
         "print(len({line.split()[-1] for line in lines if 'libgomp' in line}))"
     )

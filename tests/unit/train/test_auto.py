@@ -24,6 +24,7 @@ from glassformer.train.auto import (
     estimate_speed,
     measure_corpus,
     render_choices,
+    suggest_parent,
 )
 
 LAPTOP = Machine("a processor", 2, 2, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
@@ -225,6 +226,24 @@ def test_the_table_says_why() -> None:
     minutes = next(row for row in rows if "train.minutes" in row)
     assert minutes.split() == ["train.minutes", "3.0", "yours"]
     assert config.train.minutes == 3
+
+
+@pytest.mark.parametrize(
+    ("source", "size", "pairs", "alphabet", "is_said"),
+    [
+        ("en", "auto", 5000, 100, True),
+        ("en", "auto", 5000, 2000, False),  # Chinese
+        ("en", "auto", 50_000, 100, False),
+        ("en", "tiny", 5000, 100, False),
+        ("de", "auto", 5000, 100, False),
+    ],
+)
+def test_little_data_may_start_from_a_shipped_model(
+    source: str, size: str, pairs: int, alphabet: int, is_said: bool
+) -> None:
+    raw = {"recipe": "auto", "size": size, "data": {"source_lang": source, "target_lang": "xx"}}
+    said = suggest_parent(Config.read(raw), CorpusStats(pairs, pairs * 9, alphabet))
+    assert ("everyday-en-fr" in said) == is_said
 
 
 @pytest.fixture

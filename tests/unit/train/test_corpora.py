@@ -48,6 +48,8 @@ def test_the_server_has_each_pair_and_one_copy_of_the_weights(model: Path) -> No
     assert first and second and first.id != second.id
     assert pool.load(first).weights is pool.load(second).weights
     assert pool.load(first).tags != pool.load(second).tags
+    (only,) = ModelPool([f"{model}@xx"]).models.values()
+    assert (only.source, only.target) == ("en", "xx")
 
 
 def test_each_corpus_is_scored_and_counted(model: Path) -> None:

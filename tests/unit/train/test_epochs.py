@@ -11,7 +11,7 @@ from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.data.batches import Batches
 from glassformer.data.store import Store
-from glassformer.train import resume, train
+from glassformer.train import resume, start, train
 
 from .conftest import Settings
 
@@ -66,3 +66,21 @@ def test_an_end_is_said_once(corpus: list[Path], capsys: pytest.CaptureFixture[s
     assert "--epochs both say when to stop: give one" in capsys.readouterr().err
     with pytest.raises(ValueError, match="steps and epochs both say"):
         Config.read({"train": {"steps": 3, "epochs": 2}})
+
+
+def test_a_stop_before_the_first_update_says_how_to_go_on(
+    tmp_path: Path,
+    corpus: list[Path],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as changed:
+        changed.setattr(start, "settle", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings(steps=2), corpus, tmp_path / "m")
+    assert f"glassformer train --resume {tmp_path / 'm'}" in "".join(capsys.readouterr())
+    assert resume(tmp_path / "m", quiet=True).is_finished

@@ -123,6 +123,10 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
 
 
+def cut_in_a_fact(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.read_bytes().index(b"{") + 9])
+
+
 def turn_a_bit(path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[-2] ^= 0x40
@@ -145,6 +149,7 @@ def expect_other(path: Path) -> None:
         ("tokenizer.json", Path.unlink, "loading", "tokenizer.json"),
         ("golden.json", expect_other, "golden", "line 1 has log-probability"),
         ("golden.json", cut, "golden", "damaged"),
+        ("card.md", cut_in_a_fact, "facts", "not a fact of the form name: JSON get it anew"),
     ],
 )
 def test_damage_is_found(
@@ -168,6 +173,13 @@ def test_other_weights_translate_otherwise(model: Path) -> None:
         weights[name] = weights[name].flip(0)
     save_tensors(path, weights)
     assert find(examine_model(model), "golden").is_wrong
+
+
+@pytest.mark.parametrize("name", ["alignment.json", "heads.json", "evaluation.json"])
+def test_damaged_measurements_are_found(model: Path, name: str) -> None:
+    (model / name).write_text('{"layer": ', "utf-8")
+    finding = find(examine_model(model), name)
+    assert finding.is_wrong and "damaged" in finding.said
 
 
 def test_without_card_and_golden_it_is_no_defect(model: Path) -> None:

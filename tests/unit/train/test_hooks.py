@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +32,9 @@ IDEA = next(
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
     if "def callback" in block
 )
+
+
+BOARD = re.search(r"```python\n(.*?)```", (PAGE.parent / "train.md").read_text("utf-8"), re.S)
 
 
 @pytest.fixture
@@ -230,3 +235,23 @@ def test_a_network_alone_is_known_to_the_model(
     train(settings(), corpus, out, hooks=Hooks(network=make_wide), quiet=True)
     assert "extra.weight" in load_model(out)[2].state_dict()
     assert config.model.list_variations() == ["plugin=make_wide"]
+
+
+def test_the_callback_for_a_board_sends_every_number(
+    tmp_path: Path,
+    corpus: list[Path],
+    settings: Callable[..., Config],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[tuple[int, dict[str, float]]] = []
+    board = SimpleNamespace(log=lambda numbers, step: sent.append((step, numbers)))
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=lambda project: board))
+    assert BOARD is not None
+    (tmp_path / "board.py").write_text(BOARD[1], encoding="utf-8")
+    train(settings(), corpus, tmp_path / "out", hooks=load_plugin(tmp_path / "board.py"))
+    lines = (tmp_path / "out/run/metrics.jsonl").read_text("utf-8").splitlines()
+    steps = max(json.loads(line)["step"] for line in lines)
+    names = {name for _, numbers in sent for name in numbers}
+    assert {"update/loss", "update/rate", "validation/loss", "validation/BLEU"} <= names
+    assert [step for step, numbers in sent if "update/loss" in numbers] == [*range(1, steps + 1)]
+    assert [step for step, _ in sent] == sorted(step for step, _ in sent)

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.plurals import say_count
 from glassformer.train import resume, train, validation
 from glassformer.train.checkpoint import checkpoints
 from glassformer.train.updates import Updater
@@ -129,7 +130,7 @@ def keep_worse_and_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "validate", worse)
 
 
-@pytest.mark.parametrize(("pairs", "kept"), [(3, 6), (99, 6), (100, 2)])
+@pytest.mark.parametrize(("pairs", "kept"), [(1, 6), (99, 6), (100, 2)])
 def test_few_pairs_do_not_choose_a_model(
     tmp_path: Path,
     corpus: list[Path],
@@ -145,7 +146,8 @@ def test_few_pairs_do_not_choose_a_model(
     summary = train(config, corpus, tmp_path / "m", valid=valid)
     assert summary.progress.best_step == kept
     said = capfd.readouterr().err
-    assert (f"Only {pairs} pairs to validate on" in said) == (pairs < 100) != ("best so" in said)
+    is_few = f"Only {say_count(pairs, 'pair')} to validate on" in said
+    assert is_few == (pairs < 100) != ("highest BLEU so far" in said)
     assert summary.text.startswith("Best") == (pairs >= 100)
     last = load_tensors(checkpoints(tmp_path / "m/run/checkpoints")[-1] / "averaged.safetensors")
     model = load_tensors(tmp_path / "m/model.safetensors")
@@ -165,3 +167,24 @@ def test_a_score_of_fewer_pairs_is_not_compared(
     progress = train(config, corpus, tmp_path / "m", valid=valid, quiet=True).progress
     assert progress.best_sentences == progress.scored_sentences == 180
     assert progress.step / 2 < progress.best_step < progress.step
+
+
+@pytest.mark.parametrize("minutes", [None, 2])
+def test_minutes_that_auto_chose_suit_the_speed_measured(
+    tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, minutes: int | None
+) -> None:
+    """auto only estimates the speed of a machine; what the user sets is kept."""
+    machine = Machine(monkeypatch)
+    machine.update, began = 4.0, machine.now
+    shape = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+    given = {"batch_tokens": 64, "watch": 0, **({"minutes": minutes} if minutes else {})}
+    data = {"source_lang": "en", "target_lang": "de"}
+    config = Config.read({"recipe": "auto", "model": shape, "data": data, "train": given})
+    summary = train(config, corpus, tmp_path / "m", quiet=True)
+    found = Config.load(tmp_path / "m" / "run" / "config.toml").train.minutes
+    assert found and machine.now - began == pytest.approx(60 * found, rel=0.1)
+    assert summary.is_finished
+    if minutes:
+        assert found == minutes
+    else:
+        assert found > 4 and 4 * summary.steps > 0.8 * 60 * found

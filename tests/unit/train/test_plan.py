@@ -173,6 +173,13 @@ def test_too_little_time_is_told_with_what_is_enough(update: float, is_told: boo
         assert begin(PlanLimits(60 * 0.6 * enough, 1000, None), 6.0, costs).planned < FEW
 
 
+def test_the_warm_up_that_is_told_is_never_longer_than_the_training() -> None:
+    costs = Costs(2.0, 0.001, 0.3, 0.5)
+    plan = begin(PlanLimits(60, 1000, None), 6.0, costs)
+    said = [describe_start(plan, 6.0, Train(warmup=warmup)) for warmup in (3, 50)]
+    assert "3 of them warm-up" in said[0] and "in 1 minute, all of them warm-up" in said[1]
+
+
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     plan = World(120, lambda done: 0.4 if done > 0.5 else 0.1).run()
     write_plan(tmp_path, plan)

@@ -27,6 +27,16 @@ def test_halfway_down():
         assert math.isclose(rate(60, train, 512, 100), 0.5)
 
 
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_each_cycle_falls_from_the_peak_anew(schedule: str) -> None:
+    train = Train(schedule=schedule, warmup=10, learning_rate=1.0, final_rate=0.1, cycles=3)
+    once = Train(schedule=schedule, warmup=10, learning_rate=1.0, final_rate=0.1)
+    rates = [rate(step, train, 512, 100) for step in range(11, 101)]
+    alone = [rate(step, once, 512, 40) for step in range(11, 41)]
+    assert rates == pytest.approx(alone * 3, rel=1e-9)
+    assert rates[29] == pytest.approx(0.1) and rates[30] > 0.9
+
+
 def test_warmup_is_the_papers_or_a_tenth():
     assert warmup_of(Train(), 100_000) == 4000
     assert warmup_of(Train(), 500) == 50

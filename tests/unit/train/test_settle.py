@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from glassformer.config import Config, Model
-from glassformer.directory import CONFIG
+from glassformer.directory import CONFIG, RECORD, RUN
 from glassformer.disk import write_json
 from glassformer.progress import Reporter
 from glassformer.train import settle as settling
 from glassformer.train.distributed import ALONE
-from glassformer.train.preparation import RECORD, RUN, open_run, prepare_run, read_record
+from glassformer.train.preparation import prepare_run
 from glassformer.train.resuming import look_before
+from glassformer.train.run_folder import open_run, read_record
 from glassformer.train.settle import Setup, choose_padding, settle
 
 RELU, CPU = Model(d_model=16, d_ff=32, heads=2), torch.device("cpu")

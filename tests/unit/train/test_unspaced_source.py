@@ -8,7 +8,8 @@ import pytest
 
 from glassformer.config import Config
 from glassformer.progress import Reporter
-from glassformer.train.preparation import open_run, prepare_run
+from glassformer.train.preparation import prepare_run
+from glassformer.train.run_folder import open_run
 
 SETTINGS = {"text": {"vocabulary": 320}, "train": {"seed": 3}}
 

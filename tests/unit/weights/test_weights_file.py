@@ -47,12 +47,17 @@ def test_a_number_that_is_none_is_named(
     tmp_path: Path, dtype: torch.dtype, value: float, place: int
 ) -> None:
     numbers = torch.full(((1 << 20) + 3,), torch.finfo(dtype).max, dtype=dtype)
-    WeightsFile(write(tmp_path / "x", good=numbers)).check_finite()
     wrong = numbers.clone()
     wrong[place] = value
     file = WeightsFile(write(tmp_path / "y", good=numbers, wrong=wrong))
     with pytest.raises(ValueError, match="some of wrong are not finite numbers"):
         file.check_finite()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_largest_numbers_are_numbers(tmp_path: Path, dtype: torch.dtype) -> None:
+    numbers = torch.full(((1 << 20) + 3,), torch.finfo(dtype).max, dtype=dtype)
+    WeightsFile(write(tmp_path / "x", good=numbers)).check_finite()
 
 
 def test_a_tied_weight_is_one(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@
  * a model.safetensors. Nothing here needs a page: it runs in a worker and in Node too.
  *
  * @typedef {{ beam?: number, alpha?: number, penalty?: "none" | "gnmt" | "power", stop?: "exact" | "first",
- *   minLength?: number, maxRatio?: number, maxExtra?: number, noRepeat?: number }} Search
+ *   minLength?: number, maxRatio?: number, maxExtra?: number, noRepeat?: number, seed?: number,
+ *   temperature?: number, topK?: number, topP?: number }} Search `temperature`: draw at random
  * @typedef {{ tokens: number[], logProbs: number[], logProb: number, score: number, finished: boolean }} Translation
  */
 
@@ -32,29 +33,36 @@ export class WasmEngine {
   /**
    * @param {BufferSource | WebAssembly.Module} wasm
    * @param {Uint8Array} weights
-   * @param {{ maxPositions?: number }} [more] what config.toml says of `max_positions`
+   * @param {{ maxPositions?: number, settings?: Record<string, any> }} [more] what config.toml says of
+   *   `max_positions`, and of a model whose file has no notes of its settings: these
    */
-  static async open(wasm, weights, { maxPositions = LONGEST } = {}) {
+  static async open(wasm, weights, { maxPositions = LONGEST, settings } = {}) {
     const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
     const instance = await WebAssembly.instantiate(module, {});
-    return new WasmEngine(/** @type {any} */ (instance.exports), weights, maxPositions);
+    return new WasmEngine(/** @type {any} */ (instance.exports), weights, maxPositions, settings);
   }
 
   /**
    * @param {any} exports
    * @param {Uint8Array} weights
    * @param {number} maxPositions
+   * @param {Record<string, any>} [settings]
    */
-  constructor(exports, weights, maxPositions) {
+  constructor(exports, weights, maxPositions, settings) {
     this.exports = exports;
     this.maxPositions = maxPositions;
     exports._initialize?.();
-    this.model = this.load(weights);
+    this.model = this.load(weights, settings);
   }
 
-  /** Pack the weights. @param {Uint8Array} weights */
-  load(weights) {
-    const { tensors, settings } = readWeights(weights);
+  /**
+   * Pack the weights.
+   * @param {Uint8Array} weights
+   * @param {Record<string, any>} [given]
+   */
+  load(weights, given) {
+    const { tensors, settings = given } = readWeights(weights);
+    if (!settings) throw new Error("the weights file does not say which settings it was made with");
     const room = new Room(this.exports);
     try {
       const known = room.settings(settings, tensors, this.maxPositions);
@@ -203,12 +211,17 @@ class Room {
   }
 
   /** Write `SearchOptions` of search.h. @param {Search} search */
-  options({ beam = 1, alpha = 0.6, penalty = "gnmt", stop = "exact", minLength = 0, noRepeat = 0 }) {
+  options({
+    beam = 1, alpha = 0.6, penalty = "gnmt", stop = "exact", minLength = 0, noRepeat = 0,
+    seed = 0, temperature, topK = 0, topP = 1,
+  }) {
     const at = this.take(SIZES.options);
     const view = this.view();
-    [alpha, 1, 1].forEach((value, i) => view.setFloat64(at + 8 * i, value, true)); // no sampling
+    [alpha, temperature ?? 1, topP].forEach((value, i) => view.setFloat64(at + 8 * i, value, true));
+    view.setBigUint64(at + 24, BigInt(seed), true);
     const kind = ["none", "gnmt", "power"].indexOf(penalty);
-    const rules = [Number(beam > 1), kind, beam, 1, Number(stop === "first"), minLength, noRepeat, 0];
+    const method = temperature === undefined ? Number(beam > 1) : 2;
+    const rules = [method, kind, method === 1 ? beam : 1, 1, Number(stop === "first"), minLength, noRepeat, topK];
     rules.forEach((value, i) => view.setInt32(at + 32 + 4 * i, value, true));
     return at;
   }

@@ -16,10 +16,10 @@ const RENAMED = /** @type {const} */ ([
 const rename = (name) => RENAMED.reduce((now, [old, next]) => now.replace(old, next), name);
 
 /**
- * The tensors of a file, a tied one under each of its names, and the settings of the model as they
+ * The tensors of a file, a tied one under each of its names, and the settings of the model if they
  * are noted beside the weights.
  * @param {Uint8Array} bytes
- * @returns {{ tensors: Map<string, Stored>, settings: Record<string, any> }}
+ * @returns {{ tensors: Map<string, Stored>, settings?: Record<string, any> }}
  */
 export function readWeights(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -27,7 +27,6 @@ export function readWeights(bytes) {
   if (begin > bytes.length) throw new Error("the weights file is cut short");
   const { __metadata__: metadata = {}, ...listed } = parse(bytes.subarray(8, begin));
   const notes = JSON.parse(metadata.notes ?? "{}");
-  if (!notes.origin) throw new Error("the weights file does not say which settings it was made with");
   const tensors = new Map();
   for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(listed)) {
     const width = WIDTHS[/** @type {keyof WIDTHS} */ (dtype)];

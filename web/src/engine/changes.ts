@@ -4,9 +4,9 @@ import type { ModelSettings, Op, Token } from "../data/document";
 import type { Held } from "../data/evaluate";
 import { parse, tensorsOf } from "../data/expression";
 import { strides } from "../data/tensor";
+import { wordPattern } from "../data/words";
 import { messageOf } from "../format";
 import type { Edit, What } from "../views/whatif/edits";
-import { EAST } from "./tokenizer";
 import type { Edit as Change, Edits } from "./network";
 
 /** What edits are about: a sentence, and the network that reads it. */
@@ -279,16 +279,6 @@ function takeWeight({ data }: Held, { at, step, size }: Line, keys: readonly num
   let sum = 0;
   for (let n = 0; n < size; n++) sum += data[at + n * step]!;
   if (sum > 0) for (let n = 0; n < size; n++) data[at + n * step]! /= sum;
-}
-
-const EASTERN = new RegExp(`[${EAST}]`, "u");
-
-/** A word wherever it is no part of another; Chinese is written without spaces, and found everywhere. */
-export function wordPattern(word: string): RegExp {
-  const letter = `(?!${EASTERN.source})[\\p{L}\\p{N}\\p{M}_]`;
-  const escaped = word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replace(/-/g, "\\x2d");
-  const [first, last] = [word[0]!, word.at(-1)!];
-  return new RegExp(`${EASTERN.test(first) ? "" : `(?<!${letter})`}${escaped}${EASTERN.test(last) ? "" : `(?!${letter})`}`, "gu");
 }
 
 /** The indices of the tokens that share a character with a word of the text. */

@@ -20,8 +20,11 @@ export interface Engine {
   unknown(model: string, text: string): Promise<string[]>;
   /** Translations drawn at random, as the settings of the request say, each as often as it came. */
   samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]>;
-  /** A translation with what a first look at it needs; `open(answer.id)` has everything. */
-  translate(request: Request, signal?: AbortSignal): Promise<Answer>;
+  /**
+   * A translation with what a first look at it needs; `open(answer.id)` has everything. `tell` hears what
+   * is known before the search is done: a draft, which has no id and no attention, then its recording.
+   */
+  translate(request: Request, signal?: AbortSignal, tell?: (early: Answer) => void): Promise<Answer>;
   /** Translate and record everything; `tell` hears how far it is. */
   record(request: Request, tell?: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace>;
   /** A recording that is still kept. */
@@ -46,7 +49,7 @@ export interface Engine {
 
 /** A translation, word by word, with the alternatives of each token and what each word reads. */
 export interface Answer {
-  id: string;
+  id: string; // "": a draft
   model: string;
   text: string;
   translation: string;
@@ -61,7 +64,7 @@ export interface Answer {
   edits: Edit[];
 }
 
-/** What `see/gradients.py` measures: a number for each token of the source and of the prefix. */
+/** What `see/contributions.py` measures: a number for each token of the source and of the prefix. */
 export interface Gradients {
   gradient: Sides; // times input
   integrated: Sides; // they sum to log_prob - baseline + gap

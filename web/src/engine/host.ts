@@ -8,12 +8,14 @@ import type { Edit } from "../views/whatif/edits";
 import type { Changes as Effect } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
 import type { Groups } from "../data/words";
+import type { Plain } from "./answer";
 import type { Changes } from "./changes";
+import { openDrafter } from "./drafts";
 import { Learner, type Lesson, type Said } from "./lesson";
 import { openModel, type Opened } from "./model";
 import type { Edits } from "./network";
 import { listPushes, readLens } from "./pushes";
-import { levelOf, readChangesOf, readTensor, record, write, type Recorded } from "./recording";
+import { draft, levelOf, readChangesOf, readTensor, record, write, type Recorded } from "./recording";
 import { findTop, logSumExp } from "./search";
 
 const KEPT = 24; // recordings in memory
@@ -35,6 +37,12 @@ export interface Learnt {
   said: Said[];
 }
 
+/** What is known of a translation before its search is done. */
+export interface Early {
+  draft?: Omit<Plain, "attention">;
+  recorded?: Told; // the draft as the network computes it, without a search
+}
+
 /** What is known of a recording without its tensors. */
 export type Told = Pick<Recorded, "id" | "base" | "request" | "document" | "problems"> & { model: string };
 
@@ -43,13 +51,30 @@ export class Host {
   private readonly recordings = new Map<string, Recorded>();
   private made = 0;
 
-  /** Hold a model that comes as base64 of gzip; its settings, tokens and equations. */
-  async open(_: Asking, text: string): Promise<Opened["about"]> {
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const opened = openModel(await new Response(plain).arrayBuffer());
+  /** Hold a model that comes as base64 of gzip, and so the engine in C; its settings, tokens and equations. */
+  async open(_: Asking, text: string, engine = ""): Promise<Opened["about"]> {
+    const file = await unpack(text);
+    const opened = openModel(file);
+    if (engine && opened.about.is_native) {
+      // Where it may not run, or knows too little, the equations translate alone.
+      opened.draft = await openDrafter(await unpack(engine), file, opened.about).catch(() => undefined);
+    }
     this.models.set(opened.about.id, opened);
     return opened.about;
+  }
+
+  /** Translate and record; a draft is told at once, then its recording, and what the search finds is the answer. */
+  async translate({ tell, signal }: Asking<Early>, request: Request): Promise<Told> {
+    const asking: Asking = { tell: () => {}, ...(signal && { signal }) };
+    const drafted = draft(this.model(request.model), request);
+    if (!drafted) return this.record(asking, { ...request, base: false });
+    tell({ draft: drafted.plain });
+    const early = await this.make(asking, request, undefined, drafted.target);
+    tell({ recorded: describe(early) });
+    const found = await this.make(asking, request, early);
+    if (found.state.tokens.join() !== early.state.tokens.join()) return describe(found);
+    this.recordings.delete(found.id);
+    return describe(this.keep({ ...found, id: early.id }));
   }
 
   async record(asking: Asking, request: Request): Promise<Told> {
@@ -66,10 +91,9 @@ export class Host {
     const found: string[] = [];
     for (let n = 0; n < count; n++) {
       const decode = { ...request.decode, search: "sample" as const };
-      const steps = write(opened, { ...request, decode, seed: (request.seed ?? 0) + n });
-      let next = steps.next();
-      for (; !next.done; next = steps.next()) await turn.pass();
-      found.push(next.value.translation);
+      const one = { ...request, decode, seed: (request.seed ?? 0) + n };
+      found.push(draft(opened, one)?.plain.translation ?? (await run(write(opened, one), turn)).translation);
+      await turn.pass();
     }
     return found;
   }
@@ -189,7 +213,7 @@ export class Host {
     const turn = new Turn(signal);
     for (;;) {
       const { done, value } = steps.next();
-      if (done) return this.keep({ ...value, base: like?.id ?? null });
+      if (done) return this.keep({ ...value, base: (request.edits?.length && like?.id) || null });
       tell(value);
       await turn.pass();
     }
@@ -202,10 +226,12 @@ export class Host {
     return readChangesOf(opened, [...edits, ...more], document.source, document.text);
   }
 
-  /** The recording of this request, if it is still here. */
+  /** The recording of this request and its search, if it is still here. */
   private recall(request: Request): Recorded | undefined {
     const wanted = JSON.stringify({ ...request, model: this.model(request.model).about.id });
-    return [...this.recordings.values()].find((each) => !each.request.edits && JSON.stringify(each.request) === wanted);
+    return [...this.recordings.values()].find(
+      ({ request: own, document }) => document.search && !own.edits && JSON.stringify(own) === wanted,
+    );
   }
 
   private model(id: string | undefined): Opened {
@@ -233,6 +259,11 @@ export class Host {
   }
 }
 
+async function unpack(text: string): Promise<ArrayBuffer> {
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
 /** A computation that lets messages in now and then, and ends when it is no longer wanted. */
 class Turn {
   private begun = performance.now();
@@ -245,6 +276,14 @@ class Turn {
       this.begun = performance.now();
     }
     this.signal?.throwIfAborted();
+  }
+}
+
+async function run<T>(steps: Generator<unknown, T>, turn: Turn): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value as T;
+    await turn.pass();
   }
 }
 

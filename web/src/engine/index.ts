@@ -8,19 +8,23 @@ import { LocalEngine, type Carried } from "./local";
 import { ServerEngine } from "./server";
 import Network from "./worker?worker&inline";
 
-/** The elements in which `see/living.py` puts the list of models, and each model. */
+/** The elements in which `see/living.py` puts the list of models, the engine in C, and each model. */
 const LIST = "models";
+const COMPILED = "engine";
 const MODEL = "model:";
 
+const find = (id: string) => (typeof document === "undefined" ? null : document.getElementById(id));
+
 function choose(): Engine {
-  const carried = typeof document === "undefined" ? null : document.getElementById(LIST)?.textContent;
+  const carried = find(LIST)?.textContent;
   if (!carried) return new ServerEngine();
-  return new LocalEngine(new Line(new Network()), JSON.parse(carried) as Carried, (model) => {
-    const place = document.getElementById(`${MODEL}${model}`);
+  const readFile = (model: string) => {
+    const place = find(`${MODEL}${model}`);
     const text = place?.textContent ?? "";
     place?.remove(); // it is kept once, by the worker
     return text;
-  });
+  };
+  return new LocalEngine(new Line(new Network()), JSON.parse(carried) as Carried, readFile, find(COMPILED)?.textContent);
 }
 
 /**

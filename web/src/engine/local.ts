@@ -2,15 +2,15 @@
 
 import type { Entry, Op } from "../data/document";
 import type { Candidate, Model, Models, Progress, Request } from "../data/server";
-import type { Tensor } from "../data/tensor";
+import { zeros, type Tensor } from "../data/tensor";
 import { Trace, type Reader } from "../data/trace";
 import type { Groups } from "../data/words";
 import type { Edit } from "../views/whatif/edits";
 import type { Changes } from "../views/whatif/Result.svelte";
 import type { Weighed } from "../views/whatif/weighing";
-import { answerOf } from "./answer";
+import { answerOf, groupAnswer } from "./answer";
 import type { Answer, Engine, Outcome, Portraits } from "./engine";
-import type { Told } from "./host";
+import type { Early, Told } from "./host";
 import type { Described } from "./model";
 import { bind } from "./network";
 import { findUnknown } from "./unknown";
@@ -22,13 +22,19 @@ export interface Carried {
   models: Model[];
 }
 
+const NOTICED = 100; // milliseconds: a shorter wait is none
+
 export class LocalEngine implements Engine {
   readonly where = "worker";
+  private isSlow = true; // a draft is on screen for a while before its threads are
   private readonly opened = new Map<string, Promise<Described>>();
   private readonly known = new Map<string, ReadonlySet<string>>();
 
-  /** `read` gives the file of a model, as base64 of gzip. */
-  constructor(private readonly line: Line, private readonly carried: Carried, private readonly readFile: (model: string) => string) {}
+  /** As base64 of gzip: `readFile` gives the file of a model, and `compiled` is the engine in C, if it is there. */
+  constructor(
+    private readonly line: Line, private readonly carried: Carried, private readonly readFile: (model: string) => string,
+    private readonly compiled = "",
+  ) {}
 
   async models(): Promise<Models> {
     const { models, version } = this.carried;
@@ -57,8 +63,25 @@ export class LocalEngine implements Engine {
     return this.line.ask("samples", [{ ...request, model }, count], signal);
   }
 
-  async translate(request: Request, signal?: AbortSignal): Promise<Answer> {
-    return answerOf(await this.record({ ...request, base: false }, undefined, signal));
+  async translate(request: Request, signal?: AbortSignal, tell: (early: Answer) => void = () => {}): Promise<Answer> {
+    const model = request.model ?? this.carried.models[0]!.id;
+    await this.load(model);
+    let early: Promise<Answer> | undefined;
+    let drafted = 0; // when
+    const told = await this.line.ask<Told, Early>("translate", [{ ...request, model }], signal, ({ draft, recorded }) => {
+      if (draft) {
+        drafted = performance.now();
+        const attention = zeros(draft.predicted.length, draft.source.length);
+        if (this.isSlow) tell(groupAnswer({ ...draft, attention })); // else threads would flicker at every key
+      }
+      if (recorded) {
+        this.isSlow = performance.now() - drafted > NOTICED;
+        early = this.answer(recorded).then((answer) => (tell(answer), answer));
+      }
+    });
+    const before = await early;
+    const { confidence = null } = told.document;
+    return before?.id === told.id ? { ...before, confidence, problems: told.problems } : this.answer(told);
   }
 
   async record(request: Request, tell?: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace> {
@@ -111,8 +134,12 @@ export class LocalEngine implements Engine {
 
   private load(model: string): Promise<Described> {
     let found = this.opened.get(model);
-    if (!found) this.opened.set(model, (found = this.line.ask<Described>("open", [this.readFile(model)])));
+    if (!found) this.opened.set(model, (found = this.line.ask<Described>("open", [this.readFile(model), this.compiled])));
     return found;
+  }
+
+  private async answer(told: Told): Promise<Answer> {
+    return answerOf(await this.show(told));
   }
 
   private async show(told: Told): Promise<Trace> {

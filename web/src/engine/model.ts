@@ -3,12 +3,14 @@
 import type { Decode, Entry, ModelSettings, Op } from "../data/document";
 import type { Model } from "../data/server";
 import { readMetadata, readSafetensors } from "../data/tensor";
+import type { Drafter } from "./drafts";
 import type { Portraits } from "./engine";
 import { Network } from "./network";
 import { Tokenizer, type Merges } from "./tokenizer";
 
 export interface Described extends Omit<Model, "loaded"> {
   settings: { model: ModelSettings; decode: Decode };
+  is_native: boolean; // the engine in C computes this network
   unspaced: boolean; // the source is written without spaces
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
   portraits: Portraits | null;
@@ -23,6 +25,7 @@ export interface Opened {
   network: Network;
   source: Tokenizer;
   target: Tokenizer;
+  draft?: Drafter | undefined; // where WebAssembly may run
 }
 
 export function openModel(bytes: ArrayBuffer): Opened {

@@ -194,6 +194,42 @@ export class Network {
   }
 }
 
+/** A network that has read a draft of the translation: as long as a search follows it, nothing is computed. */
+export class Foreseen implements Pick<Network, "start" | "step" | "keep" | "vocabulary"> {
+  private isLeft = false; // the search has gone another way
+
+  constructor(private readonly network: Network, private readonly read: State) {}
+
+  get vocabulary(): number {
+    return this.network.vocabulary;
+  }
+
+  start(ids: readonly number[], edits: Edits, reuse?: State): State {
+    return this.network.start(ids, edits, reuse);
+  }
+
+  step(tokens: readonly (readonly number[])[], state: State): Float32Array {
+    if (this.isLeft) return this.network.step(tokens, state);
+    const [before, size] = [state.tokens[0]!.length, this.vocabulary];
+    state.tokens = state.tokens.map((row, n) => [...row, ...tokens[n]!]);
+    const [first, to] = [state.tokens[0]!, state.tokens[0]!.length];
+    if (state.tokens.length === 1 && first.every((token, n) => token === this.read.tokens[0]![n])) {
+      return this.read.tensors.get("logits")!.data.subarray(before * size, to * size);
+    }
+    this.isLeft = true;
+    const paths = state.tokens;
+    state.tokens = paths.map(() => []);
+    const all = this.network.step(paths, state);
+    const found = new Float32Array(paths.length * (to - before) * size);
+    paths.forEach((_, row) => found.set(all.subarray((row * to + before) * size, (row + 1) * to * size), row * (to - before) * size));
+    return found;
+  }
+
+  keep(rows: readonly number[], state: State): void {
+    this.network.keep(rows, state);
+  }
+}
+
 /** An equation of the model for a sentence of these lengths. */
 export function bind(op: Op, source: number, target: number): Op {
   const length = (size: number) => (size === SOURCE ? source : size === TARGET ? target : size);

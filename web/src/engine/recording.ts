@@ -6,7 +6,9 @@ import type {
 import type { Candidate as Told, Progress, Request } from "../data/server";
 import { strides, type Tensor } from "../data/tensor";
 import type { Edit } from "../views/whatif/edits";
-import { Changes, resolve, wordPattern } from "./changes";
+import type { Plain } from "./answer";
+import { wordPattern } from "../data/words";
+import { Changes, resolve } from "./changes";
 import { shapeLogits } from "./distribution";
 import type { Opened } from "./model";
 import { bind, NO_EDITS, type Edits, type State } from "./network";
@@ -109,6 +111,27 @@ export function* record(
   };
   const problems = judge(opened, text, passage, confidence);
   return { id, base: null, opened, request, document, problems, ops, state };
+}
+
+/** What the engine in C says of a text of one sentence, if it can; the target with its end mark. */
+export function draft(opened: Opened, request: Request): { plain: Omit<Plain, "attention">; target: number[] } | null {
+  const { about, network, target: { vocabulary } } = opened;
+  const { text, edits, prefix, target, hypothesis } = request;
+  if (!opened.draft || edits?.length || prefix?.length || target !== undefined || hypothesis) return null;
+  const source = readSource(opened, text);
+  const isShort = source.length > 1 && source.length <= about.settings.model.positions.max_positions;
+  if (!isShort || split(text, about.source).length > 1) return null;
+  const settings = override(about.settings.decode as SearchSettings, request.decode ?? {});
+  const found = opened.draft(source.map(({ id }) => id), settings, request.seed ?? 0);
+  if (!found || found.tokens.some((id) => id >= network.vocabulary)) return null;
+  const translation = spell(opened, found.tokens);
+  const [, predicted] = readTarget(opened, found.tokens, translation, found.finished);
+  const predictions = predicted.map(({ id }, row): Prediction => {
+    const log_prob = found.logProbs[row]!;
+    return { log_prob, rank: 0, entropy: 0, ids: [id], texts: [vocabulary[id]!], log_probs: [log_prob] };
+  });
+  const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [] };
+  return { plain, target: predicted.map(({ id }) => id) };
 }
 
 /** The translation of a text as one sentence, and its search, without a recording. */

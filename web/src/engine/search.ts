@@ -5,7 +5,7 @@
 
 import type { Decode, Fate } from "../data/document";
 import { shapeLogits } from "./distribution";
-import { NO_EDITS, type Edits, type Network, type State } from "./network";
+import { Foreseen, NO_EDITS, type Edits, type Network, type State } from "./network";
 import { gumbel, makeKeys } from "./noise";
 
 export const [BOS, EOS] = [1, 2];
@@ -60,7 +60,7 @@ export interface Wanted {
   seed?: number;
   key?: number; // of sampling: the number of the line
   edits?: Edits;
-  reuse?: State; // of the same source without these edits
+  reuse?: State; // of the same source without these edits, or with a draft of the translation
 }
 
 /** The divisor of the log-probability of n tokens, the end mark counted (Wu et al. 2016, 14). */
@@ -69,15 +69,16 @@ export function lengthPenalty(n: number, { length_penalty, alpha }: SearchSettin
   return length_penalty === "power" ? Math.fround(n ** alpha) : 1;
 }
 
-export function* search(network: Network, wanted: Wanted): Generator<Step> {
-  const { source, settings, longest, prefix = [], nBest = 1, edits = NO_EDITS } = wanted;
+export function* search(own: Network, wanted: Wanted): Generator<Step> {
+  const { source, settings, longest, prefix = [], nBest = 1, edits = NO_EDITS, reuse } = wanted;
+  const network = reuse?.edits === edits ? new Foreseen(own, reuse) : own;
   const width = settings.search === "beam" ? settings.beam : 1;
   const limit = Math.min(Math.ceil(settings.max_ratio * (source.length - 1)) + settings.max_extra, longest);
   for (const tokens of [prefix.length, settings.min_length]) {
     if (tokens >= limit) throw new Error(`${tokens} tokens are asked for: at most ${limit - 1} fit`);
   }
   const keys = settings.search === "sample" ? makeKeys(wanted.seed ?? 0, wanted.key ?? 0, limit) : [];
-  const state = network.start(source, edits, wanted.reuse);
+  const state = network.start(source, edits, reuse);
   const size = network.vocabulary;
   let logits = network.step([[BOS, ...prefix]], state);
   let rows = [readPrefix(prefix, logits, size)];

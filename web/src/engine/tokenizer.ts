@@ -1,5 +1,7 @@
 /** Byte-pair encoding as `text/tokenizer.py` has it: lossless, with bytes for unknown characters. */
 
+import { EAST } from "../data/words";
+
 export type Merges = [string, string][];
 
 export interface Piece {
@@ -10,7 +12,6 @@ export interface Piece {
 
 const [FIRST_BYTE, FIRST_CHARACTER] = [3, 259];
 const WORD = / ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+/gu;
-export const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f\\u{20000}-\\u{3ffff}";
 const IDLE = new RegExp(`(?<=[${EAST}])\\s+(?=[${EAST}])`, "gu");
 
 /** A character of a cleaned text, and which characters of the given one it came from. */

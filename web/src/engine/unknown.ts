@@ -1,6 +1,6 @@
 /** Words that a model never met in training, as `known_words.py` finds them. */
 
-import { EAST } from "./tokenizer";
+import { EAST } from "../data/words";
 
 const LETTER = `(?![${EAST}])[\\p{L}\\p{N}]`;
 const WORD = new RegExp(`[${EAST}]|(?:${LETTER})+(?:['’](?:${LETTER})+)*`, "gu");

@@ -2,21 +2,8 @@
 
 import type { Answer } from "../engine/engine";
 import { at } from "../data/tensor";
-import { pairCommon } from "../data/words";
+import { pairCommon, wordPattern } from "../data/words";
 import type { Cut, Edit } from "../views/whatif/edits";
-
-const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f";
-const LETTER = `(?![${EAST}])[\\p{L}\\p{N}_]`;
-
-/** Finds a word wherever it is not part of another, as see/tokens.py does. */
-export function wordPattern(word: string): RegExp {
-  const [first, last] = [[...word][0] ?? "", [...word].at(-1) ?? ""];
-  const isLetter = (one: string) => new RegExp(`^${LETTER}`, "u").test(one);
-  const before = isLetter(first) ? `(?<!${LETTER})` : "";
-  const after = isLetter(last) ? `(?!${LETTER})` : "";
-  const plain = word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-  return new RegExp(before + plain + after, "gu");
-}
 
 /** What a group of tokens spells in its text. */
 export function wordAt(answer: Answer, side: "source" | "target", place: number): string {
@@ -84,6 +71,16 @@ export function compareWords(before: readonly string[], now: readonly string[]):
     if (p < before.length) found.push({ place: q, ghost: "", isNew: false, was: p });
     [i, j] = [p + 1, q + 1];
   }
+  return found;
+}
+
+/** What stood there before beside what stands there now, for each place that changed. */
+export function listChanges(said: readonly Said[], words: readonly string[]): [string, string][] {
+  const found: [string, string][] = [];
+  said.forEach(({ ghost, isNew, place }, n) => {
+    if (isNew && !ghost && said[n - 1]?.isNew) found.at(-1)![1] += ` ${words[place]!}`;
+    else if (isNew || ghost) found.push([ghost, place < 0 ? "" : words[place]!]);
+  });
   return found;
 }
 

@@ -14,11 +14,20 @@ const KEPT = 60; // answers in memory: what was asked before is there at once
 const PAUSE = engine.where === "worker" ? 0 : 350; // milliseconds of no typing
 export const PLAIN: Shaping = { temperature: 1, top_k: 0, top_p: 1 };
 
+/** One word was replaced: the sentence that came of it, and what was said of the one before. */
+interface Swap {
+  text: string;
+  from: Answer;
+  was: string;
+  by: string;
+}
+
 class Screen {
   models: Models | null = $state.raw(null);
   before: Answer | null = $state.raw(null); // nothing cut
   now: Answer | null = $state.raw(null); // with the cuts
   unknown: string[] = $state.raw([]);
+  swapped: Swap | null = $state.raw(null);
   chosen = $state(-1); // a word of the translation; -1: the one that changed last, or is least sure
   last = $state(-1); // the source word that was cut last
   hasCut = $state(false); // since the page was opened
@@ -85,6 +94,16 @@ class Screen {
     await this.ask();
   }
 
+  /** What the words on screen are compared with: without the cuts, or before a word was replaced. */
+  get base(): Answer | null {
+    return this.swap?.from ?? this.before;
+  }
+
+  /** The word that was replaced last, while nothing else has changed. */
+  get swap(): Swap | null {
+    return !this.edits.length && this.swapped?.text === this.now?.text ? this.swapped : null;
+  }
+
   /** Cut a word for the whole translation, or for one word of it; once more, and it is mended. */
   async toggle(place: number, only = -1): Promise<void> {
     const base = this.before;
@@ -115,13 +134,16 @@ class Screen {
     if (!text || !this.model) return;
     this.error = null;
     this.busy = true;
-    try {
-      const base = await this.find({ text, model: this.model.id }, own.signal);
+    const show = (base: Answer) => {
       if (own.signal.aborted) return;
       const isOther = this.before?.text !== base.text || this.before.model !== base.model;
       this.before = base;
-      if (isOther || !this.edits.length) this.take(base);
+      if (isOther || !this.edits.length || !this.now?.id) this.take(base);
       if (isOther) void this.listUnknown(base, own.signal);
+    };
+    try {
+      show(await this.find({ text, model: this.model.id }, own.signal, show));
+      if (own.signal.aborted) return;
       if (this.edits.length) {
         const edited = await this.find({ text, model: this.model.id, edits: this.edits }, own.signal);
         if (!own.signal.aborted) this.take(edited);
@@ -139,11 +161,11 @@ class Screen {
     this.now = answer;
   }
 
-  private async find(request: Request, signal: AbortSignal): Promise<Answer> {
+  private async find(request: Request, signal: AbortSignal, tell?: (early: Answer) => void): Promise<Answer> {
     const key = JSON.stringify([request.model, request.text, request.edits ?? []]);
     const known = this.answers.get(key);
     if (known) return known;
-    const answer = await engine.translate(request, signal);
+    const answer = await engine.translate(request, signal, tell);
     this.answers.set(key, answer);
     if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value!);
     return answer;
@@ -162,13 +184,13 @@ class Screen {
 
   /** The word of the translation that the right side shows. */
   get focus(): number {
-    const { now, before } = this;
+    const { now, base } = this;
     if (!now) return -1;
     const words = listWords(now, "target");
     if (this.chosen >= 0 && this.chosen < words.length) return this.chosen;
-    const old = before ? listWords(before, "target") : [];
+    const old = base ? listWords(base, "target") : [];
     const fresh = words.findIndex((word, place) => word !== old[place] && /[\p{L}\p{N}]/u.test(word));
-    if (now !== before && fresh >= 0) return fresh;
+    if (now !== base && fresh >= 0) return fresh;
     let [least, found] = [2, 0];
     words.forEach((word, place) => {
       const sure = probabilityOf(now, place);
@@ -180,14 +202,14 @@ class Screen {
   /** Fetch the logits of one word, or of all; those that are there already are kept. */
   async loadLogits(place = -1): Promise<void> {
     const answer = this.now;
-    if (!answer) return;
+    if (!answer?.id) return;
     const rows = place >= 0 ? (answer.targetWords[place] ?? []) : answer.predicted.map((_, row) => row);
     const missing = rows.filter((row) => !this.logits[row] && !this.coming.has(row));
     if (!missing.length) return;
     missing.forEach((row) => this.coming.add(row));
     try {
       const found = await Promise.all(missing.map((row) => engine.logits(answer.id, row)));
-      if (this.now !== answer) return;
+      if (this.now?.id !== answer.id) return;
       const next = [...this.logits];
       missing.forEach((row, n) => (next[row] = found[n]));
       this.logits = next;

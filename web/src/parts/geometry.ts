@@ -1,5 +1,7 @@
 /** Where the cells of a heat map lie. */
 
+import { countLetters } from "../format";
+
 export interface Grid {
   rows: number;
   columns: number; // of the tensor
@@ -26,7 +28,7 @@ export const clip = (label: string): string => (label.length > LONGEST ? `${labe
 
 /** Wide letters, as Chinese ones, take the room of two. */
 function longest(labels: readonly string[]): number {
-  const width = (text: string) => Array.from(clip(text)).reduce((all, letter) => all + (letter > "⺀" ? 2 : 1), 0);
+  const width = (text: string) => countLetters(clip(text), 2);
   return labels.reduce((most, label) => Math.max(most, width(label)), 0);
 }
 

@@ -9,6 +9,9 @@ export function axisLabels(trace: Trace, name: string, axis: number): string[] {
   return side ? trace[side].map((token) => token.text) : [];
 }
 
+/** Places from 0, as they are chosen of: heads, layers. */
+export const countTo = (many: number): number[] => Array.from({ length: many }, (_, n) => n);
+
 /** A row of the decoder: what it was given, and what it predicts. */
 export function rowsOf(trace: Trace): string[] {
   return trace.target.map((token, row) => `${token.text} → ${trace.predicted[row]!.text}`);

@@ -1,7 +1,5 @@
 """Checks of characters: broken encoding, foreign scripts, look-alike letters."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from unicodedata import category

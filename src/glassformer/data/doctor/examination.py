@@ -1,18 +1,17 @@
 """The examination of every pair of a corpus; only a sample of the text is kept in memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ...text.function_words import NAMES
+from ...text.spacing import is_unspaced
 from ..files import cut_chunks
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
 from .languages import Contrast, SideLanguage
-from .lengths import find_outliers
+from .lengths import find_long, find_outliers
 from .order import Misalignment
 from .partners import Gathered, compare_partners, describe_misalignment, explain_inequality
 from .ragged import Array, Block
@@ -21,7 +20,10 @@ from .report import CHECKS, Example, Finding, Report
 from .words import Sample, Texts, split_words
 
 BLOCK = 5_000  # pairs at a time
-AGAINST = -5.0  # nats: lines with less evidence are no translations of each other
+# Nats: lines with less evidence are no translations of each other. In a small corpus, of which
+# little is learned, good lines scatter below 0: then the limit is lower, but not below the second.
+AGAINST, SURELY_AGAINST = -5.0, -10.0
+SPREADS = 2.5  # so many below the median, the limit would be
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
 EXAMPLES = 3
 SIDES = ("source", "target")
@@ -65,6 +67,17 @@ def examine(
 def _pair_up(source: Texts, target: Texts) -> Iterator[Pairs]:
     for block in cut_chunks(zip(source, target, strict=True), BLOCK):
         yield [pair[0] for pair in block], [pair[1] for pair in block]
+
+
+def _choose_limit(evidence: Array) -> float:
+    """Return the evidence below which a line is noted as a mismatch.
+
+    The spread is taken from the better half, in which no mismatches are.
+    """
+    if not len(evidence):
+        return AGAINST
+    middle, high = np.percentile(evidence, (50, 84))
+    return float(np.clip(middle - SPREADS * (high - middle), SURELY_AGAINST, AGAINST))
 
 
 def _spell_out(character: re.Match[str]) -> str:
@@ -175,9 +188,11 @@ class _Examiner:
             place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
         }
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
+        for side, language in zip(lengths, self.side_languages, strict=True):
+            self.found["long"] += find_long(side, is_unspaced(language.code)).tolist()
         for kind, places in (
             ("length", find_outliers(lengths[0], lengths[1])),
-            ("mismatch", np.flatnonzero(evidence < AGAINST)),
+            ("mismatch", np.flatnonzero(evidence < _choose_limit(evidence))),
         ):
             self.found[kind] = [place for place in places.tolist() if place not in explained]
 

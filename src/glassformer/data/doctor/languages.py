@@ -1,7 +1,5 @@
 """Language identification of lines, by trigrams learned from the corpus and function words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress

@@ -1,14 +1,14 @@
 """Ratios of lengths: of pairs of which one side is far too long, and of partners and others."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from ...config import Data
 from .ragged import Array
 
 FAR = 6.0  # robust standard deviations
 LEAST = 0.7  # the least difference of log ratios: a factor of two
 SHORT = 20  # characters: if both sides are shorter, any ratio can be right
+USUAL = (4.0, 1.5)  # characters of a token, in text with spaces and without
 FEW = 100  # the fewest pairs of a size from which the spread of their ratio is taken
 
 
@@ -30,6 +30,14 @@ def find_outliers(source: Array, target: Array) -> Array:
         spread = _spread(ratio[chosen], usual) if chosen.sum() >= FEW else overall
         outliers |= chosen & (np.abs(ratio - usual) > max(FAR * spread, LEAST))
     return np.flatnonzero(outliers & (np.maximum(source, target) >= SHORT))
+
+
+def find_long(lengths: Array, is_unspaced: bool) -> Array:
+    """Return the lines that are sure to have more tokens than `data.max_length` has by default.
+
+    Their characters would be too many even if a token were twice as long as it usually is.
+    """
+    return np.flatnonzero(lengths > 2 * USUAL[is_unspaced] * Data().max_length)
 
 
 def _spread(ratio: Array, usual: float) -> float:

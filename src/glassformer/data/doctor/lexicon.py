@@ -4,8 +4,6 @@ It is IBM model 1 (Brown et al. 1993) in both directions. Each half of the lines
 odd, has a lexicon of its own that judges the other half, so that no pair is judged by itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +91,8 @@ class _Half:
         )
         self.keys = keys
         left, right = np.divmod(keys, self.width)
+        self.is_left_known = np.bincount(cross.left, minlength=max(sizes[0], 1)) > 0
+        self.is_right_known = np.bincount(cross.right, minlength=self.width) > 0
         self.left_share = _share(cross.left, cross.left_slot, sizes[0])
         self.right_share = _share(cross.right, cross.right_slot, sizes[1])
         self.to_left = _learn(place, cross.left_slot, right, len(keys), self.width)
@@ -107,6 +107,8 @@ class _Half:
         place = np.where(self.keys[place] == key, place, -1)  # the last entry is for unseen pairs
         left = _weigh(self.to_left[place], cross.left_slot, cross.left, self.left_share)
         right = _weigh(self.to_right[place], cross.right_slot, cross.right, self.right_share)
+        left[~_are_known(cross.left_slot, cross.left, self.is_left_known)] = np.nan
+        right[~_are_known(cross.right_slot, cross.right, self.is_right_known)] = np.nan
         return 0.5 * (
             _sum_up(left, cross.left_owner, cross.left_size, cross.right_size)
             + _sum_up(right, cross.right_owner, cross.right_size, cross.left_size)
@@ -140,10 +142,18 @@ def _weigh(probability: Array, slot: Array, word: Array, share: Array) -> Array:
     return np.bincount(slot, probability / share[word])
 
 
+def _are_known(slot: Array, word: Array, is_known: Array) -> Array:
+    """Return, for each slot, whether the half has learned its word."""
+    return np.asarray(np.bincount(slot, is_known[word]) > 0)
+
+
 def _sum_up(weights: Array, owner: Array, size: Array, other_size: Array) -> Array:
-    """Return the evidence of each pair, 0 if the other line has no known words."""
+    """Return the evidence of each pair, 0 if the other line has no known words.
+
+    A word that the half has not learned, whose weight is NaN, is no evidence.
+    """
     filled = np.zeros(len(owner))
     filled[: len(weights)] = weights
     opposite = np.maximum(other_size, 1)[owner]
-    evidence = np.log((1 - BY_CHANCE) * filled / opposite + BY_CHANCE)
+    evidence = np.nan_to_num(np.log((1 - BY_CHANCE) * filled / opposite + BY_CHANCE))
     return np.bincount(owner, evidence * (other_size > 0)[owner], minlength=len(size))

@@ -1,7 +1,5 @@
 """Repair of a corpus: leave out or mend the pairs in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

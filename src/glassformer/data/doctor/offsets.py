@@ -6,8 +6,6 @@ and of words that both sides have, such as names, numbers and cognates; the seco
 lexicon which is learned along the first path.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

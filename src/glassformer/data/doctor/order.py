@@ -1,7 +1,5 @@
 """Misalignments of a large corpus: a search for lines lost or added on one side."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

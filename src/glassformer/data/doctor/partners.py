@@ -1,11 +1,10 @@
 """Comparison of the two sides line by line, by their words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
+from ...plurals import say_count
 from ..files import cut_chunks
 from .lexicon import Lexicon, LexiconSide
 from .offsets import (
@@ -88,7 +87,7 @@ def explain_inequality(
     elif evidence[-LAST:].sum() > SURE:
         where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
     return ValueError(
-        f"{names[0]} has {counts[0]:,} lines but {names[1]} has {counts[1]:,}: "
+        f"{names[0]} has {say_count(counts[0], 'line')} but {names[1]} has {counts[1]:,}: "
         f"each line of one must translate the same line of the other{where}"
     )
 

@@ -1,11 +1,10 @@
 """The report of an examination: findings with examples and advice, as text or JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...plurals import say_count
 from .ragged import Array
 
 SHOWN = 20  # line numbers
@@ -31,7 +30,7 @@ class Check:
     repair: str | None = "leave out"  # one of REPAIRS; None: --fix cannot help
     serious: float = 1.0  # a script should stop if a larger share of the pairs has it
     explains: bool = False  # why lines are no partners: they get no further finding
-    harmless: bool = False  # to training, which leaves out empty pairs itself
+    harmless: bool = False  # to training, which leaves out empty and long pairs itself
 
     @property
     def advice(self) -> str:
@@ -53,7 +52,7 @@ CHECKS = {
         serious=0.0,
         explains=True,
     ),
-    "mismatch": Check("no translation of each other", "look at a few", serious=SOME),
+    "mismatch": Check("perhaps no translation of each other", "look at a few", serious=SOME),
     "swapped": Check("source and target exchanged", repair="exchange", serious=SOME, explains=True),
     "language": Check("one side in another language", serious=SOME, explains=True),
     "script": Check("one side mostly in a foreign script", serious=SOME, explains=True),
@@ -71,6 +70,11 @@ CHECKS = {
     ),
     "empty": Check("an empty side", "never trained on", explains=True, harmless=True),
     "length": Check("one side far too long for the other", serious=SOME),
+    "long": Check(
+        "a side far longer than what a model is trained on: data.max_length",
+        "train drops it: put one sentence in a line",
+        harmless=True,
+    ),
     "look-alike": Check(
         "words with letters of another script that look alike", repair="one script"
     ),
@@ -171,10 +175,10 @@ class Report:
         return "\n".join(self._write_lines()) + "\n"
 
     def _write_lines(self) -> Iterator[str]:
-        yield f"{self.extent}; {len(self.findings)} kinds of findings"
+        yield f"{self.extent}; {say_count(len(self.findings), 'kind')} of findings"
         for each in self.findings:
             yield ""
-            share = f"{each.count:,} pairs ({100 * each.share:.2f} %)"
+            share = f"{say_count(each.count, 'pair')} ({100 * each.share:.2f} %)"
             yield f"{each.kind}: {share}: {each.check.meaning}"
             if each.note:
                 yield f"  {each.note}"

@@ -1,7 +1,5 @@
 """The words of lines, for hashing and for the lexicon, and a sample of the lines of a corpus."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

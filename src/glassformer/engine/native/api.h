@@ -3,7 +3,7 @@ input, and do not depend on the number of workers or on which sentences are sear
 */
 #pragma once
 #include "pool.h"
-#include "search.h"
+#include "score.h"
 
 /* Sentences, one after another. Source i is sources[source_starts[i]] to
 sources[source_starts[i + 1] - 1], and so are prefixes; a prefix to score is a whole target. */
@@ -26,12 +26,6 @@ typedef struct {
     int (*progress)(int64_t done); /* told how many more are done; not 0: cancel. Or NULL */
 } Call;
 
-/* A hypothesis: `length` tokens, EOS among them if it is finished. */
-typedef struct {
-    int32_t length, is_finished;
-    float log_prob, score;
-} Hypothesis;
-
 /* Where the hypotheses of a sentence begin, and their tokens. The best comes first. */
 typedef struct {
     int64_t hypothesis, token, count;
@@ -45,22 +39,9 @@ typedef struct {
     int64_t hypotheses_count, tokens_count;
 } Results;
 
-/* What is wanted of each pair besides its log-probabilities. */
-typedef struct {
-    int32_t heads_count;  /* whose attention is wanted: see `watch` of a network; 0: none's */
-    int32_t next_size;    /* the best tokens wanted after each target; 0: none */
-    const int32_t *heads;
-    /* From weight_starts[i] on: for each head as many rows as the target has tokens, and one more,
-    each as long as the source. Row t is of the query that predicts token t; the last, EOS. */
-    const int64_t *weight_starts;
-    float *weights;
-    int32_t *next_ids; /* count next_size */
-    float *next_log_probs;
-} Wanted;
-
 /* Translate. Returns a code of errors.h; only after GF_OK are there results, to be freed. */
 int gf_search(Call *call, const Batch *batch, const SearchOptions *options, Results **results);
 void gf_free(Results *results);
 
-/* Score: from prefix_starts[i] + i on, write the log-probabilities of target i's tokens and EOS. */
-int gf_score(Call *call, const Batch *batch, const Wanted *wanted, float *log_probs);
+/* Score: note what is wanted of each pair. */
+int gf_score(Call *call, const Batch *batch, const Wanted *wanted);

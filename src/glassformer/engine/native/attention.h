@@ -11,6 +11,7 @@ queries of a sentence, as the hypotheses of a beam are.
 A slot: the D keys of one position of one row, then its D values.
 */
 #pragma once
+#include "network.h"
 #include "vector.h"
 
 #if LANES > 4 || defined __aarch64__
@@ -39,14 +40,6 @@ typedef struct {
 } Heads;
 
 static inline int64_t bytes_of(const Heads *heads) { return heads->is_bf16 ? 2 : 4; }
-
-/* Where to add up the weights of the heads watched in one layer; weights NULL: nowhere. */
-typedef struct {
-    float *weights;         /* count, `apart` apart, of queries, `stride` apart */
-    int64_t stride, apart;
-    const int32_t *heads;   /* count: a layer and a head; head -1: the mean of all */
-    int32_t count, layer;
-} Kept;
 
 INLINE void store_numbers(char *row, int64_t i, Vec v, int is_bf16) {
     if (is_bf16) v_store_bf16((bf16 *)row + i, v);
@@ -157,6 +150,20 @@ INLINE void sum_values(const float *weights, int64_t stride, const float *invers
         }
 }
 
+/* The same for all outputs before `end`, `most` vectors at a time. */
+INLINE void sum_all_values(const float *weights, int64_t stride, const float *inverse,
+                           int64_t heads, int64_t width, int queries, int most,
+                           const char *values, int64_t row, const char *const *slots, int64_t skip,
+                           int64_t count, int64_t end, int is_bf16, float *out, int64_t out_stride) {
+    int64_t i = 0;
+    for (; i + most * LANES <= end; i += most * LANES)
+        sum_values(weights, stride, inverse, heads, width, queries, most, values, row, slots, skip,
+                   count, i, is_bf16, out, out_stride);
+    for (; i < end; i += LANES)
+        sum_values(weights, stride, inverse, heads, width, queries, 1, values, row, slots, skip,
+                   count, i, is_bf16, out, out_stride);
+}
+
 /* Compute attention of `queries` queries over a source, for `group` heads from D number `first` on.
 q: as for score_16. */
 INLINE void attend_group(const Heads *heads, const float *q, int64_t q_stride, int queries,
@@ -171,26 +178,21 @@ INLINE void attend_group(const Heads *heads, const float *q, int64_t q_stride, i
                      apart, units, is_bf16, scores + h * padded + t, group * padded);
     softmax(scores, queries * group, padded, count, inverse);
     const char *values = source + heads->row * apart * (is_bf16 ? 2 : 4);
-    int64_t i = 0, end = group * width;
-    for (; i + COLUMNS * LANES <= end; i += COLUMNS * LANES)
-        sum_values(scores, padded, inverse, group, width, queries, COLUMNS, values, heads->row, NULL,
-                   first, count, i, is_bf16, out + first, out_stride);
-    for (; i < end; i += LANES)
-        sum_values(scores, padded, inverse, group, width, queries, 1, values, heads->row, NULL,
-                   first, count, i, is_bf16, out + first, out_stride);
+    sum_all_values(scores, padded, inverse, group, width, queries, COLUMNS, values, heads->row,
+                   NULL, first, count, group * width, is_bf16, out + first, out_stride);
 }
 
-/* Add up the weights of a group of heads, where they are watched, for `queries` queries from n on. */
-static inline void keep_weights(const Kept *kept, const Heads *heads, const float *scores, int64_t first,
-                                int64_t group, int64_t count, int64_t n, int64_t queries,
-                                const float *inverse) {
+/* Add up the weights of a group of heads of a layer that are watched, for queries from n on. */
+static inline void keep_weights(const Watched *watched, int32_t layer, const Heads *heads,
+                                const float *scores, int64_t first, int64_t group, int64_t count,
+                                int64_t n, int64_t queries, const float *inverse) {
     for (int64_t row = 0; row < queries * group; row++)
-        for (int32_t k = 0; k < kept->count; k++) {
-            int64_t head = first / heads->width + row % group, wanted = kept->heads[2 * k + 1];
-            if (kept->heads[2 * k] != kept->layer || head >= heads->heads) continue;
+        for (int32_t k = 0; k < watched->count; k++) {
+            int64_t head = first / heads->width + row % group, wanted = watched->heads[2 * k + 1];
+            if (watched->heads[2 * k] != layer || head >= heads->heads) continue;
             if (wanted >= 0 && wanted != head) continue;
             float share = inverse[row] / (wanted < 0 ? heads->heads : 1);
-            float *to = kept->weights + k * kept->apart + (n + row / group) * kept->stride;
+            float *to = watched->weights + k * watched->apart + (n + row / group) * watched->stride;
             for (int64_t t = 0; t < count; t++) to[t] += share * scores[row * round_up(count, PAD) + t];
         }
 }
@@ -205,10 +207,12 @@ static inline int64_t count_scores(const Heads *heads, int64_t positions) {
     return once * round_up(positions, PAD) + round_up(once, PAD) + packed;
 }
 
-/* Compute out = softmax(q Kᵀ) V for the queries of one source. `count`: its positions. */
-static inline void attend_source(const Heads *heads, const float *q, int64_t q_stride, int64_t queries,
-                          const char *source, int64_t count, const Kept *kept, float *scratch,
-                          float *out, int64_t out_stride) {
+/* Compute out = softmax(q Kᵀ) V for the queries of one source. `count`: its positions; watched:
+where to add up weights of this layer. */
+static inline void attend_source(const Heads *heads, const float *q, int64_t q_stride,
+                                 int64_t queries, const char *source, int64_t count,
+                                 const Watched *watched, int32_t layer, float *scratch, float *out,
+                                 int64_t out_stride) {
     int64_t group = count_group(heads), padded = round_up(count, PAD);
     float *inverse = scratch + QUERIES * group * padded;
     float *packed = inverse + round_up(QUERIES * group, PAD);
@@ -234,8 +238,8 @@ static inline void attend_source(const Heads *heads, const float *q, int64_t q_s
             WITH_CONSTANT(together, QUERIES, EITHER)
 #undef EITHER
 #undef ATTEND
-            if (kept->weights)
-                keep_weights(kept, heads, scratch, first, here, count, n, together, inverse);
+            if (watched->count)
+                keep_weights(watched, layer, heads, scratch, first, here, count, n, together, inverse);
         }
     }
 }
@@ -270,13 +274,8 @@ INLINE void attend_slots_of(const Heads *heads, const float *q, const char *cons
             score_slots(q, slots + t, count - t, i, width, is_bf16, scratch + i / width * padded + t,
                         padded);
     softmax(scratch, all, padded, count, inverse);
-    int64_t i = 0;
-    for (; i + 2 * COLUMNS * LANES <= heads->row; i += 2 * COLUMNS * LANES)
-        sum_values(scratch, padded, inverse, all, width, 1, 2 * COLUMNS, NULL, 0, slots, heads->row,
-                   count, i, is_bf16, out, 0);
-    for (; i < heads->row; i += LANES)
-        sum_values(scratch, padded, inverse, all, width, 1, 1, NULL, 0, slots, heads->row, count, i,
-                   is_bf16, out, 0);
+    sum_all_values(scratch, padded, inverse, all, width, 1, 2 * COLUMNS, NULL, 0, slots, heads->row,
+                   count, heads->row, is_bf16, out, 0);
 }
 
 /* Compute out = softmax(q Kᵀ) V for one query over `count` slots. */

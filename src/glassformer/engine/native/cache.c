@@ -3,21 +3,12 @@
 #include "errors.h"
 #include "scratch.h"
 
-void cache_init(Cache *cache, int32_t layers, int64_t slot_size) {
-    memset(cache, 0, sizeof *cache);
-    cache->layers = layers;
-    cache->slot_size = slot_size;
-    cache->beams = 1;
-}
-
-static void release(Cache *cache, int32_t slot) {
-    if (--cache->references[slot] == 0) cache->free[cache->free_count++] = slot;
-}
-
 static void release_rows(Cache *cache) {
     for (int64_t r = 0; r < cache->rows; r++)
-        for (int32_t t = cache->length[r] - 1; t >= 0; t--)
-            release(cache, cache->list[r * cache->stride + t]);
+        for (int32_t t = cache->length[r] - 1; t >= 0; t--) {
+            int32_t slot = cache->list[r * cache->stride + t];
+            if (--cache->references[slot] == 0) cache->free[cache->free_count++] = slot;
+        }
 }
 
 void cache_clear(Cache *cache) {
@@ -33,7 +24,6 @@ void cache_free(Cache *cache) {
     void *all[] = {cache->pages,  cache->references, cache->free,        cache->source,
                    cache->length, cache->list,       cache->next_length, cache->next_list};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free_array(all[i]);
-    cache_init(cache, cache->layers, cache->slot_size);
 }
 
 static void swap(int32_t **one, int32_t **other) {
@@ -92,17 +82,11 @@ int cache_reserve(Cache *cache, int64_t slots, int32_t positions) {
     return error;
 }
 
-int32_t cache_take(Cache *cache, int32_t row, int32_t t) {
+int32_t cache_take(Cache *cache, int32_t row) {
     int32_t slot = cache->free[--cache->free_count];
     cache->references[slot] = 1;
-    cache->list[row * cache->stride + t] = slot;
+    cache->list[row * cache->stride + cache->length[row]++] = slot;
     return slot;
-}
-
-void cache_share(Cache *cache, int32_t row, int32_t other, int32_t t) {
-    int32_t slot = cache->list[other * cache->stride + t];
-    cache->references[slot]++;
-    cache->list[row * cache->stride + t] = slot;
 }
 
 /* Return whether rows go by sentence, ascending, with `beams` for each. */
@@ -140,15 +124,5 @@ int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams) 
     cache->sentences = kept;
     cache->rows = count;
     cache->beams = count ? beams : 1;
-    return GF_OK;
-}
-
-int cache_rewind(Cache *cache, int32_t rows, const int32_t *lengths) {
-    if (rows != cache->rows) return GF_BAD_REQUEST;
-    for (int32_t r = 0; r < rows; r++)
-        if (lengths[r] < 0 || lengths[r] > cache->length[r]) return GF_BAD_REQUEST;
-    for (int64_t r = 0; r < rows; r++)
-        while (cache->length[r] > lengths[r])
-            release(cache, cache->list[r * cache->stride + --cache->length[r]]);
     return GF_OK;
 }

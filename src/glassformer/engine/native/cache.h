@@ -20,6 +20,7 @@ typedef struct {
     int64_t layer_size; /* bytes from layer to layer */
 } Source;
 
+/* Zeros, but for the first two and `beams`, which is 1, in the beginning. */
 typedef struct {
     int32_t layers;
     int64_t slot_size; /* bytes of one slot in one layer */
@@ -34,7 +35,6 @@ typedef struct {
     int64_t stride;
 } Cache;
 
-void cache_init(Cache *cache, int32_t layers, int64_t slot_size);
 void cache_clear(Cache *cache); /* drop all sentences; memory stays */
 void cache_free(Cache *cache);
 
@@ -42,12 +42,10 @@ void cache_free(Cache *cache);
 int cache_append(Cache *cache, int32_t length, int64_t layer_size);
 /* Make sure that `slots` free slots exist and lists have memory for `positions`. */
 int cache_reserve(Cache *cache, int64_t slots, int32_t positions);
-/* Take a free slot for position `t` of a row; cache_reserve came before. */
-int32_t cache_take(Cache *cache, int32_t row, int32_t t);
-/* Let position `t` of a row be the slot that another row has there. */
-void cache_share(Cache *cache, int32_t row, int32_t other, int32_t t);
+/* Take a free slot for the next position of a row; cache_reserve came before. */
+int32_t cache_take(Cache *cache, int32_t row);
+/* Reorder the rows: see `keep` of a network. */
 int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams);
-int cache_rewind(Cache *cache, int32_t rows, const int32_t *lengths);
 
 static inline char *cache_slot(const Cache *cache, int32_t slot, int32_t layer) {
     return cache->pages[slot / PAGE] + ((int64_t)layer * PAGE + slot % PAGE) * cache->slot_size;

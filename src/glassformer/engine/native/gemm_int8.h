@@ -21,136 +21,47 @@ INLINE void finish(Vec sums, Factors factors, float scale, int relu, float *y) {
     v_store(y, relu ? v_max(v_set(0), out) : out); /* NaN stays */
 }
 
-/* Each instruction set has `Sums`: 32-bit sums of LANES outputs; DOWN rows and ACROSS blocks of
+/* Each instruction set has `add_products`, which adds the products of STEP inputs, broadcast as
+groups of four bytes, with the weights of LANES outputs, four bytes each too. DOWN rows and ACROSS
 outputs are computed at once, so that the sums stay in registers. */
-#if defined __AVX512VNNI__ || defined __AVXVNNI__ || defined __AVX2__
+#if defined __AVX512VNNI__ || defined __AVXVNNI__ || FLIP
+typedef Ints Sums;
+#define STEP 4
+#define DOWN 6
+INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) {
 #ifdef __AVX512VNNI__
-typedef __m512i Sums;
-#define ACROSS 4
-#define DOWN 6
-#define set_sums _mm512_set1_epi32
-#define to_floats _mm512_cvtepi32_ps
-#define add_products _mm512_dpbusd_epi32
+#define ACROSS 64
+    return (Ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)*x, (__m512i)*w);
+#elif defined __AVXVNNI__
+#define ACROSS 16
+    return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)*x, (__m256i)*w);
 #else
-typedef __m256i Sums;
-#define ACROSS 1
-#define set_sums _mm256_set1_epi32
-#define to_floats _mm256_cvtepi32_ps
-#ifdef __AVXVNNI__
-#define DOWN 6
-#define add_products _mm256_dpbusd_avx_epi32
-#else
-#define DOWN 4
+#define ACROSS 16
+    return (Ints)vdotq_s32((int32x4_t)sums, (int8x16_t)*x, (int8x16_t)*w);
 #endif
-#endif
-#define prefetch(address) _mm_prefetch((const char *)(address), _MM_HINT_T1)
-
-#elif FLIP
-typedef int32x4_t Sums;
-#define ACROSS 1
-#define DOWN 6
-#define set_sums vdupq_n_s32
-#define to_floats vcvtq_f32_s32
-#define prefetch(address) __builtin_prefetch(address)
-INLINE Sums add_products(Sums sums, Sums x, Sums w) {
-    return vdotq_s32(sums, vreinterpretq_s8_s32(x), vreinterpretq_s8_s32(w));
-}
-#endif
-
-#ifdef ACROSS
-#define SETS (ACROSS * BLOCK / LANES) /* registers for the outputs of a row */
-#define IN_ORDER(x) __asm__("" : "+" REGISTER(x)) /* else the compiler needs more registers */
-#if FLIP
-#define REGISTER(x) "w"(x)
-#else
-#define REGISTER(x) "x"(x)
-#endif
-
-INLINE Sums load_sums(const void *x) {
-    Sums found;
-    memcpy(&found, x, sizeof found);
-    return found;
 }
 
-INLINE Sums broadcast_four(const uint8_t *x) {
-    int32_t four;
-    memcpy(&four, x, 4);
-    return set_sums(four);
-}
-
-/* Add the products of some inputs to the sums. `step`: bytes from block to block. */
-#if PAIRED
+#elif PAIRED
+typedef Ints Sums;
 #define STEP (4 * PAIRED)
-INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64_t stride, int rows,
-                     int sets, Sums sums[DOWN][SETS]) {
-    Sums parts[DOWN][SETS];
-#pragma GCC unroll 8
-    for (int k = 0; k < STEP; k += 4) {
-        Sums w[SETS];
-        UNROLLED(i, sets)
-            w[i] = load_sums(weight + k * BLOCK + i * LANES / BLOCK * step + i * LANES % BLOCK * 4);
-        UNROLLED(r, rows) {
-            Sums four = broadcast_four(x + r * stride + k);
-            UNROLLED(i, sets) {
-                Sums both = _mm256_maddubs_epi16(four, w[i]);
-                parts[r][i] = k ? _mm256_add_epi16(parts[r][i], both) : both;
-                IN_ORDER(parts[r][i]);
-            }
-        }
-    }
-    UNROLLED(r, rows)
-        UNROLLED(i, sets)
-            sums[r][i] = _mm256_add_epi32(
-                sums[r][i], _mm256_madd_epi16(parts[r][i], _mm256_set1_epi16(1)));
-}
-#else
-#define STEP 4
-INLINE void add_step(const int8_t *weight, int64_t step, const uint8_t *x, int64_t stride, int rows,
-                     int sets, Sums sums[DOWN][SETS]) {
-    Sums w[SETS];
-    UNROLLED(i, sets) {
-        const int8_t *from = weight + i * LANES / BLOCK * step + i * LANES % BLOCK * 4;
-        w[i] = load_sums(from);
-        if (rows < 4) prefetch(from + 1024); /* there is little else to do */
-    }
-    UNROLLED(r, rows) {
-        Sums four = broadcast_four(x + r * stride);
-        UNROLLED(i, sets) {
-            sums[r][i] = add_products(sums[r][i], four, w[i]);
-            IN_ORDER(sums[r][i]);
-        }
-    }
-}
-#endif
-
-/* Compute `rows` rows, at most DOWN, of `blocks` blocks of outputs, at most ACROSS. ahead: weights
-to be prefetched, a cache line at each step. */
-INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t f, int rows,
-                           int blocks, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
-    Sums sums[DOWN][SETS];
-    int64_t step = (int64_t)map->inputs * BLOCK;
-    int sets = blocks * BLOCK / LANES;
-    const int8_t *weight = (const int8_t *)map->weight + f * map->inputs;
-    const uint8_t *bytes = x->bytes + n * x->stride;
-    UNROLLED(i, sets)
-        UNROLLED(r, rows) sums[r][i] = load_sums(map->offset + f + i * LANES);
-    for (int64_t k = 0; k < map->inputs; k += STEP, ahead += 64) {
-        prefetch(ahead);
-        add_step(weight + k * BLOCK, step, bytes + k, x->stride, rows, sets, sums);
-    }
-    const float *scale = x->scale + n;
-    y += n * y_stride + f;
-    UNROLLED(i, sets) {
-        Factors factors = load_factors(map, f + i * LANES);
-        UNROLLED(r, rows)
-            finish(to_floats(sums[r][i]), factors, scale[r], relu, y + r * y_stride + i * LANES);
-    }
-}
-
-#else /* any processor: products of 16-bit numbers */
-#define ACROSS 1
 #define DOWN 4
+#define ACROSS 16
+INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) {
+    __m256i one = _mm256_maddubs_epi16((__m256i)x[0], (__m256i)w[0]);
+    __m256i both = _mm256_add_epi16(one, _mm256_maddubs_epi16((__m256i)x[1], (__m256i)w[1]));
+    return sums + (Ints)_mm256_madd_epi16(both, _mm256_set1_epi16(1));
+}
+
+#else /* any processor: products of 16-bit numbers, LANES being 4 */
+typedef struct {
+    Ints first, last; /* of two outputs each: of the first two inputs of four, of the other two */
+} Sums;
 #define STEP 4
+#define DOWN 4
+#define ACROSS 8
+typedef int16_t Shorts __attribute__((vector_size(16)));
+typedef int8_t Bytes __attribute__((vector_size(8)));
+typedef uint8_t UnsignedBytes __attribute__((vector_size(8)));
 #if defined __SSE2__
 #include <emmintrin.h>
 #define dot_pairs(a, b) (Ints)_mm_madd_epi16((__m128i)(a), (__m128i)(b))
@@ -160,53 +71,95 @@ INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t 
 #elif defined __aarch64__
 #define dot_pairs(a, b) (Ints)vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t)(a)), \
     vget_low_s16((int16x8_t)(b))), vmull_high_s16((int16x8_t)(a), (int16x8_t)(b)))
-#endif
-typedef int16_t Shorts __attribute__((vector_size(16)));
-typedef int8_t Bytes __attribute__((vector_size(8)));
-typedef uint8_t UnsignedBytes __attribute__((vector_size(8)));
-typedef int32_t Fours __attribute__((vector_size(8)));
-
-#ifndef dot_pairs
+#else
 INLINE Ints dot_pairs(Shorts a, Shorts b) {
     Ints sums;
     for (int i = 0; i < 4; i++) sums[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
     return sums;
 }
 #endif
-
-INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t f, int rows,
-                           int blocks, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
-    const int8_t *weight = (const int8_t *)map->weight + f * map->inputs;
-    (void)blocks, (void)ahead;
-    for (int part = 0; part < BLOCK; part += 8) { /* 8 outputs, in four vectors of two each */
-        Ints sums[DOWN][4] = {0};
-        for (int64_t k = 0; k < map->inputs; k += 4) {
-            Shorts w[4];
-            for (int i = 0; i < 4; i++) {
-                Bytes eight;
-                memcpy(&eight, weight + k * BLOCK + part * 4 + i * 8, 8);
-                w[i] = __builtin_convertvector(eight, Shorts);
-            }
-            for (int r = 0; r < rows; r++) {
-                int32_t four;
-                memcpy(&four, x->bytes + (n + r) * x->stride + k, 4);
-                Fours twice = {four, four};
-                Shorts both = __builtin_convertvector((UnsignedBytes)twice, Shorts);
-                for (int i = 0; i < 4; i++) sums[r][i] += dot_pairs(both, w[i]);
-            }
-        }
-        for (int r = 0; r < rows; r++)
-            for (int i = 0; i < 2; i++) { /* LANES is 4 here */
-                Ints a = sums[r][2 * i], b = sums[r][2 * i + 1];
-                Ints sum = {a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3]}, offset;
-                int64_t g = f + part + i * LANES;
-                memcpy(&offset, map->offset + g, sizeof offset);
-                finish((Vec)__builtin_convertvector(sum + offset, Vec), load_factors(map, g),
-                       x->scale[n + r], relu, y + (n + r) * y_stride + g);
-            }
-    }
+INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) {
+    UnsignedBytes four;
+    Bytes halves[2];
+    memcpy(&four, x, sizeof four);
+    memcpy(halves, w, sizeof halves);
+    Shorts inputs = __builtin_convertvector(four, Shorts);
+    sums.first += dot_pairs(inputs, __builtin_convertvector(halves[0], Shorts));
+    sums.last += dot_pairs(inputs, __builtin_convertvector(halves[1], Shorts));
+    return sums;
 }
 #endif
+
+#define SETS (ACROSS / LANES) /* registers for the outputs of a row */
+#define LEAST (ACROSS < BLOCK ? ACROSS : BLOCK) /* outputs where not so many are left */
+/* Sums are computed in this order: else the compiler needs more registers. */
+#if FLIP
+#define IN_ORDER(x) __asm__("" : "+w"(x))
+#elif LANES > 4
+#define IN_ORDER(x) __asm__("" : "+x"(x))
+#else
+#define IN_ORDER(x) (void)(x)
+#endif
+
+INLINE Ints load_ints(const void *x) {
+    Ints found;
+    memcpy(&found, x, sizeof found);
+    return found;
+}
+
+INLINE Ints broadcast_four(const uint8_t *x) {
+    int32_t four;
+    memcpy(&four, x, 4);
+    return four - (Ints){0};
+}
+
+#if LANES > 4 || FLIP
+#define begin_sums load_ints
+#define to_floats(sums) (Vec)__builtin_convertvector(sums, Vec)
+#else
+INLINE Sums begin_sums(const int32_t *x) { return (Sums){{x[0], 0, x[1], 0}, {x[2], 0, x[3], 0}}; }
+INLINE Vec to_floats(Sums sums) {
+    Ints a = sums.first, b = sums.last, all = {a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3]};
+    return __builtin_convertvector(all, Vec);
+}
+#endif
+
+/* Compute `rows` rows, at most DOWN, of `outputs` outputs, at most ACROSS. ahead: weights to be
+prefetched, a cache line at each step. */
+INLINE void multiply_block(const Linear *map, const Rows *x, int64_t n, int64_t f, int rows,
+                           int outputs, int relu, const int8_t *ahead, float *y, int64_t y_stride) {
+    Sums sums[DOWN][SETS];
+    int64_t step = (int64_t)map->inputs * BLOCK; /* from block to block */
+    int sets = outputs / LANES;
+    const int8_t *weight = (const int8_t *)map->weight + f / BLOCK * step + f % BLOCK * 4;
+    const uint8_t *bytes = x->bytes + n * x->stride;
+    UNROLLED(i, sets)
+        UNROLLED(r, rows) sums[r][i] = begin_sums(map->offset + f + i * LANES);
+    for (int64_t k = 0; k < map->inputs; k += STEP, ahead += 64) {
+        Ints w[SETS][STEP / 4];
+        __builtin_prefetch(ahead, 0, 2);
+        UNROLLED(i, sets) {
+            const int8_t *from = weight + k * BLOCK + i * LANES / BLOCK * step + i * LANES % BLOCK * 4;
+            UNROLLED(g, STEP / 4) w[i][g] = load_ints(from + g * 4 * BLOCK);
+            if (rows < 4 && !PAIRED) __builtin_prefetch(from + 1024, 0, 2); /* little else to do */
+        }
+        UNROLLED(r, rows) {
+            Ints four[STEP / 4];
+            UNROLLED(g, STEP / 4) four[g] = broadcast_four(bytes + r * x->stride + k + g * 4);
+            UNROLLED(i, sets) {
+                sums[r][i] = add_products(sums[r][i], four, w[i]);
+                IN_ORDER(sums[r][i]);
+            }
+        }
+    }
+    const float *scale = x->scale + n;
+    y += n * y_stride + f;
+    UNROLLED(i, sets) {
+        Factors factors = load_factors(map, f + i * LANES);
+        UNROLLED(r, rows)
+            finish(to_floats(sums[r][i]), factors, scale[r], relu, y + r * y_stride + i * LANES);
+    }
+}
 
 #if defined __AMX_INT8__ && defined __linux__
 #include <sys/syscall.h>
@@ -299,17 +252,16 @@ static inline void gemm_int8(const Linear *map, const Rows *x, int64_t rows, int
 #endif
     /* A few outputs at a time, so that their weights stay in the cache for all rows; the next ones
     are prefetched meanwhile. */
-    const int64_t width = ACROSS * BLOCK;
-    for (int64_t f = 0; f < map->outputs; f += width) {
-        const int8_t *ahead = (const int8_t *)map->weight + (f + width) * map->inputs;
-        int64_t last = smaller(f + width, map->outputs);
+    for (int64_t f = 0; f < map->outputs; f += ACROSS) {
+        const int8_t *ahead = (const int8_t *)map->weight + (f + ACROSS) * map->inputs;
+        int64_t last = smaller(f + ACROSS, map->outputs);
         for (int64_t n = 0; n < rows; n += DOWN, ahead += map->inputs / STEP * 64) {
-#define MULTIPLY(r)                                                                    \
-    if (f + width == last)                                                             \
-        multiply_block(map, x, n, f, r, ACROSS, relu, ahead, y, y_stride);             \
-    else                                                                               \
-        for (int64_t g = f; g < last; g += BLOCK)                                      \
-            multiply_block(map, x, n, g, r, 1, relu, ahead, y, y_stride);
+#define MULTIPLY(r)                                                        \
+    if (f + ACROSS == last)                                                \
+        multiply_block(map, x, n, f, r, ACROSS, relu, ahead, y, y_stride); \
+    else                                                                   \
+        for (int64_t g = f; g < last; g += LEAST)                          \
+            multiply_block(map, x, n, g, r, LEAST, relu, ahead, y, y_stride);
             WITH_CONSTANT(smaller(rows - n, DOWN), DOWN, MULTIPLY)
 #undef MULTIPLY
         }

@@ -19,44 +19,44 @@ static int64_t count_logits(int64_t rows) {
     return larger(IN_CACHE / larger(rows, 1) / TOGETHER, 1) * TOGETHER;
 }
 
-/* Return where an array of so many bytes begins in the memory measured so far, on a cache line. */
-static int64_t place(int64_t *size, int64_t bytes) {
-    int64_t at = *size;
-    *size += round_up(bytes, 64);
-    return at;
+/* Return where the next array of so many bytes begins, on a cache line; `at` moves behind it. */
+static void *place(int64_t *at, int64_t bytes) {
+    int64_t here = round_up(*at, 64);
+    *at = here + bytes;
+    return (void *)(uintptr_t)here;
+}
+
+/* Place all arrays from `at` on; return where they end. */
+static int64_t place_arrays(Work *work, int64_t at) {
+    const Model *model = work->model;
+    int64_t d = model->d_model, e = model->heads.row, f = model->d_ff, rows = work->rows, most = 0;
+    work->y_stride = round_up(larger(3 * e, f), 32) + GAP;
+    work->z_stride = larger(d, e);
+    work->byte_stride = round_up(larger(larger(d, e), f), DEEP) + 64;
+    for (int64_t n = 1; n <= rows; n *= 2) /* the most logits that any number of rows needs */
+        most = larger(most, smaller(2 * n, rows) * (count_logits(n) + GAP));
+    work->x = place(&at, rows * d * 4);
+    work->y = place(&at, rows * work->y_stride * 4);
+    work->z = place(&at, rows * work->z_stride * 4);
+    work->normed = place(&at, (is_int8(work) ? 1 : rows) * d * 4);
+    work->scale = place(&at, rows * 4);
+    work->slots = place(&at, work->positions * (int64_t)sizeof(char *));
+    work->scratch = place(&at, count_scores(&model->heads, work->positions) * 4);
+    work->logits = place(&at, most * 4);
+    work->bytes = place(&at, is_int8(work) ? rows * work->byte_stride : 0);
+    return at + 64;
 }
 
 int work_reserve(Work *work, int64_t rows, int64_t positions) {
     if (work->memory && rows <= work->rows && positions <= work->positions) return GF_OK;
-    const Model *model = work->model;
-    int64_t d = model->d_model, e = model->heads.row, f = model->d_ff, size = 64;
-    rows = round_up(larger(rows, work->rows), 32); /* AMX reads 32 rows at once */
-    positions = round_up(larger(positions, work->positions), 64);
-    work->y_stride = round_up(larger(3 * e, f), 32) + GAP;
-    work->z_stride = larger(d, e);
-    work->byte_stride = round_up(larger(larger(d, e), f), DEEP) + 64;
-    int64_t x = place(&size, rows * d * 4), y = place(&size, rows * work->y_stride * 4);
-    int64_t z = place(&size, rows * work->z_stride * 4);
-    int64_t normed = place(&size, (is_int8(work) ? 1 : rows) * d * 4);
-    int64_t scale = place(&size, rows * 4), slots = place(&size, positions * (int64_t)sizeof(char *));
-    int64_t scratch = place(&size, count_scores(&model->heads, positions) * 4);
-    int64_t logits = 0; /* the most that any number of rows needs */
-    for (int64_t n = 1; n <= rows; n *= 2)
-        logits = larger(logits, smaller(2 * n, rows) * (count_logits(n) + GAP) * 4);
-    logits = place(&size, logits);
-    int64_t bytes = is_int8(work) ? place(&size, rows * work->byte_stride) : 0;
-    if ((uint64_t)size > SIZE_MAX / 2) return GF_OUT_OF_MEMORY;
-    char *memory = malloc((size_t)size);
-    if (!memory) return GF_OUT_OF_MEMORY;
+    work->rows = round_up(larger(rows, work->rows), 32); /* AMX reads 32 rows at once */
+    work->positions = round_up(larger(positions, work->positions), 64);
     free(work->memory);
-    work->memory = memory;
-    work->rows = rows, work->positions = positions, work->size = size;
-    char *base = (char *)(((uintptr_t)memory + 63) / 64 * 64) - 64;
-    work->x = (float *)(base + x), work->y = (float *)(base + y), work->z = (float *)(base + z);
-    work->normed = (float *)(base + normed), work->scale = (float *)(base + scale);
-    work->slots = (const char **)(base + slots), work->scratch = (float *)(base + scratch);
-    work->logits = (float *)(base + logits), work->bytes = (uint8_t *)(base + bytes);
-    return GF_OK;
+    int64_t size = place_arrays(work, 0);
+    work->memory = (uint64_t)size > SIZE_MAX / 2 ? NULL : malloc((size_t)size);
+    if (!work->memory) work->rows = work->positions = 0;
+    else place_arrays(work, (int64_t)(uintptr_t)work->memory);
+    return work->memory ? GF_OK : GF_OUT_OF_MEMORY;
 }
 
 /* Apply a linear map to the rows prepared last: those of `x` in fp32, the quantized ones in int8. */
@@ -123,8 +123,10 @@ INLINE Vec activate(Vec x, int activation) {
     return v_max(x, v_set(0)) - v_set(0.5f) * v_abs(x) * sum;
 }
 
-static void feed_forward(const Work *work, const Layer *layer, const float *x) {
+/* Compute the feed-forward network of layer l; return the rows that the next layer reads. */
+static const float *feed_forward(const Work *work, const Stack *stack, int32_t l, const float *x) {
     const Model *model = work->model;
+    const Layer *layer = stack->layer + l;
     int activation = model->settings.activation, relu = activation == RELU;
     int64_t stride = work->y_stride, size = model->d_ff;
     apply(work, &layer->inner, x, model->d_model, relu, work->y, stride);
@@ -135,13 +137,16 @@ static void feed_forward(const Work *work, const Layer *layer, const float *x) {
         prepare(work, n, y, size, layer->outer.zero);
     }
     apply(work, &layer->outer, work->y, stride, 0, work->z, work->z_stride);
+    Norm next = l + 1 < stack->layers ? layer[1].self_norm : stack->last_norm;
+    return add_residual(work, work->z, work->z_stride, layer->norm, next);
 }
 
-/* Apply the last map of an attention to its context z; the result is in y. */
-static void output(const Work *work, const Linear *map) {
+/* Apply the last map of an attention to its context z; return the rows that the next map reads. */
+static const float *output(const Work *work, const Linear *map, Norm own, Norm next) {
     for (int64_t n = 0; n < work->n; n++)
         prepare(work, n, work->z + n * work->z_stride, work->model->heads.row, 128);
     apply(work, map, work->z, work->z_stride, 0, work->y, work->y_stride);
+    return add_residual(work, work->y, work->y_stride, own, next);
 }
 
 static void embed(const Work *work, const Stack *stack, int64_t n, int32_t token, int32_t position) {
@@ -153,44 +158,36 @@ static void embed(const Work *work, const Stack *stack, int64_t n, int32_t token
         v_store(work->x + n * size + i, load_numbers(row, i, is_int8(work)) + v_load(at + i));
 }
 
-static Norm next_norm(const Stack *stack, int32_t l) {
-    return l + 1 < stack->layers ? stack->layer[l + 1].self_norm : stack->last_norm;
-}
-
-void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t count, char *self,
-            Source *sources) {
+void encode(Work *work, int32_t count, const Text *texts, char *self, Source *sources) {
     const Model *model = work->model;
     const Stack *stack = &model->encoder;
     const Heads *heads = &model->heads;
-    const Norm none = {NULL, NULL};
-    const Kept nowhere = {0};
     int64_t stride = work->y_stride;
     uint32_t *packed = (uint32_t *)work->scratch;
-    work->n = start[count] - start[0];
+    work->n = 0;
     for (int32_t b = 0; b < count; b++)
-        for (int32_t n = start[b]; n < start[b + 1]; n++)
-            embed(work, stack, n - start[0], tokens[n], n - start[b]);
-    const float *in = add_residual(work, NULL, 0, none, stack->layer[0].self_norm);
+        for (int32_t i = 0; i < texts[b].size; i++) embed(work, stack, work->n++, texts[b].ids[i], i);
+    const float *in = add_residual(work, NULL, 0, (Norm){0}, stack->layer[0].self_norm);
     for (int32_t l = 0; l < stack->layers; l++) {
         const Layer *layer = stack->layer + l;
         apply(work, &layer->query_key_value, in, model->d_model, 0, work->y, stride);
+        float *y = work->y, *z = work->z;
         for (int32_t b = 0; b < count; b++) {
-            int64_t first = start[b] - start[0], length = start[b + 1] - start[b];
-            float *y = work->y + first * stride;
+            int64_t length = texts[b].size;
             write_source(heads, y + heads->row, stride, length, packed, self);
-            attend_source(heads, y, stride, length, self, length, &nowhere, work->scratch,
-                          work->z + first * work->z_stride, work->z_stride);
+            attend_source(heads, y, stride, length, self, length, &(Watched){0}, l, work->scratch,
+                          z, work->z_stride);
+            y += length * stride, z += length * work->z_stride;
         }
-        output(work, &layer->output);
-        in = add_residual(work, work->y, stride, layer->self_norm, layer->norm);
-        feed_forward(work, layer, in);
-        in = add_residual(work, work->z, work->z_stride, layer->norm, next_norm(stack, l));
+        in = output(work, &layer->output, layer->self_norm, layer->norm);
+        in = feed_forward(work, stack, l, in);
     }
     for (int32_t l = 0; l < model->decoder.layers; l++) {
         apply(work, &model->decoder.layer[l].keys_values, in, model->d_model, 0, work->y, stride);
-        for (int32_t b = 0; b < count; b++)
-            write_source(heads, work->y + (start[b] - start[0]) * stride, stride, sources[b].length,
-                         packed, sources[b].block + l * sources[b].layer_size);
+        const float *y = work->y;
+        for (int32_t b = 0; b < count; y += texts[b++].size * stride)
+            write_source(heads, y, stride, texts[b].size, packed,
+                         sources[b].block + l * sources[b].layer_size);
     }
 }
 
@@ -211,7 +208,7 @@ static void attend_to_rows(const Work *work, const Cache *cache, const Query *qu
 
 /* Compute cross-attention; the queries of a sentence are neighbours and share its source. */
 static void attend_to_sources(const Work *work, const Cache *cache, const Query *queries, int32_t l,
-                              const Kept *kept) {
+                              const Watched *watched) {
     int64_t last;
     for (int64_t n = 0; n < work->n; n = last) {
         int32_t sentence = queries[n].row / cache->beams;
@@ -220,46 +217,41 @@ static void attend_to_sources(const Work *work, const Cache *cache, const Query 
         if (last < work->n)
             for (int64_t i = 0; i < next->layer_size; i += 64)
                 __builtin_prefetch(next->block + l * next->layer_size + i, 0, 2);
-        Kept part = *kept;
-        part.layer = l;
-        if (part.weights) part.weights += n * part.stride;
+        Watched part = *watched;
+        if (part.count) part.weights += n * part.stride;
         attend_source(&work->model->heads, work->y + n * work->y_stride, work->y_stride, last - n,
-                      source->block + l * source->layer_size, source->length, &part, work->scratch,
-                      work->z + n * work->z_stride, work->z_stride);
+                      source->block + l * source->layer_size, source->length, &part, l,
+                      work->scratch, work->z + n * work->z_stride, work->z_stride);
     }
 }
 
-void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
-            const Kept *kept) {
+void decode(Work *work, const Cache *cache, const Query *queries, const Watched *watched) {
     const Model *model = work->model;
     const Stack *stack = &model->decoder;
-    const Norm none = {NULL, NULL};
     int64_t stride = work->y_stride;
-    for (int64_t n = 0; n < work->n; n++) embed(work, stack, n, tokens[n], queries[n].position);
-    const float *in = add_residual(work, NULL, 0, none, stack->layer[0].self_norm);
+    for (int64_t n = 0; n < work->n; n++)
+        embed(work, stack, n, queries[n].token, queries[n].position);
+    const float *in = add_residual(work, NULL, 0, (Norm){0}, stack->layer[0].self_norm);
     for (int32_t l = 0; l < stack->layers; l++) {
         const Layer *layer = stack->layer + l;
         apply(work, &layer->query_key_value, in, model->d_model, 0, work->y, stride);
         attend_to_rows(work, cache, queries, l);
-        output(work, &layer->output);
-        in = add_residual(work, work->y, stride, layer->self_norm, layer->cross_norm);
+        in = output(work, &layer->output, layer->self_norm, layer->cross_norm);
         apply(work, &layer->query, in, model->d_model, 0, work->y, stride);
-        attend_to_sources(work, cache, queries, l, kept);
-        output(work, &layer->cross_output);
-        in = add_residual(work, work->y, stride, layer->cross_norm, layer->norm);
-        feed_forward(work, layer, in);
-        in = add_residual(work, work->z, work->z_stride, layer->norm, next_norm(stack, l));
+        attend_to_sources(work, cache, queries, l, watched);
+        in = output(work, &layer->cross_output, layer->cross_norm, layer->norm);
+        in = feed_forward(work, stack, l, in);
     }
 }
 
-void project_logits(Work *work, const Query *queries, float *logits, const Best *best) {
+void project_logits(Work *work, float *logits, const Best *best) {
     const Model *model = work->model;
     const Linear *project = &model->project;
     int64_t width = count_logits(work->n), stride = width + GAP, d = model->d_model;
     int64_t vocabulary = model->settings.target_vocabulary;
     const float *in = model->decoder.last_norm.gain ? work->normed : work->x;
     Running *running = (Running *)work->z; /* z is not needed any more */
-    for (int64_t n = 0; !logits && n < work->n; n++) running[n] = begin_row(best, queries[n].row);
+    for (int64_t n = 0; !logits && n < work->n; n++) running[n] = begin_row(best, n);
     for (int64_t v = 0; v < vocabulary; v += width) {
         Linear part = take_outputs(project, v, width, is_int8(work));
         int64_t end = smaller(v + width, vocabulary);
@@ -267,10 +259,12 @@ void project_logits(Work *work, const Query *queries, float *logits, const Best 
         for (int64_t n = 0; n < work->n; n++) {
             float *x = work->logits + n * stride;
             if (logits) memcpy(logits + n * vocabulary + v, x, (size_t)(end - v) * 4);
+            int64_t wanted = !logits && best->wanted ? best->wanted[n] : -1;
+            if (wanted >= v && wanted < end) best->wanted_logit[n] = x[wanted - v];
             for (int64_t w = v; !logits && w < end; w += TOGETHER, x += TOGETHER)
-                process_logits(best, queries[n].row, x, (int32_t)w,
-                               (int32_t)smaller(w + TOGETHER, end), running + n);
+                process_logits(best, n, x, (int32_t)w, (int32_t)smaller(w + TOGETHER, end),
+                               running + n);
         }
     }
-    for (int64_t n = 0; !logits && n < work->n; n++) end_row(best, queries[n].row, running[n]);
+    for (int64_t n = 0; !logits && n < work->n; n++) end_row(best, n, running[n]);
 }

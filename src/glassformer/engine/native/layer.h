@@ -11,8 +11,8 @@ network, all padded; T positions that a query attends to.
 /* The memory of a step for up to `rows` queries; all arrays are floats unless said. */
 typedef struct {
     const Model *model;
-    char *memory;
-    int64_t rows, positions, size; /* the most queries, the most positions, bytes of `memory` */
+    void *memory;
+    int64_t rows, positions;       /* the most queries, the most positions that it suffices for */
     float *x;                      /* N D: the residual stream */
     float *y;                      /* N, y_stride apart: outputs of a linear map */
     float *z;                      /* N, z_stride apart: context of attention; D outputs */
@@ -28,16 +28,14 @@ typedef struct {
 
 /* What each query of a decoding step reads and writes. */
 typedef struct {
-    int32_t row, position, slot;
+    int32_t row, position, slot, token;
 } Query;
 
 int work_reserve(Work *work, int64_t rows, int64_t positions);
-/* Encode n = work->n tokens; source b is start[b] to start[b + 1]. Its keys and values for
-cross-attention go to sources[b]. `self`: memory for the keys and values of the longest source. */
-void encode(Work *work, const int32_t *tokens, const int32_t *start, int32_t count, char *self,
-            Source *sources);
+/* Encode some texts. The keys and values of text b for cross-attention go to sources[b]. `self`:
+memory for the keys and values of the longest in one layer. */
+void encode(Work *work, int32_t count, const Text *texts, char *self, Source *sources);
 /* Compute the decoder's layers; afterwards `project_logits` can be called. */
-void decode(Work *work, const Cache *cache, const Query *queries, const int32_t *tokens,
-            const Kept *kept);
-/* Compute logits: of all queries into `logits`, V apart, or only the best of each row. */
-void project_logits(Work *work, const Query *queries, float *logits, const Best *best);
+void decode(Work *work, const Cache *cache, const Query *queries, const Watched *watched);
+/* Compute logits: of all queries into `logits`, V apart, or only the best of each. */
+void project_logits(Work *work, float *logits, const Best *best);

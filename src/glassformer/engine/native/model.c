@@ -10,6 +10,7 @@ of 16. Their numbers beyond the real width have weights of zero, so that they ar
 #define WIDE (1 << 17)    /* upper bounds, as in config.py: a file may come from somebody else */
 #define MANY 10000000
 #define TIMESCALE 10000.0 /* of sinusoids (3.5) */
+#define LONGEST_NAME 120
 
 typedef struct Chunk { /* a piece of memory, which 64 bytes further begins to hold numbers */
     struct Chunk *next;
@@ -27,19 +28,16 @@ typedef struct {
     int32_t size;
 } Builder;
 
-/* Write three texts one after another to `out`, which holds `size` bytes, or what of them fits. */
-static void join(char *out, int32_t size, const char *a, const char *b, const char *c) {
-    const char *parts[] = {a, b, c};
-    for (int i = 0; i < 3; i++)
-        for (const char *from = parts[i]; *from && size > 1; size--) *out++ = *from++;
-    *out = 0;
+/* Write three texts one after another. Names in a model are short: LONGEST_NAME is enough. */
+static char *join(char *to, const char *a, const char *b, const char *c) {
+    return strcat(strcat(strcpy(to, a), b), c);
 }
 
 static void fail(Builder *build, int error, const char *name, const char *reason) {
     if (build->error) return;
     build->error = error;
-    if (build->reason && build->size > 0)
-        join(build->reason, build->size, name, *name ? ": " : "", reason);
+    if (build->reason && build->size > LONGEST_NAME + (int32_t)strlen(reason))
+        join(build->reason, name, *name ? ": " : "", reason);
 }
 
 /* Return zeroed memory for `count` numbers on a cache line, or NULL after an error. */
@@ -78,40 +76,32 @@ static const Tensor *find(Builder *build, const char *name, int64_t rows, int64_
 
 /* Return the scales of an int8 tensor; NULL if it has another type, or after an error. */
 static const float *find_scales(Builder *build, const Tensor *x) {
-    char name[160];
+    char name[LONGEST_NAME];
     if (!x || x->type != I8) return NULL;
-    join(name, sizeof name, x->name, ".scale", "");
+    join(name, x->name, ".scale", "");
     const Tensor *scales = find(build, name, x->shape[0], 0);
     if (scales && (scales->type != F32 || (uintptr_t)scales->data % 4))
         fail(build, GF_BAD_MODEL, name, "its numbers must be aligned fp32");
     return build->error ? NULL : scales->data;
 }
 
-static float widen_half(uint16_t x) { /* fp16, by the exponents of fp32 */
-    uint32_t sign = (uint32_t)(x & 0x8000) << 16, rest = x & 0x7fff;
-    float wide;
-    if (rest < 0x400) { /* zero and denormal numbers */
-        wide = (float)rest * 5.9604644775390625e-8f;
-        return sign ? -wide : wide;
-    }
-    uint32_t bits = sign | ((rest << 13) + (rest < 0x7c00 ? 0x38000000u : 0x70000000u));
-    memcpy(&wide, &bits, 4);
-    return wide;
+static float widen_half(uint16_t x) { /* fp16 has 5 bits of exponent, fp32 8 */
+    float size = from_bits((x & 0x7fff) << 13) * 0x1p112f;
+    if (size >= 65536) size = size > 65536 ? NAN : INFINITY;
+    return x & 0x8000 ? -size : size;
 }
 
 /* Copy `count` numbers of a tensor from number `at` on, times `factor`, to `out`. */
 static void widen_numbers(const Tensor *x, int64_t at, int64_t count, float factor, float *out) {
     const char *from = (const char *)x->data + at * (x->type == F32 ? 4 : x->type == I8 ? 1 : 2);
-    for (int64_t i = 0; x->type == F32 && i < count; i++) {
-        memcpy(out + i, from + 4 * i, 4);
-        out[i] *= factor;
-    }
-    for (int64_t i = 0; x->type == I8 && i < count; i++) out[i] = ((const int8_t *)from)[i] * factor;
+    if (x->type == F32) memcpy(out, from, (size_t)count * 4);
+    for (int64_t i = 0; x->type == I8 && i < count; i++) out[i] = ((const int8_t *)from)[i];
     for (int64_t i = 0; (x->type == F16 || x->type == BF16) && i < count; i++) {
         uint16_t half;
         memcpy(&half, from + 2 * i, 2);
-        out[i] = (x->type == F16 ? widen_half(half) : widen(half)) * factor;
+        out[i] = x->type == F16 ? widen_half(half) : widen(half);
     }
+    for (int64_t i = 0; i < count; i++) out[i] *= factor;
 }
 
 /* Copy row r of a tensor, times `factor`, to `out`. If `to` is larger than `from`, numbers come in
@@ -124,11 +114,18 @@ static void read_row(const Tensor *x, const float *scales, int64_t r, float fact
         widen_numbers(x, first + i, smaller(from, columns - i), factor, out);
 }
 
-static void begin_linear(Builder *build, Linear *map, int64_t outputs, int64_t inputs,
-                         int32_t zero) {
+/* One side of a linear map: so many real numbers, in groups of `from` that are padded to `to`, with
+which they are `row`. */
+typedef struct {
+    int64_t count, from, to, row;
+} Side;
+
+static Side plain_side(int64_t count) { return (Side){count, MANY, MANY, count}; }
+
+static void begin_linear(Builder *build, Linear *map, int parts, Side out, Side in, int32_t zero) {
     int is_int8 = build->model->settings.precision == INT8;
-    map->inputs = (int32_t)round_up(inputs, is_int8 ? DEEP : PAD);
-    map->outputs = (int32_t)round_up(outputs, BLOCK);
+    map->inputs = (int32_t)round_up(in.row, is_int8 ? DEEP : PAD);
+    map->outputs = (int32_t)round_up(parts * out.row, BLOCK);
     map->zero = zero;
     map->weight = allocate(build, (int64_t)map->inputs * map->outputs, is_int8 ? 1 : 4);
     map->bias = allocate(build, map->outputs, 4);
@@ -162,20 +159,15 @@ static void pack_output(Linear *map, int64_t f, const float *row, uint8_t *bytes
     ((int32_t *)map->offset)[f] = -(map->zero - FLIP) * (sum - 128 * (int32_t)inputs);
 }
 
-/* Where the numbers of heads stand: `from` real ones in each group of `to`. */
-typedef struct {
-    int64_t from, to;
-} Padding;
-
-/* Pack `outputs` outputs of a map from output `at` on, padded as they are and their inputs. */
+/* Pack one part of a map, from output `at` on, padded as its sides say; times a factor. */
 static void pack_part(Builder *build, Linear *map, int64_t at, const char *name, const char *bias,
-                      int64_t outputs, int64_t inputs, Padding out, Padding in, float factor) {
-    const Tensor *weights = find(build, name, outputs, inputs);
-    const Tensor *biases = bias ? find(build, bias, outputs, 0) : NULL;
+                      Side out, Side in, float factor) {
+    const Tensor *weights = find(build, name, out.count, in.count);
+    const Tensor *biases = bias ? find(build, bias, out.count, 0) : NULL;
     const float *scales = find_scales(build, weights);
     if (build->error) return;
     memset(build->row, 0, (size_t)build->longest * 4);
-    for (int64_t f = 0; f < outputs; f++) {
+    for (int64_t f = 0; f < out.count; f++) {
         read_row(weights, scales, f, factor, in.from, in.to, build->row);
         pack_output(map, at + f / out.from * out.to + f % out.from, build->row, build->bytes,
                     build->model->settings.precision == INT8);
@@ -183,22 +175,24 @@ static void pack_part(Builder *build, Linear *map, int64_t at, const char *name,
     if (biases) read_row(biases, NULL, 0, factor, out.from, out.to, (float *)map->bias + at);
 }
 
-/* Pack the map of that name with `layer` before it, like "encoder.0.feed_forward.inner". */
-static void pack_named(Builder *build, Linear *map, int64_t at, const char *layer, const char *name,
-                       int64_t outputs, int64_t inputs, Padding out, Padding in, float factor) {
-    char map_name[120], weight[120], bias[120];
-    join(map_name, sizeof map_name, layer, ".", name);
-    join(weight, sizeof weight, map_name, ".weight", "");
-    join(bias, sizeof bias, map_name, ".bias", "");
-    pack_part(build, map, at, weight, bias, outputs, inputs, out, in, factor);
+/* Make a map of parts with these names in a layer; the first is multiplied by a factor. */
+static void read_map(Builder *build, Linear *map, const char *layer, const char *const *names,
+                     int parts, Side out, Side in, int32_t zero, float factor) {
+    begin_linear(build, map, parts, out, in, zero);
+    for (int i = 0; i < parts; i++) {
+        char weight[LONGEST_NAME], bias[LONGEST_NAME];
+        strcat(join(weight, layer, ".", names[i]), ".weight");
+        strcat(join(bias, layer, ".", names[i]), ".bias");
+        pack_part(build, map, i * out.row, weight, bias, out, in, i ? 1 : factor);
+    }
 }
 
 static Norm read_norm(Builder *build, const char *layer, const char *name) {
     int64_t width = build->model->settings.d_model;
     float *parts[2];
     for (int i = 0; i < 2; i++) {
-        char full[120];
-        join(full, sizeof full, layer, name, i ? ".bias" : ".weight");
+        char full[LONGEST_NAME];
+        join(full, layer, name, i ? ".bias" : ".weight");
         const Tensor *x = find(build, full, width, 0);
         parts[i] = allocate(build, build->model->d_model, 4);
         if (!build->error) read_row(x, NULL, 0, 1, width, width, parts[i]);
@@ -208,35 +202,30 @@ static Norm read_norm(Builder *build, const char *layer, const char *name) {
 
 static void read_layer(Builder *build, Layer *layer, const char *side, int32_t number,
                        int is_decoder) {
+    static const char *const names[] = {
+        "self_attention.to_query", "self_attention.to_key", "self_attention.to_value",
+        "self_attention.to_output", "cross_attention.to_query", "cross_attention.to_key",
+        "cross_attention.to_value", "cross_attention.to_output", "feed_forward.inner",
+        "feed_forward.outer"};
     const ModelSettings *settings = &build->model->settings;
-    const Heads *heads = &build->model->heads;
-    int64_t model = settings->d_model, inner = settings->d_ff, row = heads->row;
-    int64_t all = (int64_t)settings->heads * settings->head_width;
-    Padding none = {MANY, MANY}, padded = {settings->head_width, heads->width};
+    Side model = plain_side(settings->d_model), inner = plain_side(settings->d_ff);
+    Side heads = {(int64_t)settings->heads * settings->head_width, settings->head_width,
+                  build->model->heads.width, build->model->heads.row};
     float root = (float)(1 / sqrt(settings->head_width)); /* 1/√d_k */
+    int32_t zero = settings->activation == RELU ? 0 : 128;
     char name[40], digits[] = {(char)('0' + number / 100), (char)('0' + number / 10 % 10),
                                (char)('0' + number % 10), 0};
-    join(name, sizeof name, side, ".", digits + (number < 100) + (number < 10));
-    begin_linear(build, &layer->query_key_value, 3 * row, model, 128);
-    pack_named(build, &layer->query_key_value, 0, name, "self_attention.to_query", all, model, padded, none, root);
-    pack_named(build, &layer->query_key_value, row, name, "self_attention.to_key", all, model, padded, none, 1);
-    pack_named(build, &layer->query_key_value, 2 * row, name, "self_attention.to_value", all, model, padded, none, 1);
-    begin_linear(build, &layer->output, model, row, 128);
-    pack_named(build, &layer->output, 0, name, "self_attention.to_output", model, all, none, padded, 1);
+    join(name, side, ".", digits + (number < 100) + (number < 10));
+    read_map(build, &layer->query_key_value, name, names, 3, heads, model, 128, root);
+    read_map(build, &layer->output, name, names + 3, 1, model, heads, 128, 1);
     layer->self_norm = read_norm(build, name, ".self_attention_residual.norm");
-    begin_linear(build, &layer->inner, inner, model, 128);
-    pack_named(build, &layer->inner, 0, name, "feed_forward.inner", inner, model, none, none, 1);
-    begin_linear(build, &layer->outer, model, inner, settings->activation == RELU ? 0 : 128);
-    pack_named(build, &layer->outer, 0, name, "feed_forward.outer", model, inner, none, none, 1);
+    read_map(build, &layer->inner, name, names + 8, 1, inner, model, 128, 1);
+    read_map(build, &layer->outer, name, names + 9, 1, model, inner, zero, 1);
     layer->norm = read_norm(build, name, ".feed_forward_residual.norm");
     if (!is_decoder) return;
-    begin_linear(build, &layer->query, row, model, 128);
-    pack_named(build, &layer->query, 0, name, "cross_attention.to_query", all, model, padded, none, root);
-    begin_linear(build, &layer->keys_values, 2 * row, model, 128);
-    pack_named(build, &layer->keys_values, 0, name, "cross_attention.to_key", all, model, padded, none, 1);
-    pack_named(build, &layer->keys_values, row, name, "cross_attention.to_value", all, model, padded, none, 1);
-    begin_linear(build, &layer->cross_output, model, row, 128);
-    pack_named(build, &layer->cross_output, 0, name, "cross_attention.to_output", model, all, none, padded, 1);
+    read_map(build, &layer->query, name, names + 4, 1, heads, model, 128, root);
+    read_map(build, &layer->keys_values, name, names + 5, 2, heads, model, 128, 1);
+    read_map(build, &layer->cross_output, name, names + 7, 1, model, heads, 128, 1);
     layer->cross_norm = read_norm(build, name, ".cross_attention_residual.norm");
 }
 
@@ -339,11 +328,10 @@ static void build_model(Builder *build) {
     read_stack(build, &model->decoder, 1);
     static const char *const tables[] = {"source_embedding.table.weight",
                                          "target_embedding.table.weight", "output_table.weight"};
-    Padding none = {MANY, MANY};
-    begin_linear(build, &model->project, settings->target_vocabulary, settings->d_model, 128);
+    Side model_side = plain_side(settings->d_model), all = plain_side(settings->target_vocabulary);
+    begin_linear(build, &model->project, 1, all, model_side, 128);
     pack_part(build, &model->project, 0, tables[settings->tie],
-              settings->output_bias ? "output_bias" : NULL, settings->target_vocabulary,
-              settings->d_model, none, none, 1);
+              settings->output_bias ? "output_bias" : NULL, all, model_side, 1);
 }
 
 int model_open(const ModelSettings *settings, const Tensor *tensors, int32_t count, Model **model,

@@ -13,28 +13,22 @@ static int compare_requests(const void *a, const void *b) {
     return one->index < other->index ? -1 : 1;
 }
 
-int queue_run(Queue *queue, const Request *requests, int64_t count, Pool *pool, int32_t workers,
+int queue_run(Queue *queue, Call *call, const Request *requests, int64_t count, int32_t rows,
               void (*work)(void *shared, int32_t worker), void *shared) {
+    int32_t workers = call->workers <= count ? call->workers : count ? (int32_t)count : 1;
+    *queue = (Queue){.call = call, .count = count, .rows = rows, .workers = workers};
     queue->waiting = malloc((size_t)(count + 1) * sizeof *queue->waiting);
     if (!queue->waiting) return GF_OUT_OF_MEMORY;
     for (int64_t i = 0; i < count; i++) queue->waiting[i] = requests + i;
     qsort(queue->waiting, (size_t)count, sizeof *queue->waiting, compare_requests);
-    queue->count = count;
-    queue->workers = workers;
     lock_init(&queue->lock);
     signal_init(&queue->change);
-    if (pool) pool_run(pool, workers, work, shared);
+    if (call->pool) pool_run(call->pool, workers, work, shared);
     else for (int32_t worker = 0; worker < workers; worker++) work(shared, worker);
     signal_free(&queue->change);
     lock_free(&queue->lock);
     free(queue->waiting);
     return queue->error;
-}
-
-void queue_begin(Queue *queue) {
-    lock_take(&queue->lock);
-    queue->at_work++;
-    lock_leave(&queue->lock);
 }
 
 /* Return how many of the waiting requests to take. A few are not worth a run of the encoder, so
@@ -44,7 +38,7 @@ static int64_t count_fitting(const Queue *queue, int32_t working, int32_t longes
     int64_t left = queue->count - queue->next;
     if (!left || queue->error) return 0;
     int32_t size = request_size(queue->waiting[queue->next]);
-    int64_t fit = queue->budget / queue->rows / (size > longest ? size : longest) - working;
+    int64_t fit = queue->call->budget / queue->rows / (size > longest ? size : longest) - working;
     if (fit < 1) fit = working ? 0 : 1;
     if (4 * fit < working) return 0;
     int64_t parts = TAKES * (int64_t)queue->workers, share = (left + parts - 1) / parts;
@@ -64,6 +58,7 @@ static void end_worker(Queue *queue) {
 
 int32_t queue_take(Queue *queue, int32_t working, int32_t longest, const Request ***requests) {
     lock_take(&queue->lock);
+    if (!*requests) queue->at_work++;
     int64_t count = count_fitting(queue, working, longest);
     if (count && !GROW(*requests, count)) {
         queue->error = GF_OUT_OF_MEMORY;
@@ -76,17 +71,21 @@ int32_t queue_take(Queue *queue, int32_t working, int32_t longest, const Request
     return ends ? -1 : (int32_t)count;
 }
 
+static void note_error(Queue *queue, int error, const Request *failed) {
+    if (queue->error) return;
+    queue->error = error;
+    queue->call->failed = failed ? failed->index : -1;
+    queue->call->failed_size = failed ? request_size(failed) : 0;
+}
+
 bool queue_put_back(Queue *queue, int32_t count, const Request **requests) {
     qsort(requests, (size_t)count, sizeof *requests, compare_requests);
     lock_take(&queue->lock);
     queue->next -= count; /* they were taken from here, or from further on */
     memcpy(queue->waiting + queue->next, requests, (size_t)count * sizeof *requests);
     int64_t fewer = (int64_t)queue->rows * request_size(requests[0]) * (count / 2);
-    if (count > 1) queue->budget = fewer < queue->budget ? fewer : queue->budget;
-    else if (queue->workers == 1 && !queue->error) {
-        queue->error = GF_OUT_OF_MEMORY;
-        queue->failed = requests[0];
-    }
+    if (count > 1 && fewer < queue->call->budget) queue->call->budget = fewer;
+    if (count == 1 && queue->workers == 1) note_error(queue, GF_OUT_OF_MEMORY, requests[0]);
     if (count == 1) end_worker(queue);
     lock_leave(&queue->lock);
     return count > 1;
@@ -94,10 +93,7 @@ bool queue_put_back(Queue *queue, int32_t count, const Request **requests) {
 
 void queue_fail(Queue *queue, int error, const Request *failed) {
     lock_take(&queue->lock);
-    if (!queue->error) {
-        queue->error = error;
-        queue->failed = failed;
-    }
+    note_error(queue, error, failed);
     lock_leave(&queue->lock);
 }
 
@@ -106,9 +102,9 @@ void queue_report(Queue *queue) {
     int64_t more = queue->done - queue->told;
     queue->told = queue->done;
     lock_leave(&queue->lock);
-    if (!queue->progress || (!more && ++queue->calls < PATIENCE)) return;
+    if (!queue->call->progress || (!more && ++queue->calls < PATIENCE)) return;
     queue->calls = 0;
-    if (queue->progress(more)) queue_fail(queue, GF_CANCELLED, NULL);
+    if (queue->call->progress(more)) queue_fail(queue, GF_CANCELLED, NULL);
 }
 
 void queue_wait(Queue *queue) {

@@ -2,8 +2,7 @@
 workers run holds the lock. The longest sentences come first, so that memory runs out at once or
 never. */
 #pragma once
-#include "pool.h"
-#include "search.h"
+#include "api.h"
 #include "threads.h"
 
 typedef struct {
@@ -11,24 +10,21 @@ typedef struct {
     Signal change;       /* something is done, or a worker has ended */
     const Request **waiting; /* those from `next` to `count - 1` */
     int64_t next, count;
-    int64_t budget;           /* rows at work times the longest of them, in tokens */
+    Call *call;               /* its budget falls, and its `failed` is written */
     int32_t rows;             /* of each sentence */
-    int32_t workers, at_work; /* that have not ended; of these, that have begun */
+    int32_t workers, at_work; /* that have not ended; of these, that have taken something */
     int error;                /* the first, a code of errors.h; it ends the work of all */
-    const Request *failed;        /* the sentence of the error, or NULL */
-    int64_t done, told;       /* sentences; of these, told to `progress` */
+    int64_t done, told;       /* sentences; of these, told to `progress` of the call */
     int32_t calls;            /* of queue_report since `progress` was called */
-    int (*progress)(int64_t done); /* called by the first worker; not 0: the work is cancelled */
 } Queue;
 
-/* Sort the requests and let the workers do them: `work` is called with `shared` for each worker,
-and begins with queue_begin. Return the first error. */
-int queue_run(Queue *queue, const Request *requests, int64_t count, Pool *pool, int32_t workers,
+/* Sort the requests and let the workers of a call do them: `work` is called with `shared` for each
+worker, until queue_take ends it. Return the first error, and note in the call where it was. */
+int queue_run(Queue *queue, Call *call, const Request *requests, int64_t count, int32_t rows,
               void (*work)(void *shared, int32_t worker), void *shared);
-void queue_begin(Queue *queue);
 
 /* Copy the next requests that fit beside `working` others, the longest of so many tokens, to the
-array `*requests`, which grows; return their number. -1: the worker ends. */
+array `*requests`, which is NULL at a worker's first call; return their number. -1: it ends. */
 int32_t queue_take(Queue *queue, int32_t working, int32_t longest, const Request ***requests);
 
 /* Put the requests back on which memory ran out, and reduce the budget; return whether the worker

@@ -1,12 +1,13 @@
-/* Drawing tokens: see sample.h.
+/* Sampling: the twin of decode/sample.py. With the same logits, seed, line and position it draws
+the same token.
 
 The token drawn is that with the largest sum of logit and Gumbel noise times the temperature. The
 noise of a token is a hash of the token and a key; the key is one number of a counter-based
 generator (Salmon et al. 2011), which counts positions and is keyed by seed and line. */
-#include "sample.h"
+#include "search.h"
 #include <math.h>
-#include "score.h"
 #include "scratch.h"
+#include "topk.h"
 
 static uint64_t multiply_high(uint64_t a, uint64_t b) {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -32,10 +33,14 @@ static uint32_t draw_key(uint64_t seed, uint64_t line, uint64_t position) {
     return (uint32_t)x[position % 4];
 }
 
-/* Return the place of the token drawn among `size`; `ids` are their tokens, NULL: 0, 1, 2 ... */
-static int32_t draw(const float *logits, const int32_t *ids, int32_t size, uint32_t key,
-                    float temperature) {
-    float highest = -INFINITY, enough = -INFINITY;
+/* Return the place of the token drawn among `size` to follow a row; `ids` are their tokens, NULL:
+0, 1, 2 ... */
+static int32_t draw(const Search *s, int32_t row, const float *logits, const int32_t *ids,
+                    int32_t size) {
+    const Sentence *sentence = s->sentences + row;
+    uint64_t line = sentence->request->line, position = (uint64_t)sentence->length;
+    uint32_t key = draw_key(s->options->seed, line, position);
+    float highest = -INFINITY, enough = -INFINITY, temperature = (float)s->options->temperature;
     int32_t drawn = 0;
     for (int32_t i = 0; i < size; i++) {
         uint32_t x = key + (uint32_t)(ids ? ids[i] : i) * 0x9E3779B9u; /* Wellons' lowbias32 */
@@ -56,9 +61,18 @@ static int32_t draw(const float *logits, const int32_t *ids, int32_t size, uint3
     return drawn;
 }
 
-static uint32_t find_key(const Search *s, int32_t row) {
-    const Sentence *sentence = s->sentences + row;
-    return draw_key(s->options->seed, sentence->request->line, (uint64_t)sentence->length);
+/* Return ln Σ e^(factor x). */
+static float log_sum_exp(const float *x, int32_t size, float factor) {
+    float part[TOGETHER + PAD], sum;
+    Best best = {.logsumexp = &sum};
+    Running running = begin_row(&best, 0);
+    for (int32_t from = 0; from < size; from += TOGETHER) {
+        int32_t end = size - from < TOGETHER ? size : from + TOGETHER;
+        for (int32_t i = from; i < end; i++) part[i - from] = x[i] * factor;
+        process_logits(&best, 0, part, from, end, &running);
+    }
+    end_row(&best, 0, running);
+    return sum;
 }
 
 /* Return how many of the logits, in descending order, together have the probability top_p, at least
@@ -84,7 +98,7 @@ void draw_from_best(Search *s) {
         }
         if (!left) values[left++] = -INFINITY;
         if (options->top_p < 1) left = count_nucleus(values, left, options);
-        int32_t drawn = draw(values, ids, left, find_key(s, r), (float)options->temperature);
+        int32_t drawn = draw(s, r, values, ids, left);
         values[0] = values[drawn];
         ids[0] = ids[drawn];
     }
@@ -154,8 +168,7 @@ int draw_from_logits(Search *s) {
             logits[s->forbidden[(int64_t)r * s->forbidden_stride + i]] = -INFINITY;
         int32_t left = takes_all ? size : leave(logits, size, options, s->values, s->ids);
         const int32_t *ids = takes_all ? NULL : s->ids;
-        int32_t drawn = draw(ids ? s->values : logits, ids, left, find_key(s, r),
-                             (float)options->temperature);
+        int32_t drawn = draw(s, r, ids ? s->values : logits, ids, left);
         s->best.id[r] = ids ? ids[drawn] : drawn;
         s->best.value[r] = logits[s->best.id[r]];
     }

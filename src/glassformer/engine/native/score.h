@@ -1,31 +1,39 @@
-/* Forced decoding: the network reads given tokens, and their log-probabilities are noted. So a
-translation is scored, a prefix is forced, and the attention of a pair is found.
+/* Forced decoding: the network reads given tokens, and the log-probability of the next one is noted
+each time. So a translation is scored, a prefix is forced, and the attention of a pair is found.
 
-Letters: R rows; Q tokens of each read at once; V vocabulary; S source tokens.
+The tokens of all rows lie one after another in `given` of a Search, those that follow in `wanted`;
+n counts them. `values` receives their log-probabilities.
 */
 #pragma once
 #include "search.h"
 
-/* What one row reads: BOS and the tokens of `target`, `count` in all. */
+/* What is noted of each pair; pair i has prefix_starts[i + 1] - prefix_starts[i] tokens and EOS. */
 typedef struct {
-    const int32_t *target;
-    int32_t size, count; /* tokens of the target; tokens to read, at most size + 1 */
-    int32_t length;      /* tokens that the network has read before; they stay */
-    float *log_probs;    /* count: of target[0], target[1], ..., EOS; NULL: not wanted */
-    float *weights;      /* heads count S: of those that the network watches; NULL: not wanted */
-    int32_t source_size; /* S */
-    int32_t next_size;   /* the best tokens wanted after the last one read; 0: none */
-    int32_t *next_ids;
+    float *log_probs;     /* of all these tokens, one pair after another */
+    int32_t heads_count;  /* whose attention is wanted: see Watched; 0: none's */
+    int32_t next_size;    /* the best tokens wanted after each target; 0: none */
+    const int32_t *heads;
+    /* From weight_starts[i] on: for each head as many rows as the target has tokens, and one more,
+    each as long as the source. Row t is of the query that predicts token t; the last, EOS. */
+    const int64_t *weight_starts;
+    float *weights;
+    int32_t *next_ids; /* count next_size */
     float *next_log_probs;
-} Forced;
+} Wanted;
 
-/* Let the network encode the sources of some requests; `ids` is memory that grows. */
-int admit_sources(Network *network, int32_t count, const Request *const *requests, int32_t beams,
-                  int32_t **ids);
+/* Let the network encode the sources of some requests, each with so many rows. */
+int admit_sources(Search *search, int32_t count, const Request *const *requests, int32_t beams);
 
-/* Let the network read, which watches so many heads; `logits` is memory that grows. Rows with less to
-read wait for others. */
-int read_forced(Network *network, int32_t rows, const Forced *forced, int32_t heads, float **logits);
+/* Make memory for the best tokens to follow each of so many; return whether there was some. */
+bool reserve_best(Search *search, int64_t count, int32_t size);
 
-/* Return ln Σ e^(factor x). */
-float log_sum_exp(const float *x, int32_t size, float factor);
+/* Append to `given` BOS and the prefix of a request, `count` tokens in all, for a row; return
+whether there was memory. */
+bool give_tokens(Search *search, int32_t row, const Request *request, int32_t count);
+
+/* Let the network read `given`; find so many of the best tokens to follow each. */
+int read_given(Search *search, int32_t best_size, const Watched *watched);
+
+/* Let the network read some pairs, and note what is wanted; it is left empty. */
+int score_pairs(Search *search, int32_t count, const Request *const *requests,
+                const int64_t *prefix_starts, const Wanted *wanted);

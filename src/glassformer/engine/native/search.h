@@ -2,8 +2,8 @@
 find the same tokens, and decide ties alike: of equal hypotheses the one that continues the smaller
 row is better, then the one with the smaller token.
 
-Letters: B sentences at work; W beams, the rows of each; R = B * W rows; V vocabulary; C candidates
-of a row (2 W in a beam, else 1); N best wanted.
+Letters: B sentences at work; W beams, the rows of each; R = B * W rows; N hypotheses, at most R, in
+the order of their rows; V vocabulary; C candidates of a hypothesis (2 W in a beam, else 1).
 
 The hypotheses of a sentence form a tree: nodes[position * W + row] is the token that `row` received
 at `position`, and the row that it continued. A hypothesis is read from its last node backwards, so
@@ -28,17 +28,18 @@ typedef struct {
 
 /* A sentence to translate, or a pair to score; then the prefix is its whole target. */
 typedef struct {
-    const int32_t *source, *prefix;
-    int32_t source_size, prefix_size; /* the source ends with EOS; a prefix has no control ids */
-    int32_t limit;                    /* the most tokens of the translation, EOS counted */
-    uint64_t line;                    /* a key of sampling */
-    int64_t index;                    /* in the input */
+    Text source; /* ends with EOS */
+    const int32_t *prefix;
+    int32_t prefix_size; /* it has no control ids */
+    int32_t limit;       /* the most tokens of the translation, EOS counted */
+    uint64_t line;       /* a key of sampling */
+    int64_t index;       /* in the input */
 } Request;
 
 /* Return the largest number of tokens that the network reads at once. */
 static inline int32_t request_size(const Request *request) {
     int32_t target = request->prefix_size + 1;
-    return request->source_size > target ? request->source_size : target;
+    return request->source.size > target ? request->source.size : target;
 }
 
 typedef struct {
@@ -46,20 +47,24 @@ typedef struct {
     float log_prob;        /* of this token alone */
 } Node;
 
-/* A hypothesis that ended. */
+/* A hypothesis that ended, finished with EOS, which counts as a token, or cut at the limit. */
+typedef struct {
+    int32_t length, is_finished;
+    float log_prob, score; /* of all tokens; divided by the length penalty */
+} Hypothesis;
+
 typedef struct {
     Node last;
-    int32_t length;        /* in tokens, EOS counted */
-    bool is_finished;      /* with EOS; otherwise it was cut at the limit */
-    float log_prob, score; /* of the whole hypothesis; divided by the length penalty */
+    Hypothesis whole;
 } Ended;
 
 typedef struct {
     const Request *request;
     int32_t length;                      /* tokens so far, those of the prefix among them */
+    int32_t first, alive;                /* its hypotheses among all N; they have its first rows */
     int32_t finished_count, ended_count; /* hypotheses that finished; entries of `ended` */
     Node *nodes;                         /* positions W */
-    Ended *ended;                        /* N: the best that ended, best first */
+    Ended *ended;                        /* n_best: the best that ended, best first */
 } Sentence;
 
 /* The hypotheses of the sentences that one worker searches for at once. The arrays grow. */
@@ -70,19 +75,24 @@ typedef struct {
     int32_t count, done;
     const Request *failed; /* the sentence without any hypothesis, and why: a code of errors.h */
     int error;
-    /* R numbers each. A row with the log-probability -inf has no hypothesis. */
-    float *log_probs, *next_log_probs; /* of whole hypotheses */
-    int32_t *tokens, *next_tokens;     /* the newest of each */
-    int32_t *parents;                  /* the row that each row continues */
-    int32_t *forbidden_counts;
-    int32_t *forbidden; /* R lists, `forbidden_stride` apart, of the tokens that the rules forbid */
+    int32_t alive;                     /* N */
+    float *log_probs, *next_log_probs; /* N: of whole hypotheses */
+    Token *tokens;                     /* N: the newest of each */
+    int32_t *parents;                  /* R: the row that each row continues */
+    int32_t *forbidden_counts;         /* N */
+    int32_t *forbidden; /* N lists, `forbidden_stride` apart, of the tokens that the rules forbid */
     int32_t forbidden_stride;
-    int32_t *heads;        /* W: the next candidate of each row of one sentence */
+    int32_t *heads;        /* W: the next candidate of each hypothesis of one sentence */
     float *head_log_probs; /* W: of the hypothesis that it would make */
     Best best;             /* the network's; more than C where the rules forbid some */
-    float *logits;         /* R V, where the best do not suffice */
-    int32_t *ids;          /* of sources; of tokens drawn from */
-    float *values;         /* of prefixes; of logits drawn from */
+    float *logits;         /* N V, where the best do not suffice */
+    Token *given;          /* tokens to be read: see score.h */
+    int32_t given_count;
+    int32_t *wanted; /* the token after each */
+    float *weights;  /* of cross-attention, at each */
+    Text *sources;   /* that join */
+    int32_t *ids;    /* of tokens drawn from */
+    float *values;   /* log-probabilities of tokens read; logits drawn from */
 } Search;
 
 /* Let sentences join those at work: the network encodes them and reads their prefixes. After an
@@ -92,14 +102,17 @@ int search_admit(Search *search, int32_t count, const Request *const *requests);
 /* Continue every hypothesis by one token. Sentences that end are `done` until the next call. */
 int search_step(Search *search);
 
-/* Drop all sentences at work. */
+/* Drop all sentences at work and free the memory; the options and the network stay. */
 void search_clear(Search *search);
 
-/* Free the memory of a search; the network stays. */
-void search_free(Search *search);
+/* Return whether the rules forbid this token to hypothesis n at this step. */
+bool is_forbidden(const Search *search, int32_t n, int32_t token);
 
-/* Return whether the rules forbid this token to a row at this step. */
-bool is_forbidden(const Search *search, int32_t row, int32_t token);
+/* Put the token drawn from the best of each row in the first place: see sample.c. */
+void draw_from_best(Search *search);
+
+/* Make the token drawn from the logits of each row its best. */
+int draw_from_logits(Search *search);
 
 /* Write the tokens of a hypothesis, EOS among them, and their log-probabilities. */
 void read_hypothesis(const Sentence *sentence, const Ended *ended, int32_t beams, int32_t *tokens,

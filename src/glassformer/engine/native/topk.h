@@ -51,7 +51,7 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
         }
     }
     if (highest > running->high) {
-        running->sum *= exponential(running->high - highest);
+        running->sum *= expf(running->high - highest);
         running->high = highest;
     }
     Vec sums[2] = {v_set(0), v_set(0)}, shift = v_set(running->high > -INFINITY ? running->high : 0);
@@ -65,13 +65,5 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
 }
 
 static inline void end_row(const Best *best, int64_t r, Running running) {
-    float *value = best->value + r * best->size;
-    int32_t *ids = best->id + r * best->size, id = best->first;
     best->logsumexp[r] = running.high + logf(running.sum);
-    for (int32_t c = 0; c < best->size; c++) { /* -inf: any other token */
-        if (value[c] > -INFINITY) continue;
-        for (int32_t other = 0; other < c; other++)
-            if (ids[other] == id) id++, other = -1;
-        ids[c] = id;
-    }
 }

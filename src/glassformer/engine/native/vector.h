@@ -219,9 +219,3 @@ INLINE Vec v_exp(Vec x) {
     sum = sum * r + v_set(1.0f);
     return v_scale(sum * r + v_set(1.0f), n);
 }
-
-INLINE float exponential(float x) {
-    float all[LANES];
-    v_store(all, v_exp(v_set(x)));
-    return all[0];
-}

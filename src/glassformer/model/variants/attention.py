@@ -14,10 +14,8 @@ from ...config import Model
 from ...tap import tap
 from ..attention import MultiHeadAttention
 from ..kv_cache import KVCache, Pair
-from .alibi import penalties
+from .distances import RelativePositions, penalties, rotate
 from .pattern import pattern_mask
-from .relative import RelativePositions
-from .rotary import rotate
 
 
 class VariedAttention(MultiHeadAttention):
@@ -42,11 +40,10 @@ class VariedAttention(MultiHeadAttention):
         return tap(self, "key", self.spread(k_BHMK)), tap(self, "value", self.spread(v_BHMK))
 
     def attend(self, q_BHQK: Tensor, k_BHMK: Tensor, v_BHMK: Tensor, mask: Tensor) -> Tensor:
-        """Compute softmax(Q Kᵀ · scale) V, B H Q K, one step on each line."""
-        scores_BHQM = tap(self, "scores", q_BHQK @ k_BHMK.mT * self.scale)
-        masked_BHQM = scores_BHQM.masked_fill(~tap(self, "mask", mask), -math.inf)
-        weights_BHQM = tap(self, "weights", masked_BHQM.softmax(-1))
-        return self.dropout(weights_BHQM) @ v_BHMK
+        """Compute equation 1, B H Q K; if its scale is left out, queries make up for it."""
+        if self.scale == 1:
+            q_BHQK = q_BHQK * math.sqrt(self.head_width)
+        return super().attend(q_BHQK, k_BHMK, v_BHMK, mask)
 
     def spread(self, x_BHLK: Tensor) -> Tensor:
         """Return keys or values for each head, where several share one."""
@@ -124,10 +121,8 @@ class VariedSelfAttention(VariedAttention):
         key_BM: Tensor,
     ) -> Tensor:
         """Compute attention between positions with these numbers, B H Q K."""
-        mask, distance_BQM = (
-            self.hide(mask, query_BQ, key_BM),
-            query_BQ[..., None] - key_BM[:, None],
-        )
+        mask = self.hide(mask, query_BQ, key_BM)
+        distance_BQM = query_BQ[..., None] - key_BM[:, None]
         return self.attend_masked(q_BHQK, k_BHMK, v_BHMK, mask, distance_BQM)
 
     def attend_masked(

@@ -8,7 +8,7 @@ from ..embedding import Embedding
 from ..feed_forward import FeedForward
 from ..residual import Residual
 from .attention import VariedAttention, VariedSelfAttention
-from .embedding import BareEmbedding, MixedEmbedding
+from .embedding import BareEmbedding, MixedEmbedding, NormedEmbedding
 from .gated import GatedFeedForward
 from .left_out import LeftOut, WithoutResidual
 
@@ -19,6 +19,8 @@ def make_embedding(table: Table, settings: Model) -> Embedding | BareEmbedding:
     """Return the embedding of one side, with position vectors or without."""
     if not settings.positions.are_vectors:
         return BareEmbedding(table, settings)
+    if settings.embedding_norm:
+        return NormedEmbedding(table, settings)
     kind = Embedding if settings.positions.combine == "add" else MixedEmbedding
     return kind(table, settings)
 

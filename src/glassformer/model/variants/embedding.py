@@ -1,4 +1,4 @@
-"""Embeddings to which positions are not added: mixed in another way, or not told here at all.
+"""Embeddings to which positions are added otherwise, or not at all, or that are normalized.
 
 Letters: B sentences; L positions; D model width.
 """
@@ -12,6 +12,7 @@ from ...config import Model
 from ...tap import Watchable, tap
 from ..embedding import Embedding
 from ..positions import check_reach
+from ..residual import make_norm
 
 
 class MixedEmbedding(Embedding):
@@ -32,6 +33,20 @@ class MixedEmbedding(Embedding):
         if self.to_sum is None:
             return words_BLD * places_LD
         return self.to_sum(torch.cat((words_BLD, places_LD.expand_as(words_BLD)), -1))
+
+
+class NormedEmbedding(Embedding):
+    """The paper's embedding, with a LayerNorm before the first layer (BERT, mBART)."""
+
+    def __init__(self, table: nn.Embedding, settings: Model):
+        super().__init__(table, settings)
+        self.norm = make_norm(settings)
+        self.dropout, self.last_dropout = nn.Dropout(0.0), self.dropout
+
+    def forward(self, ids_BL: Tensor, position_BL: Tensor | None = None) -> Tensor:
+        """Return the normalized sums, B L D, after dropout."""
+        normed_BLD = self.norm(super().forward(ids_BL, position_BL))
+        return self.last_dropout(tap(self, "normed", normed_BLD))
 
 
 class BareEmbedding(Watchable):

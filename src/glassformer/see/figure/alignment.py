@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -15,9 +16,9 @@ from .attention import KINDS
 from .choice import find_step
 from .selection import count_layers, get_mask, keep_largest, list_shown
 
-ROWS, COLUMNS, KEYS = 30, 8, 12  # tokens of an alignment; of the weighted sums; keys with vectors
-SURE = 0.5  # of a weight: most of it is on one token
-CELL = (30.0, 19.0)
+ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
+SURE, CLEAR = 0.5, 0.4  # of a weight: most of it is on one token; a word is clearly read
+CELL, WORD = (30.0, 19.0), 4  # of a vector; letters of a word that is worth a look
 
 
 def roll_out_layers(layers: list[g.Array]) -> list[g.Array]:
@@ -45,7 +46,9 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
     blocks: list[g.Node] = []
     for side, kind in KINDS:
         lit = (layer, head) if (side, kind) == which else None
-        rows = [
+        numbers = (g.tiny(str(n), style.head_ink(n), bold=True) for n in range(heads))
+        rows: list[list[g.Part]] = [[None, *numbers]] if wide > 12 else []
+        rows += [
             [g.tiny(str(n)), *_show_thumbs(plan, f"{side}.{n}.{kind}", wide, lit)]
             for n in range(len(peaks[side, kind]))
         ]
@@ -148,10 +151,14 @@ def draw_alignment(
     cell = min(20.0, 520 / max(len(rows), len(columns)))
     size = {"width": cell * len(columns), "height": cell * len(rows)}
     look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
-    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, **look)
-    sums = [plan.of(f"sum[m] ({weights[n].source})") for n in rows] if cell >= 11 else []
+    clear = find_clear(texts, values)
+    best = values.argmax(1).tolist()
+    lit = [
+        (rows.index(n), columns.index(best[n])) for n in clear if n in rows and best[n] in columns
+    ]
+    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, lit=lit, **look)
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
-    matrix = g.Matrix(panel, rows=names[0], columns=names[1], sums=sums, fit=84).named("matrix")
+    matrix = g.Matrix(panel, rows=names[0], columns=names[1], fit=84).named("matrix")
     key, told = find_order(texts, attention.keys, values)
     at = matrix.find_row(int(values[rows].max(1).argmin())) if key == "blurred" else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
@@ -173,17 +180,28 @@ def align_weights(plan: g.Outline, layer: int, head: int | None) -> g.Quantity:
     return plan.of(mean if head is None else f"{name}[{head},q,m]")
 
 
+def find_clear(texts: list[str], weights: g.Array) -> list[int]:
+    """Return the rows of words that read mostly one token."""
+    found = zip(texts, weights.max(1), strict=True)
+    return [
+        n for n, (text, peak) in enumerate(found) if peak >= CLEAR and any(map(str.isalpha, text))
+    ]
+
+
 def find_order(texts: list[str], keys: list[str], weights: g.Array) -> tuple[str, dict[str, Any]]:
     """Return a finding about the order of source and translation, and what it names."""
-    best, peak = weights.argmax(1), weights.max(1)
-    words = [n for n, text in enumerate(texts) if peak[n] >= 0.4 and any(map(str.isalpha, text))]
-    turned = [(a, b) for a, b in pairwise(words) if best[b] < best[a] and b <= a + 4]
+    best, peak, words = weights.argmax(1), weights.max(1), find_clear(texts, weights)
+    back = [(a, b) for a, b in pairwise(words) if best[b] < best[a]]
+    readers = Counter(
+        best[words].tolist()
+    )  # two rows read one word: not both translate it
+    turned = [(a, b) for a, b in back if b <= a + 4 and readers[best[a]] == readers[best[b]] == 1]
     if turned:
         a, b = max(turned, key=lambda pair: float(peak[[*pair]].min()))
         names = {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
         return "turned", names
     if len(words) >= 0.5 * len(texts):
-        return "straight", {}
+        return ("clear", {"n": len(words), "all": len(texts)}) if back else ("straight", {})
     return "blurred", {"n": len(words), "all": len(texts)}
 
 
@@ -196,7 +214,9 @@ def draw_weighted_sum(
     attention = plan.attention("decoder", layer, "cross_attention")
     name, texts = attention.name, plan.predicted
     weights = plan.of(f"{name}.weights[{head},q,m]")
-    columns = list_shown(len(texts), COLUMNS)
+    words = [any(map(str.isalpha, text)) and len(text) > 2 for text in texts]
+    sure = _find_clearest(attention.keys, weights.values)
+    columns = keep_largest(weights.values.max(1) * words, COLUMNS - 1, (sure,))
     rows = keep_largest(weights.values[columns].max(0), KEYS)
     share: dict[str, Any] = {"scale": "share", "limit": 1.0, "digits": 2, "size": style.TINY}
     share["height"] = CELL[1]
@@ -215,12 +235,13 @@ def draw_weighted_sum(
         numbers = [g.Held(g.Numeral(read[k], style.TINY), 46) for k in range(min(3, len(read)))]
         sums.append(g.Down(*numbers, gap=2).named(f"z {t}"))
     table.append([None, g.Label("$z = Σ α v$", style.HEADING, "heads"), *sums])
-    sure = columns[int(weights.values[columns].max(1).argmax())]
     return plan.compose(
         g.Columns(table, gap=(3, 3), align="rrm"),
         left=(len(rows) + len(columns), len(attention.keys) + len(texts)),
         callouts=[g.Callout(f"z {sure}", "vector", "below", 240)],
         word=texts[sure],
+        key=attention.keys[int(weights.values[sure].argmax())],
+        most=g.percent(float(weights.values[sure].max())),
         head=head,
     )
 
@@ -238,7 +259,7 @@ def draw_cross_attention(
     attention = plan.attention("decoder", layer, "cross_attention")
     name = attention.name
     weights = plan.of(f"{name}.weights[{head},q,m]")
-    t = _find_clearest(weights.values) if step is None else find_step(trace, step)
+    t = _find_clearest(attention.keys, weights.values) if step is None else find_step(trace, step)
     shown, best = keep_largest(weights.values[t], KEYS), int(weights.values[t].argmax())
     given, limit = plan.target[t], float(weights.values[t].max())
     look: dict[str, Any] = {"shown": 3, "cell": CELL}
@@ -268,7 +289,9 @@ def draw_cross_attention(
         )
     table = g.Columns(rows, gap=(16, 5), align="rlrl")
     letter = g.Label("$z = Σ α v =$", ink="heads")
-    z = g.Across(letter, vector("context", t, "heads").named("z")).at(4, (0, -40))
+    read, values = weights.values[t, :, None], trace[f"{name}.value"][head]
+    added = vector("context", t, "heads", terms=read * values).named("z")
+    z = g.Across(letter, added).at(4, (0, -40))
     return plan.compose(
         g.Down(table, g.Line(table.width), g.Held(z, table.width, "end")),
         note=plan.say("note", **plan.facts, head=head),
@@ -280,7 +303,7 @@ def draw_cross_attention(
     )
 
 
-def _find_clearest(weights: g.Array) -> int:
-    """Return the step with the largest weight on a token, the end mark aside if there is more."""
-    inner = weights[:, :-1] if weights.shape[1] > 1 else weights
-    return int(inner.max(1).argmax())
+def _find_clearest(keys: list[str], weights: g.Array) -> int:
+    """Return the step with the largest weight on a word of some letters, or else on a token."""
+    words = [n for n, key in enumerate(keys) if key.isalpha() and len(key) >= WORD]
+    return int(weights[:, words or slice(None)].max(1).argmax())

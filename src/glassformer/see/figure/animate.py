@@ -1,12 +1,14 @@
-"""Animations of scenes: things arrive from where they come from, and numbers count up.
+"""Animations of scenes: things arrive from where they come from, and sums grow term by term.
 
 One step arrives at a time, ever more slowly. Then the picture stays as it is for as long as the
-caption of the step takes to read. An animation begins and ends with the complete picture.
+caption of the step takes to read. An animation begins and ends with the complete picture. Every
+number that a frame prints is one of the complete picture, or a sum of the first terms of a mark.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,16 +24,19 @@ from matplotlib.transforms import Affine2D
 
 from ...disk import write_bytes
 from .nodes import spell
+from .palette import Palette
 from .scene import Mark, TextMark, bound
 from .svg import write_svg
 
 LONGEST = 15.0  # seconds of an animation
 FIRST, LAST = 1.5, 3.0  # seconds that the complete picture stays at the beginning and at the end
 ARRIVING, FRAMES = 0.5, 8  # seconds and frames in which a step arrives
+TURN, MOST = 3, 48  # frames of a turn; of a step with many of them
+NEAR = 0.95  # of the way; then comes what does not move itself, such as a line between two things
 SHORTEST, READING = 1.2, 0.05  # seconds that a step stays at least, and seconds for each character
 EXACT: dict[Any, Any] = {"text.hinting": "none"}  # else letters are wider at few pixels per inch
 NOTEBOOK = 110  # pixels per inch
-MAXIMUM, COLOURS, NEARLY_WHITE = 1600, 256, 247  # pixels of the longer side; of a .gif
+MAXIMUM = 1600  # pixels of the longer side
 
 
 class Drawn(NamedTuple):
@@ -63,6 +68,8 @@ class Drawing(Figure):
 class Animation:
     """The steps of one figure; the figure itself is complete while no frame is shown."""
 
+    pauses = FIRST, LAST
+
     def __init__(self, figure: Figure, drawn: Sequence[Drawn], captions: Sequence[Text]):
         self.figure, self.captions = figure, captions
         self.steps: list[list[Drawn]] = [[] for _ in captions]
@@ -73,6 +80,7 @@ class Animation:
                 self.steps[each.mark.step - 1].append(each)
             else:
                 (self.notes if each.mark.id == "note" else self.still).append(each)
+        self.turns = [1 + max((mark.last for mark, _ in each), default=0) for each in self.steps]
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -83,9 +91,12 @@ class Animation:
     def show(self, step: int, share: float = 1.0) -> None:
         """Show the figure at a step (0 is the first), of which this share has arrived."""
         for number, each in enumerate(self.steps):
+            turns = self.turns[number] * (share if number == step else 1.0)
+            slides = any(mark.start for mark, _ in each)
             for mark, artist in each:
                 artist.set_visible(number <= step and not 0 < mark.until <= step + 1)
-                _move(mark, artist, share if number == step else 1.0, self.figure)
+                late = NEAR if slides and not mark.start else 0.0
+                _move(mark, artist, turns, late, self.figure)
         for _, artist in self.notes:
             artist.set_visible(False)
         for number, caption in enumerate(self.captions):
@@ -101,16 +112,20 @@ class Animation:
 
     def list_moments(self) -> Iterator[Moment]:
         """Yield all frames: the complete picture, each step as it arrives, the complete picture."""
-        yield Moment(None, 1.0, FIRST)
+        first, last = self.pauses
+        yield Moment(None, 1.0, first)
         rests = [max(SHORTEST, READING * len(text.get_text())) for text in self.captions]
-        left, count = LONGEST - FIRST - LAST, max(1, len(rests))
-        arriving = min(ARRIVING, left / 2 / count)
-        factor = min(1.0, (left - arriving * count) / max(1.0, sum(rests)))
-        for number, rest in enumerate(rests):
-            for frame in range(1, FRAMES + 1):
-                stays = rest * factor if frame == FRAMES else 0.0
-                yield Moment(number, 1 - (1 - frame / FRAMES) ** 3, arriving / FRAMES + stays)
-        yield Moment(None, 1.0, LAST)
+        counts = [max(FRAMES, min(TURN, MOST // turns) * turns, turns) for turns in self.turns]
+        left, frame = LONGEST - first - last, ARRIVING / FRAMES
+        fewer = min(1.0, left / 2 / frame / max(1, sum(counts)))  # of many steps
+        counts = [max(2, n, int(m * fewer)) for n, m in zip(self.turns, counts, strict=True)]
+        frames = max(1, sum(counts))
+        frame = min(frame, left / 2 / frames)
+        factor = min(1.0, (left - frame * frames) / max(1.0, sum(rests)))
+        for number, (rest, count) in enumerate(zip(rests, counts, strict=True)):
+            for n in range(1, count + 1):
+                yield Moment(number, n / count, frame + (rest * factor if n == count else 0.0))
+        yield Moment(None, 1.0, last)
 
     def frames(self) -> Iterator[float]:
         """Show one frame after the other, and yield the seconds that each stays."""
@@ -119,14 +134,14 @@ class Animation:
             yield seconds
         self.complete()
 
-    def paint(self, dpi: float = 100.0) -> Iterator[tuple[Any, float]]:
+    def paint(self, dpi: float) -> Iterator[tuple[Any, float]]:
         """Yield frames as arrays of bytes, height × width × 3, and their seconds.
 
         Height and width are even, as video encoders need them. Only what moves is drawn anew: it
         is put on a ground of all else, and below what covers it.
         """
         before, canvas = self.figure.dpi, FigureCanvasAgg(self.figure)
-        self.figure.set_dpi(min(dpi, MAXIMUM / max(self.figure.get_size_inches())))
+        self.figure.set_dpi(dpi)
         try:
             with rc_context(EXACT):
                 yield from self._paint(canvas)
@@ -137,7 +152,7 @@ class Animation:
     def _paint(self, canvas: FigureCanvasAgg) -> Iterator[tuple[Any, float]]:
         self.complete()
         canvas.draw()  # type: ignore[no-untyped-call]
-        whole, at, ground = _as_array(canvas), -1, None
+        whole, at, ground = as_array(canvas), -1, None
         for step, share, seconds in self.list_moments():
             if step is None:
                 yield whole, seconds
@@ -149,7 +164,7 @@ class Animation:
             canvas.restore_region(ground)  # type: ignore[no-untyped-call]
             for artist in moving:
                 artist.draw(canvas.get_renderer())  # type: ignore[no-untyped-call]
-            yield _as_array(canvas), seconds
+            yield as_array(canvas), seconds
 
     def _list_moving(self, step: int) -> list[Artist]:
         """Return what must be drawn in each frame of a step, the lowest first."""
@@ -181,37 +196,44 @@ class Animation:
 
     def save(self, path: Path | str) -> None:
         """Write .gif or .mp4; with any other ending, write the complete picture."""
-        path = Path(path)
+        path, dpi = Path(path), min(100.0, MAXIMUM / max(self.figure.get_size_inches()))
         if path.suffix == ".gif":
-            write_gif(self.paint(), path)
+            write_gif(self.paint(dpi), path)
         elif path.suffix == ".mp4":
-            write_mp4(self.paint(), path)
+            write_mp4(self.paint(dpi), path)
         else:
             save_figure(self.figure, path)
 
 
-def _move(mark: Mark, artist: Artist, share: float, figure: Figure) -> None:
-    """Show this share of the way of a thing to its place, and of a number on its way from zero."""
-    artist.set_alpha(mark.alpha * min(1.0, 2 * share))
+def ease(share: float) -> float:
+    """Return how much of a way is done after a share of its time: fast at first, then slowly."""
+    return 1 - (1 - share) ** 3
+
+
+def _move(mark: Mark, artist: Artist, turns: float, late: float, figure: Figure) -> None:
+    """Show a thing on its way to its place, or a sum of terms, when so many turns are over."""
+    over = max(0.0, turns - mark.turn)
+    share = ease(min(1.0, over))
+    artist.set_alpha(mark.alpha * min(1.0, max(0.0, 2 * (share - late) / (1 - late))))
     if mark.start:
         shift = Affine2D().translate(*(part * (1 - share) for part in mark.start))
         artist.set_transform(shift + figure.axes[0].transData)
-    if isinstance(mark, TextMark) and mark.value is not None and np.isfinite(mark.value):
+    if isinstance(mark, TextMark) and mark.terms:
         assert isinstance(artist, Text)
-        artist.set_text(mark.text if share >= 1 else _count(mark, share))
+        artist.set_text(_tell_sum(mark, math.ceil(over)))
 
 
-def _count(mark: TextMark, share: float) -> str:
-    """Return the text of a number on its way from zero."""
-    assert mark.value is not None
+def _tell_sum(mark: TextMark, count: int) -> str:
+    """Return the text of a number that is a sum, when so many of its terms are added."""
+    if not 0 < count < len(mark.terms):
+        return mark.text
     digits = len(mark.text.rpartition(".")[2]) if "." in mark.text else 0
-    full = spell(mark.value, digits)
-    before = mark.text.removesuffix(full) if mark.text.endswith(full) else None
-    way = mark.since + (mark.value - mark.since) * share
-    return mark.text if before is None else before + spell(way, digits)
+    assert mark.value is not None
+    number = spell(mark.value, digits)
+    return mark.text.removesuffix(number) + spell(math.fsum(mark.terms[:count]), digits)
 
 
-def _as_array(canvas: FigureCanvasAgg) -> Any:
+def as_array(canvas: FigureCanvasAgg) -> Any:
     """Return RGB values with an even height and width."""
     from PIL import Image
 
@@ -224,19 +246,14 @@ def _as_array(canvas: FigureCanvasAgg) -> Any:
 def write_gif(painted: Iterator[tuple[Any, float]], path: Path) -> None:
     """Write a GIF in the colours of its first frame, which is the complete picture.
 
-    All frames share one palette, so that each stores only what changed. `MAXCOVERAGE` keeps rare
-    colours too, such as that of a frame line.
+    All frames share one palette, so that each stores only what changed.
     """
-    from PIL import Image
-
-    images: list[Image.Image] = []
-    lengths: list[int] = []
-    palette: Image.Image | None = None
-    for array, seconds in painted:
-        frame = Image.fromarray(array)
-        palette = palette or _keep_white(frame.quantize(COLOURS, Image.Quantize.MAXCOVERAGE))
-        images.append(frame.quantize(palette=palette, dither=Image.Dither.NONE))
-        lengths.append(round(seconds * 100) * 10)
+    palette: Palette | None = None
+    images, lengths = [], []
+    for array, ticks in _count_ticks(painted, 100):
+        palette = palette or Palette(array)
+        images.append(palette.index(array))
+        lengths.append(10 * ticks)
     buffer = io.BytesIO()
     rest = images[1:]
     images[0].save(
@@ -245,15 +262,13 @@ def write_gif(painted: Iterator[tuple[Any, float]], path: Path) -> None:
     write_picture(path, buffer.getvalue())
 
 
-def _keep_white(image: Any) -> Any:
-    """Return an image whose lightest colours are white, as the ground of a page is.
-
-    All of them, since Pillow finds the nearest colour of a palette only nearly.
-    """
-    colours = np.array(image.getpalette()).reshape(-1, 3)
-    colours[colours.min(1) >= NEARLY_WHITE] = 255
-    image.putpalette(colours.ravel().tolist())
-    return image
+def _count_ticks(painted: Iterator[tuple[Any, float]], rate: int) -> Iterator[tuple[Any, int]]:
+    """Yield frames and their lengths in ticks, of which a second has `rate`; none is lost."""
+    over, done = 0.0, 0
+    for array, seconds in painted:
+        over += seconds
+        yield array, round(over * rate) - done
+        done = round(over * rate)
 
 
 def write_mp4(painted: Iterator[tuple[Any, float]], path: Path) -> None:
@@ -267,14 +282,14 @@ def write_mp4(painted: Iterator[tuple[Any, float]], path: Path) -> None:
     part = path.with_name(f".{path.stem}.part.mp4")
     rate, writer = 20, None
     try:
-        for array, seconds in painted:
+        for array, ticks in _count_ticks(painted, rate):
             if writer is None:
                 size = array.shape[1], array.shape[0]
                 writer = imageio_ffmpeg.write_frames(
                     str(part), size, fps=rate, macro_block_size=1, quality=4
                 )
                 writer.send(None)
-            for _ in range(round(seconds * rate)):
+            for _ in range(ticks):
                 writer.send(array.tobytes())
         if writer is not None:
             writer.close()

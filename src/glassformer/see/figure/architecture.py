@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,13 @@ TIED = {"three-way": ("target_embedding.table", "output_table"), "two-way": ("ou
 def count_parameters(trace: Any, *parts: str) -> int:
     """Return the number of learned parameters in whose names any of the parts occurs."""
     return sum(v.size for k, v in trace.parameters.items() if any(part in k for part in parts))
+
+
+def count_all(trace: Any) -> tuple[int, int]:
+    """Return the number of all parameters, and that of the names that a table has more than one."""
+    shared = TIED.get(trace.settings.tie, ())  # one table by several names counts once
+    doubled = count_parameters(trace, *(f"{name}.weight" for name in shared))
+    return count_parameters(trace, "") - doubled, doubled
 
 
 class Tower:
@@ -196,9 +204,7 @@ def _tell_sizes(plan: g.Outline) -> str:
 def _tell_share(plan: g.Outline) -> str:
     """Return a title: the part of the network with most parameters, and its share."""
     trace = plan.trace
-    shared = TIED.get(trace.settings.tie, ())  # one table by several names counts once
-    doubled = count_parameters(trace, *(f"{name}.weight" for name in shared))
-    total = count_parameters(trace, "") - doubled
+    total, doubled = count_all(trace)
     counts = {
         "in_attention": count_parameters(trace, "attention."),
         "in_feed_forward": count_parameters(trace, "feed_forward."),
@@ -257,7 +263,8 @@ def draw_two_layers(plan: g.Outline) -> g.Scene:
     window = "sum" if trace.settings.norm == "pre" else "normed"
     end = f"encoder.{last}.feed_forward_residual.{window}[0,d]"
     kept = float(plan.of(cosine("source_embedding.sum[0,d]", end)))
-    word, key = show_token(trace.source[0].text), "keeps" if kept > 0.5 else "turns"
+    word = show_token(trace.source[0].text)
+    turned = math.degrees(math.acos(min(1.0, max(-1.0, kept))))
     windows = [f"{n} {sub}" for n in range(last + 1) for sub in SUBLAYERS["encoder"]]
     places = [f"encoder.{each.replace(' ', '.')}_residual.{window}" for each in windows]
     long = [length(f"{each}[0,d]") for each in ("source_embedding.sum", *places)]
@@ -266,12 +273,12 @@ def draw_two_layers(plan: g.Outline) -> g.Scene:
     told = plan.say("longer", times=f"{float(grows[most]):.1f}")
     return plan.compose(
         body,
-        title=key,
+        title="turns",
         note=plan.say("note_vectors", d=trace.settings.d_model)
         + plan.say(f"norm_{trace.settings.norm}"),
         links=links,
         callouts=[g.Callout(f"encoder {windows[most]} out", told, "left", 84, of=grows[most])],
         word=word,
-        cosine=f"{kept:.2f}",
+        turned=f"{turned:.0f}",
         n=last,
     )

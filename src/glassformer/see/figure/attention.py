@@ -10,6 +10,7 @@ import numpy as np
 
 from . import grammar as g
 from . import style
+from .aligning import find_aligner
 from .head import Head
 from .measured import Riddle, find_riddle, find_share
 from .selection import Attention, find_query, keep_largest, pick, pick_heads, show_tokens
@@ -50,6 +51,12 @@ def find_sharpest(attention: Attention, weights: g.Array, row: int) -> int:
     if attention.kind == "self_attention":
         seen[:, row] = 0
     return int(seen.max(-1).argmax())
+
+
+def find_two_heads(attention: Attention, weights: g.Array, row: int) -> tuple[int, int]:
+    """Return the head with the largest weight of a row, and the one that differs most from it."""
+    first = find_sharpest(attention, weights, row)
+    return first, int(np.abs(weights[:, row] - weights[first, row]).sum(-1).argmax())
 
 
 def _find_query(
@@ -113,7 +120,7 @@ def draw_look(
     body, links, shown = _show_columns(plan, attention, row, [head])
     place = int(weights[head, row].argmax())
     top = float(weights[head, row, place])
-    key = "mostly" if top >= 0.6 else "most" if top >= 0.25 else "nowhere"
+    key = "mostly" if top >= 0.85 else "most" if top >= 0.25 else "nowhere"
     if side == "encoder" and place == row and top >= 0.25:
         key = "itself"
     callouts = []
@@ -147,15 +154,16 @@ def draw_look_of_two_heads(
     By default these are the head with the largest weight and the one that differs most from it.
     """
     attention, row, weights = _find_query(plan, side, kind, layer, query)
-    first = find_sharpest(attention, weights, row)
-    apart = np.abs(weights[:, row] - weights[first, row]).sum(-1)
-    chosen = pick_heads(plan.trace, (first, int(apart.argmax())) if heads is None else heads)
+    both = find_two_heads(attention, weights, row)
+    chosen = pick_heads(plan.trace, both if heads is None else heads)
     body, links, shown = _show_columns(plan, attention, row, chosen)
     legend, places = [], [int(weights[h, row].argmax()) for h in chosen]
     for h, place in zip(chosen, places, strict=True):
         most = plan.number(f"{attention.name}.weights[{h},{row},{place}]", ink=style.SOFT)
         word = g.small(attention.keys[place], style.INK, fit=60)
-        legend.append(g.Across(Head(plan, attention, h).name(style.SMALL), word, most, gap=5))
+        total = plan.number(f"sum[m] {attention.name}.weights[{h},{row},m]", before="Σ = ")
+        name = Head(plan, attention, h).name(style.SMALL)
+        legend.append(g.Across(name, word, most, g.Spacer(2), total, gap=5))
     return plan.compose(
         g.middle(g.wrap_across(legend, WIDE, gap=18, between=2), body, gap=style.NEAR),
         title="apart" if len({*places}) > 1 else "together",
@@ -199,9 +207,10 @@ def draw_look_of_all_heads(
     names = [plan.say("number", head=h) for h in heads]
     keys = [attention.keys[m] for m in shown]
     chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
-    count = len({*best})
+    count, top = len({*best}), int(weights.values.max(1).argmax())
+    sums = [] if share_of_heads else [plan.of(f"sum[m] {name}[{h},{row},m]") for h in heads]
     return plan.compose(
-        g.Down(chip, g.Matrix(panel, rows=names, columns=keys, fit=70), gap=4),
+        g.Down(chip, g.Matrix(panel, rows=names, columns=keys, sums=sums, fit=70), gap=4),
         title="share" if share_of_heads else "places" if count > 1 else "one_place",
         note=plan.say("share_note" if share_of_heads else "framed")
         + plan.say("note_heads", **plan.facts),
@@ -209,6 +218,9 @@ def draw_look_of_all_heads(
         word=attention.queries[row],
         n=len(heads),
         k=count,
+        head=top,
+        key=attention.keys[best[top]],
+        most=g.percent(float(weights.values[top].max())),
     )
 
 
@@ -234,9 +246,16 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
         if part == "noun" and "it" in tokens:  # the arrow that everyone draws
             it = f"word {tokens.index('it')}"
             links.append(g.Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
-    before = "".join(token.text for token in trace.predicted[: riddle.row]).strip()
     pronoun = g.Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
-    french = g.Across(g.Label(before, RIDDLE, style.SOFT, fit=400), pronoun.named("pronoun"), gap=6)
+    french: list[g.Node] = []
+    for n, text in enumerate(plan.predicted[: riddle.row]):
+        is_noun = n in find_nouns(trace, riddle)
+        label = g.Label(text, RIDDLE, ways[1][2] if is_noun else style.SOFT, bold=is_noun, fit=110)
+        french.append(label.named(f"french {n}"))
+        if is_noun:
+            below: tuple[g.Side, g.Side] = ("below", "below")
+            links.append(g.Link("pronoun", f"french {n}", "arc", *ways[1][2:], sides=below))
+    written = g.Across(*french, pronoun.named("pronoun"), gap=5)
     half: dict[str, Any] = {"show": g.percent, "track": True, "size": style.BODY, "guide": 0.5}
     rows = [plan.heads("", "right")]
     for part, name, ink, _ in (("nothing", "", style.FAINT, 1.0), *ways[::-1]):
@@ -246,18 +265,28 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
         bar = g.Bar(share, 1.0, ink, width=230, **half).named(part)
         bold = part == "adjective"
         rows.append([g.Label(told, ink=ink if name else style.INK, bold=bold), bar])
+    rows.append([None, g.Held(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
     table = g.Columns(rows, gap=(style.NEAR, 7), align="rl")
-    sentences = g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), french, gap=0)
+    sentences = g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), written, g.Spacer(0, 40), gap=0)
     body = g.middle(sentences, table, gap=style.APART + 6)
     return plan.compose(
         body,
         title="cut",
         note="cut_note",
         links=links,
-        callouts=[g.Callout("adjective", "guess", "right", 90)],
         word=riddle.adjective,
         riddles=riddle.riddles,
     )
+
+
+def find_nouns(trace: Any, riddle: Riddle) -> set[int]:
+    """Return the written tokens before the pronoun that the aligner joins to the nouns."""
+    aligner, texts = find_aligner(trace), [text.lower() for text in show_tokens(trace.source)]
+    weights = trace[f"decoder.{aligner.layer}.cross_attention.weights"]
+    own = weights.mean(0) if aligner.head is None else weights[aligner.head]
+    first = int(aligner.row != "predicts")  # what is read was written a row before
+    rows = own[first : riddle.row + first]
+    return {int(rows[:, texts.index(noun)].argmax()) for noun in riddle.nouns if noun in texts}
 
 
 @g.figure("choose")
@@ -268,7 +297,7 @@ def draw_selectors(
 
     Without heads, the sharpest of each attention come first.
     """
-    trace, longest = plan.trace, 0
+    trace, longest, drawn = plan.trace, 0, dict[tuple[str, str, int], int]()
     on = sorted(pick_heads(trace, range(plan.settings.heads) if heads is None else heads))
     counts = [1, 2, len(on)]
     told = [plan.say(key, n=len(on)) for key in ("one", "two", "all")]
@@ -287,12 +316,18 @@ def draw_selectors(
                 for h in order[:count]
                 for i, j in np.argwhere(weights[h] >= LEAST)
             ]
-            row.append(g.Bundle(queries, attention.keys[:ROWS], lines))
+            drawn[side, kind, count] = len(lines)
+            inks = [(h, style.head_ink(h)) for h in sorted(order[:count])]
+            names = (g.tiny(str(h), ink, bold=True) for h, ink in inks)
+            bundle = g.Bundle(queries, attention.keys[:ROWS], lines)
+            row.append(g.middle(g.Across(*names, gap=4), bundle, gap=1))
         rows.append(row)
     return plan.compose(
         g.Columns(rows, gap=(18, 18), align="lm"),
         title="title" if len(on) > 1 else "title_one",
         left=(min(longest, ROWS), longest),
         n=len(on),
+        few=drawn[(*KINDS[0], 1)],
+        many=drawn[(*KINDS[0], len(on))],
         layer=attention.layer,
     )

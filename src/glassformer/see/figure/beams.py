@@ -141,6 +141,8 @@ class BeamRows(g.Node):
 
     def __init__(self, plan: g.Outline, search: Any, trunk: Branch):
         self.search, self.rows = search, [*trunk.walk()]
+        ends = [search.steps[b.places[-1][0]][b.places[-1][1]] for b in self.rows]
+        self.ended = [each.fate in ENDED for each in ends]
         cuts = sorted({branch.first for branch in self.rows} | {0})
         last = max(branch.places[-1][0] for branch in self.rows)
         self.spans = list(pairwise([*cuts, last + 1]))
@@ -156,8 +158,6 @@ class BeamRows(g.Node):
             [g.small(text, self._ink(n), bold=n == 0, fit=limit) if text else None for text in row]
             for n, row in enumerate(texts)
         ]
-        ends = [search.steps[b.places[-1][0]][b.places[-1][1]] for b in self.rows]
-        self.ended = [each.fate in ENDED for each in ends]
         logs = plan.give("log_prob", [each.log_prob for each in ends])
         scores = plan.give("score", [each.score for each in ends])
         self.numbers = [self._tell(n, logs[n], scores[n]) for n in range(len(self.rows))]
@@ -173,7 +173,8 @@ class BeamRows(g.Node):
         return log_prob, g.Numeral(score, style.SMALL, soft, bold=n == 0) if self.ended[n] else None
 
     def _ink(self, n: int) -> str:
-        return style.LIT if n == 0 else style.HEADS[(n - 1) % len(style.HEADS)]
+        """Return the colour of a row: the chosen one, another that ended, one that was cut."""
+        return style.LIT if n == 0 else style.INK if self.ended[n] else style.SOFT
 
     def _join(self, branch: Branch, span: tuple[int, int]) -> str:
         """Return the text of the candidates of a branch from one step up to another."""
@@ -229,6 +230,7 @@ class BeamRows(g.Node):
     def _finish(self, sheet: g.Sheet, n: int, x: float, middle: float) -> None:
         """Draw a dot behind what ended and a cross behind what was cut, and the numbers."""
         ink, r = self._ink(n), 3.0
+        sheet.places[f"end {n}"] = g.Area(x, middle - r, 2 * r, 2 * r)
         if self.ended[n]:
             sheet.dot(x + r, middle, r, ink)
         for sign in () if self.ended[n] else (-1, 1):
@@ -284,7 +286,7 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 3) -> g.Scene:
         kind = "caption" if n == 0 else "caption_ended" if tree.ended[n] else "caption_cut"
         captions.append(plan.say(kind, word=show_token(search.steps[step][i].text)))
     cut = [n for n in range(len(tree.rows)) if not tree.ended[n]]
-    callouts = [g.Callout(f"row {n}", "cross", "below", 260, n + 1) for n in cut[-1:]]
+    callouts = [g.Callout(f"end {n}", "cross", "below", 260, n + 1) for n in cut[-1:]]
     heads = plan.small("columns")
     return plan.compose(
         g.Down(heads, tree, gap=8),

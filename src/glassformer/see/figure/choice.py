@@ -20,7 +20,7 @@ def find_step(trace: Any, step: int | str | None) -> int:
     """Return a row of the decoder: by number, by predicted token, or the least sure one."""
     if step is not None:
         return find_query(show_tokens(trace.predicted), step, "step")
-    return max(range(len(trace.predictions)), key=lambda t: trace.predictions[t].entropy)
+    return min(range(len(trace.predictions)), key=lambda t: trace.top(t, 1)[0].log_prob)
 
 
 @g.figure("choice")
@@ -43,12 +43,12 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
         taken = choice.id == trace.predicted[t].id
         name = g.Chip(show_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
         ink = style.LIT if taken else "softmax"
-        bar = g.Bar(probabilities[choice.id], limit, ink, digits=3, width=170)
+        bar = g.Bar(probabilities[choice.id], limit, ink, digits=4, width=170)
         rows.append([name, g.Numeral(logits[choice.id]), bar])
     if count > len(best):
         rest = " - ".join(["1", *(f"probabilities[{t},{choice.id}]" for choice in best)])
         left_out = g.small(plan.say("others", n=count - len(best)))
-        rows.append([left_out, None, plan.bar(rest, limit, style.FAINT, digits=3, width=170)])
+        rows.append([left_out, None, plan.bar(rest, limit, style.FAINT, digits=4, width=170)])
     table = g.Columns(rows, gap=(14, 5), align="rrl").named("table")
     way = ("given", "vector", "linear", "logits", "softmax")
     links = [g.Link(a, b) for a, b in pairwise(way)]
@@ -62,6 +62,7 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
         links=links,
         one=show_token(best[0].text),
         two=two,
+        share=g.percent(float(top[0])),
         t=t,
     )
 
@@ -100,16 +101,21 @@ def draw_sampling(
         heads.append(g.small(name, ink, bold=True, of=of))
         for place, choice in enumerate(best):
             number = plan.of(expression.format(v=choice.id, n=place))
-            bar = g.Bar(number, 1.0, ink, width=56, height=11)
+            bar = g.Bar(number, 1.0, ink, width=66, height=11)
             rows[place].append(bar if float(number) else g.Label("×", ink=style.FAINT))
         shown = (expression.format(v=choice.id, n=n) for n, choice in enumerate(best))
         left = plan.of(" - ".join(["1", *(f"({each})" for each in shown)]))
-        rest.append(g.Bar(left, 1.0, style.FAINT, width=56, height=11))
+        rest.append(g.Bar(left, 1.0, style.FAINT, width=66, height=11))
     if len(z) > len(best):
         rows.append(rest)
     return plan.compose(
         g.Columns([heads, *rows], gap=(8, 6)),
         word=plan.target[t],
+        best=show_token(best[0].text),
+        low=f"{low:g}",
+        high=f"{high:g}",
+        one=g.percent(float(plan.of(warmed.format(t=t, h=low).format(v=ids[0])))),
+        two=g.percent(float(plan.of(warmed.format(t=t, h=high).format(v=ids[0])))),
         n=len(z) - len(best),
         kept=int((cut > 0).sum()),
     )
@@ -146,7 +152,7 @@ def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
         parts: list[g.Node] = []
         for n in others[: max(1, k - 1)]:
             parts.append(g.small(show_token(tops[t][n].text), fit=90))
-            parts.append(g.Numeral(rivals[t, n], style.SMALL, style.SOFT, digits=3))
+            parts.append(g.Numeral(rivals[t, n], style.SMALL, style.SOFT, digits=4))
         bar = g.Bar(written[t], 1.0, ink, width=170, track=True)
         rows.append([name, bar, g.Across(*parts, gap=7)])
     best = sum(prediction.rank == 0 for prediction in trace.predictions)
@@ -157,6 +163,7 @@ def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
         title=key,
         left=(sum(t is not None for t in shown), count),
         word=plan.predicted[least],
+        share=g.percent(float(shares[least])),
         best=best,
         n=count,
     )

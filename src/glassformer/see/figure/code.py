@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,112 +13,141 @@ import numpy as np
 
 from . import grammar as g
 from . import style
-from .selection import pick
+from .selection import count_layers, pick
 
 MODEL = Path(__file__).parents[2] / "model"
-LINE, TYPE, WIDE, THUMB = 11.0, 7.0, 460.0, (76.0, 22.0)  # of code; of a tensor
+LINE, TYPE, WIDE, THUMB = 14.0, 8.8, 508.0, (72.0, 24.0)  # of code; of a tensor
 BLOCKS = (  # file, function, prefix of its windows, key of its title
-    ("positions.py", "sinusoids", "source_embedding", "positions"),
-    ("embedding.py", "Embedding.forward", "source_embedding", "embedding"),
-    ("attention.py", "MultiHeadAttention.attend", "encoder.{}.self_attention", "attention"),
-    ("attention.py", "MultiHeadAttention.attend_to", "encoder.{}.self_attention", "heads"),
-    ("feed_forward.py", "FeedForward.forward", "encoder.{}.feed_forward", "feed_forward"),
-    ("residual.py", "Residual.forward", "encoder.{}.self_attention_residual", "residual"),
+    ("positions.py", "sinusoids", "{embedding}", "positions"),
+    ("embedding.py", "Embedding.forward", "{embedding}", "embedding"),
+    ("attention.py", "MultiHeadAttention.attend_to", "{layer}.self_attention", "heads"),
+    ("attention.py", "MultiHeadAttention.attend", "{layer}.self_attention", "attention"),
+    ("feed_forward.py", "FeedForward.forward", "{layer}.feed_forward", "feed_forward"),
+    ("residual.py", "Residual.forward", "{layer}.self_attention_residual", "residual"),
 )
+INKS = {  # of what is seen in a window, where the role has another name
+    "mask": "residual",
+    "context": "heads",
+    "output": "linear",
+    "inner": "feed_forward",
+    "hidden": "feed_forward",
+    "normed": "norm",
+}
 
 
-def read_code(file: str, name: str) -> list[str]:
-    """Return the lines of a function of `model/`, without its docstring."""
+def read_code(file: str, name: str, ways: Mapping[str, bool]) -> list[str]:
+    """Return the lines of a function of `model/` that are run, without its head and docstring.
+
+    ways: whether each condition of the function holds; the other branch is left out.
+    """
     text = (MODEL / file).read_text(encoding="utf-8")
     body: list[ast.stmt] = ast.parse(text).body
     for part in name.split("."):
-        node = next(
-            n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == part
+        body = next(
+            each.body
+            for each in body
+            if isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name == part
         )
-        body = node.body
-    lines = dict(enumerate(text.splitlines()[node.lineno - 1 : node.end_lineno], node.lineno))
-    if ast.get_docstring(node) is not None:
-        for number in range(body[0].lineno, (body[0].end_lineno or 0) + 1):
-            del lines[number]
-    return textwrap.dedent("\n".join(lines[n] for n in sorted(lines))).splitlines()
+    lines: list[str] = []
+    for each in _follow(body[1:], ways):
+        own = text.splitlines()[each.lineno - 1 : each.end_lineno]
+        lines += textwrap.dedent("\n".join(own)).splitlines()
+    return lines
 
 
-def find_windows(trace: Any, line: str, name: str) -> list[str]:
-    """Return the windows of a line of a function, in the way that this model takes through it."""
-    if name == "sinusoids":
-        return ["positions"] if line.strip().startswith("return") else []
-    inner = line.startswith(" " * 8)  # Residual.forward has both ways
-    if name == "Residual.forward" and inner != (trace.settings.norm == "post"):
-        return []
-    return re.findall(r'tap\(self, "(\w+)"', line)
+def _follow(body: list[ast.stmt], ways: Mapping[str, bool]) -> Iterator[ast.stmt]:
+    """Yield statements up to the first return, with those of the branch that is taken."""
+    for each in body:
+        if isinstance(each, ast.If):
+            branch = each.body if ways[ast.unparse(each.test)] else each.orelse
+            yield from _follow(branch, ways)
+            if branch and isinstance(branch[-1], ast.Return):
+                return
+        else:
+            yield each
+
+
+def list_ways(settings: Any) -> dict[str, bool]:
+    """Return whether each condition in the code of `BLOCKS` holds in a model."""
+    layout = settings.positions.layout
+    return {
+        "settings.layout == 'interleaved'": layout == "interleaved",
+        "settings.layout == 'sine'": layout == "sine",
+        "position_BL is None": True,
+        "self.post": settings.norm == "post",
+    }
 
 
 class CodeBlock(g.Node):
     """The code of a function; behind each line with a window, the tensor that is seen there."""
 
-    def __init__(self, plan: g.Outline, block: tuple[str, str, str, str], layer: int):
+    def __init__(self, plan: g.Outline, block: tuple[str, str, str, str], side: str, layer: int):
         file, name, where, key = block
-        code = read_code(file, name)
+        stem = "source" if side == "encoder" else "target"
+        where = where.format(embedding=f"{stem}_embedding", layer=f"{side}.{layer}")
+        code = read_code(file, name, list_ways(plan.settings))
         inks = [style.INK if "tap(" in line else style.SOFT for line in code]
         self.lines = [
-            g.Label(line or " ", TYPE, ink, mono=True, fit=WIDE)
+            g.Label(line, TYPE, ink, mono=True, fit=WIDE)
             for line, ink in zip(code, inks, strict=True)
         ]
         self.title = plan.label(key, bold=True)
         self.file = g.tiny(f"model/{file}", mono=True)
         self.shown: list[tuple[int, g.Node, str]] = []
         for n, line in enumerate(code):
-            for window in find_windows(plan.trace, line, name):
-                tensor = f"{where.format(layer)}.{window}"
+            found = re.findall(r'tap\(self, "(\w+)"', line)
+            if name == "sinusoids" and line.startswith("return"):
+                found = ["positions"]
+            for window in found:
+                ink, tensor = INKS.get(window, window), f"{where}.{window}"
                 if tensor in plan.trace:
-                    self.shown.append((n, _show_tensor(plan.trace[tensor], window), window))
-        self.code = LINE * len(self.lines) + 8
-        self.head = self.title.height + 2
-        self.width = WIDE + 20 + THUMB[0] + 70
-        self.height = self.head + max(self.code, (THUMB[1] + 4) * len(self.shown))
+                    self.shown.append((n, _show_tensor(plan.trace[tensor], window, ink), ink))
+        self.code, self.head = LINE * len(self.lines) + 8, self.title.height + 2
+        self.width = max(WIDE + 16 + node.width for _, node, _ in self.shown)
+        self.height = self.head + max(self.code, (THUMB[1] + 3) * len(self.shown))
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         self.title.place(sheet, x, y)
-        self.file.place(sheet, x + WIDE - self.file.width, y + 3)
-        top = y + self.head
-        ground = g.Card(g.Spacer(WIDE - 8, self.code - 8), pad=4, round=4)
-        ground.place(sheet, x - 4, top)
+        self.file.place(sheet, x + WIDE - self.file.width - 4, y + 3)
+        low = top = y + self.head
+        g.Card(g.Spacer(WIDE - 8, self.code - 8), pad=4, round=4).place(sheet, x - 4, top)
         for n, label in enumerate(self.lines):
             label.place(sheet, x + 2, top + 4 + n * LINE + (LINE - label.height) / 2)
-        low = top
-        for n, node, window in self.shown:
+        for n, node, ink in self.shown:
             middle = top + 4 + (n + 0.5) * LINE
             down = max(low, middle - THUMB[1] / 2)
-            ends = ((x + WIDE - 2, middle), (x + WIDE + 8, middle), (x + WIDE + 12, down + 11))
-            sheet.line(*ends, ink=style.FAINT, line=0.9, layer=1)
-            node.place(sheet, x + WIDE + 16, down)
-            sheet.places[window] = g.Area(x + WIDE + 16, down, node.width, THUMB[1])
-            low = down + THUMB[1] + 4
+            points = [(WIDE - 2, middle), (WIDE + 4, middle), (WIDE + 14, down + THUMB[1] / 2)]
+            start = (x + self.lines[n].width + 8, middle)
+            look: dict[str, Any] = {"ink": ink, "line": 1.2, "layer": 3}
+            sheet.line(start, *((x + a, b) for a, b in points), **look)
+            node.place(sheet, x + WIDE + 15, down)
+            low = down + THUMB[1] + 3
 
 
-def _show_tensor(values: g.Array, window: str) -> g.Node:
+def _show_tensor(values: g.Array, window: str, ink: str) -> g.Node:
     """Return the first matrix of a tensor as a panel, with its name and shape."""
     flat = np.asarray(values, float)
     flat = flat.reshape(-1, *flat.shape[-2:])[0]
     is_mask = values.dtype == bool
-    hidden = flat == 0 if is_mask else None
     scale = "share" if is_mask or window == "weights" else "signed"
-    panel = g.Panel(
-        flat * (not is_mask), width=THUMB[0], height=THUMB[1], scale=scale, hidden=hidden
-    )
+    look: dict[str, Any] = {"scale": scale, "hidden": flat == 0 if is_mask else None, "edge": ink}
+    panel = g.Panel(flat * (not is_mask), width=THUMB[0], height=THUMB[1], **look)
     shape = g.tiny(" × ".join(map(str, values.shape)))
-    return g.Across(panel, g.Down(g.Label(window, style.TINY, bold=True), shape, gap=0), gap=6)
+    return g.Across(panel, g.Down(g.tiny(window, ink, bold=True), shape, gap=0), gap=5)
 
 
 @g.figure("code")
 def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
-    """Show the code of the embedding and of one encoder layer, with their tensors (V105)."""
-    layer = pick(layer, plan.settings.encoder_layers, "layer")
-    blocks = [CodeBlock(plan, block, layer) for block in BLOCKS]
-    lines = sum(len(block.lines) for block in blocks)
+    """Show the code of the embedding and of one layer, with their tensors (V105).
+
+    The layer is one of the decoder, if there is one: there is a mask to be seen.
+    """
+    side = "decoder" if plan.settings.decoder_layers else "encoder"
+    layer = pick(layer, count_layers(plan.trace, side), "layer")
+    blocks = [CodeBlock(plan, block, side, layer) for block in BLOCKS]
     return plan.compose(
         g.Down(*blocks, gap=12),
-        callouts=[g.Callout("weights", "sums", "right", 60)],
-        lines=lines,
+        note=f"note_{side}",
+        lines=sum(len(block.lines) for block in blocks),
         layer=layer,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from .reencode import Fetch, read_again
 from .selection import find_output, find_query, show_tokens
 from .typesetting import quote
 
-MOST = 48  # tokens of a sentence that is encoded again
-CHANGES = 8  # of one word, that are tried
+MOST = 96  # tokens of a sentence that is encoded again
+CHANGES, USUAL = 8, 24  # of one word, that are tried; fewer in a sentence of more tokens
 WIDE = 520.0
 FLIPS = ("wide", "tired")  # adjectives that decide what `it` is: of a street, of an animal
 ORDER = ("adjective", "animal", "person", "place", "verb")  # which word is changed, if one can be
@@ -55,9 +56,9 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
     limit = max(0.01, g.find_largest(moved))
     for n, share in enumerate(moved):
         ink = ("embedded", "positions", "memory")[min(n, 2)]
-        pillar = g.Pillar(share, limit, ink, width=30, height=96, show=g.percent).named(
-            f"pillar {n}"
-        )
+        pillar = g.Pillar(
+            share, limit, ink, width=30, height=96, show=partial(g.percent, digits=1)
+        ).named(f"pillar {n}")
         told = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
         pillars.append(g.middle(pillar, g.small(told), gap=4))
     last = f"{names[-1]}[{place},d]", f"second{len(names) - 1}[d]"
@@ -100,7 +101,7 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
     if query is None and other is None and (found := find_flip(trace)):
         return found
     if query is None and other is None:
-        for changed in list_changes(trace)[:CHANGES]:
+        for changed in list_changes(trace)[: max(1, CHANGES * USUAL // max(USUAL, len(texts)))]:
             fetch = read_again(trace, changed.ids)
             apart = np.linalg.norm(trace[name] - fetch(name), axis=1)
             apart /= np.linalg.norm(trace[name], axis=1)

@@ -70,19 +70,19 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     axis, by default twice the length at which both counts are equal.
     """
     settings, count = plan.settings, len(plan.trace.source)
-    even = find_even(settings)
-    longest = longest or 2 * even
+    even, told = find_even(settings), read_timed(plan.settings)
+    longest = longest or max(2 * even, *(told[1]["lengths"] if told else (0,)))
     lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
     counts = [count_products(n, settings) for n in lengths]
     rest = [each["projections"] + each["feed-forward"] for each in counts]
     counted = {"lengths": lengths, "attention": [c["attention"] for c in counts], "rest": rest}
     meets = float(even) if even <= longest else None
-    plots = [_plot(plan, "counted", counted, meets)]
-    told, key = read_timed(settings), "title"
+    plots = [_plot(plan, "counted", counted, meets, longest)]
+    key = "title"
     facts: dict[str, Any] = {"n": even}
     if told:
         crossing = find_crossing(told[1])
-        plots.append(_plot(plan, "timed", told[1], crossing))
+        plots.append(_plot(plan, "timed", told[1], crossing, longest))
         if np.greater(told[1]["attention"], told[1]["rest"]).all():
             key = "title_every"
         elif crossing:
@@ -96,7 +96,7 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     )
 
 
-def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None) -> g.Node:
+def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None, last: int) -> g.Node:
     """Return the cost of attention and of the rest by length, with a dot where they are equal."""
     curves = [
         g.Curve(told["lengths"], told[name], role, 2.2, plan.say(name))
@@ -105,9 +105,8 @@ def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None) -> g.Nod
     if meets:
         height = float(np.interp(meets, told["lengths"], told["rest"]))
         dot = g.Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
-        curves.append(replace(dot, of=f"{meets:.9f}", name=f"{key} even"))
+        curves.append(replace(dot, of=plan.of(f"{meets:.9f}"), name=f"{key} even"))
     top = 1.05 * max(*told["attention"], *told["rest"])
-    last = told["lengths"][-1]
     look: dict[str, Any] = {"x": (0, last), "y": (0, top), "x_ticks": [0, last // 2, last]}
     return plan.plot(curves, "tokens", key, width=140, height=170, beside=74, **look)
 
@@ -138,15 +137,15 @@ class _Squares(g.Node):
 class Timeline(g.Node):
     """A row of boxes for each token: layers, which wait for those below and for tokens before."""
 
-    def __init__(self, texts: list[str], layers: int, waits: bool):
+    def __init__(self, texts: list[str], layers: int, waits: bool, role: str = "decoder"):
         self.names = [g.Label(text, style.SMALL, fit=60) for text in texts]
-        self.layers, self.waits = layers, waits
+        self.layers, self.waits, self.role = layers, waits, role
         self.left = 66.0
         self.width = self.left + CELL[0] * layers * (len(texts) if waits else 1)
         self.height = (CELL[1] + 2) * len(texts)
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        look, (wide, high) = style.role("decoder"), CELL
+        look, (wide, high) = style.role(self.role), CELL
         for t, name in enumerate(self.names):
             top = y + t * (high + 2)
             name.place(sheet, x + self.left - 6 - name.width, top + (high - name.height) / 2)
@@ -167,24 +166,27 @@ def draw_parallel(plan: g.Outline) -> g.Scene:
     for key, waits in (("training", False), ("decoding", True)):
         name = plan.label(key, ink="decoder", bold=True)
         parts.append(g.Down(name, Timeline(texts, layers, waits).named(key), gap=6))
+    training = parts[0]
     told, note = read_timed(plan.settings), ""
     if told:
         machine, found = told[0], told[1]["decoding"]
         at = int(np.abs(np.array(found["rows"]) - len(plan.target)).argmin())
-        limit = max(found[key][at] for key in ("together", "in_turn"))
+        time_of = [found[key][at] for key in ("together", "in_turn")]
         rows: list[list[g.Part]] = []
         for key, ink in (("together", "decoder"), ("in_turn", style.LIT)):
             time = plan.give(key, [found[key][at]])[0]
-            bar = g.Bar(time, limit, ink, width=220, digits=3, track=True)
-            rows.append([plan.say(key), bar, g.small("ms")])
+            bar = g.Bar(time, max(time_of), ink, width=150, digits=3, track=True)
+            told_of = g.small(plan.say(key, times=f"{time_of[1] / time_of[0]:.1f}"), style.INK)
+            rows.append([told_of, bar])
         timed = g.small(plan.say("timed", n=found["rows"][at]))
         bars = g.Down(timed, g.Columns(rows, gap=(10, 4), align="rl"), gap=4)
-        parts.append(g.Held(bars, max(part.width for part in parts)))
+        room = max(part.width for part in parts) - training.width
+        parts[0] = g.Across(training, g.Held(bars, room, "end"), gap=0)
         note = plan.say("how", machine=machine)
     return plan.compose(
         g.Down(*parts, gap=20),
         note=plan.say("note", layers=layers, n=len(texts)) + note,
-        callouts=[g.Callout("training", "known", "right", 200)],
+        callouts=[g.Callout("training", "known", "right", 110)],
         one=layers,
         n=len(texts),
         many=layers * len(texts),

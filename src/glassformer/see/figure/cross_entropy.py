@@ -81,7 +81,7 @@ def _show_terms(plan: g.Outline, t: int, smoothing: float) -> g.Node:
     rows: list[list[g.Node]] = [[g.Spacer(), *(g.small(text) for text in COLUMNS)]]
     for n, name in enumerate(names):
         bold = n == len(names) - 1
-        numbers = [g.Numeral(given[n, k], style.SMALL, digits=4, bold=bold) for k in range(4)]
+        numbers = [g.Numeral(given[n, k], style.SMALL, digits=5, bold=bold) for k in range(4)]
         rows.append([g.Label(name, style.SMALL, bold=bold, fit=66), *numbers])
     told = plan.say("smoothed", word=show_token(wanted.text), n=f"{smoothing:g}")
     head = g.Label(told, style.SMALL, bold=True, of=plan.of(f"{smoothing:.9f}"))

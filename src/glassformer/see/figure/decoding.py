@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,26 @@ def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[in
     return g.Card(stack, edge=side, fill=style.PAPER, pad=10).named(side), list_shown(count, LAYERS)
 
 
+def fan_out(
+    plan: g.Outline, shown: Sequence[int], cell: tuple[float, float], step: int = 0
+) -> tuple[list[list[g.Part]], list[g.Link]]:
+    """Return the keys and values that decoder layers make of the memory, the last layer first."""
+    letters = (("$K$", "key"), ("$V$", "value"))
+    rows: list[list[g.Part]] = [[g.Label(each, style.HEADING, role) for each, role in letters]]
+    links, look = list[g.Link](), {"ink": "memory", "line": 1.2, "step": step}
+    for n in reversed(shown):
+        row: list[g.Part] = []
+        for window, far in (("key", -110.0), ("value", -150.0)):
+            values, (wide, high) = f"decoder.{n}.cross_attention.{window}[0,m,k]", cell
+            panel = plan.panel(values, width=wide, height=high, edge=window)
+            row.append(panel.named(f"{window} {n}").at(step, (far, 0) if step else None))
+        rows.append(row)
+        sides: tuple[g.Side, g.Side] = ("right", "left")
+        links.append(g.Link("memory", f"key {n}", "ribbon", sides=sides, **look))  # type: ignore[arg-type]
+        links.append(g.Link(f"value {n}", f"decoder {n}", **look))  # type: ignore[arg-type]
+    return rows, links
+
+
 @g.figure("first_word")
 def draw_first_word(plan: g.Outline) -> g.Scene:
     """Show the encoder, the keys and values of each decoder layer, and the first word (V74)."""
@@ -42,25 +63,10 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
     source = g.Across(*chips, gap=3).named("source")
     encoder, _ = _show_stack(plan, "encoder", settings.encoder_layers)
     decoder, shown = _show_stack(plan, "decoder", settings.decoder_layers)
-    memory = plan.of("memory[m,d]")
-    panel = g.Panel(memory, width=86, height=86, edge="memory").named("memory")
+    panel = plan.panel("memory[m,d]", width=86, height=86, edge="memory").named("memory")
     label = plan.label("memory", ink="memory", bold=True)
     middle = g.middle(label, panel, gap=4, stands_on=1).at(3, (-90, 0))
-    rows: list[list[g.Node]] = [
-        [g.Label(f"${w}$", style.HEADING, r) for w, r in (("K", "key"), ("V", "value"))]
-    ]
-    links = []
-    for n in reversed(shown):
-        made = []
-        for window in ("key", "value"):
-            values = plan.of(f"decoder.{n}.cross_attention.{window}[0,m,k]")
-            made.append(g.Panel(values, width=44, height=24, edge=window))
-        rows.append(
-            [made[0].named(f"K {n}").at(4, (-110, 0)), made[1].named(f"V {n}").at(4, (-150, 0))]
-        )
-        fan = {"ink": "memory", "line": 1.2, "sides": ("right", "left"), "step": 4}
-        links.append(g.Link("memory", f"K {n}", "ribbon", **fan))  # type: ignore[arg-type]
-        links.append(g.Link(f"V {n}", f"decoder {n}", ink="memory", line=1.2, step=4))
+    rows, links = fan_out(plan, shown, (44, 24), 4)
     begin = g.Chip(plan.target[0], "decoder").named("begin").at(5, (0, 30))
     first = g.Chip(plan.predicted[0], "decoder", lit=True).named("first")
     out = g.Across(first, g.Numeral(plan.give_sure()[0], before="p = "), gap=6).at(5, (0, 60))
@@ -76,9 +82,10 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
     last = plan.say("last_norm") if settings.norm == "pre" else ""
     return plan.compose(
         g.Across(left, middle, fans, right, gap=46),
+        title="title" if any(map(str.isalnum, plan.predicted[0])) else "title_space",
         note=plan.say("note") + last,
         links=links,
-        callouts=[g.Callout(f"K {shown[0]}", "own", "below", 150, step=4)],
+        callouts=[g.Callout(f"key {shown[0]}", "own", "below", 150, step=4)],
         captions=[plan.say(f"caption_{n}", n=settings.encoder_layers) for n in range(1, 6)],
         n=settings.decoder_layers,
         word=plan.predicted[0],
@@ -101,14 +108,14 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
         given, out = plan.target[t], plan.predicted[t]
         first_in_line = place % columns == 0
         came = g.Chip(out, "decoder", lit=True, size=style.SMALL, fit=62).named(f"out {t}")
-        gone = g.Chip(given, "embedded", size=style.SMALL, fit=62).named(f"in {t}")
+        gone = g.Chip(given, "decoder", size=style.SMALL, fit=62).named(f"in {t}")
         start = (0.0, 30.0) if first_in_line else (-WIDE, -84.0)
         look = {"width": 62, "height": 26, "size": style.TINY, "strong": False}
         box = g.Component(plan.say("position", n=t), "decoder", **look)  # type: ignore[arg-type]
         parts = [
-            g.Numeral(sure[t], style.TINY, style.SOFT).named(f"p {t}").at(step),
+            g.Numeral(sure[t], style.TINY, style.SOFT, digits=3).named(f"p {t}").at(step),
             came.at(step, (0, 36)),
-            box.named(f"box {t}").at(step),
+            box.named(f"box {t}").at(step, (0, 0)),
             gone.at(step, start),
         ]
         cells.append(g.Held(g.middle(*parts, gap=16), WIDE).named(f"step {t}"))
@@ -127,12 +134,9 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     low = int(np.argmin(sure.values))
     callouts = []
     if low in shown and sure.values[low] < 0.9:
-        place = shown.index(low)  # a line above the second row would cross the first one
-        side: g.Side = "above" if place < columns else "below"
-        at = f"{'p' if side == 'above' else 'step'} {low}"
-        callouts.append(g.Callout(at, "unsure", side, 120, place + 1))
+        callouts.append(g.Callout(f"p {low}", "unsure", "above", 120, shown.index(low) + 1))
     return plan.compose(
-        g.Columns(lines, gap=(6, 26)),
+        g.Columns(lines, gap=(6, 26 if low not in shown[columns:] else 48)),
         left=(sum(t is not None for t in shown), total),
         links=links,
         callouts=callouts,
@@ -154,12 +158,12 @@ def draw_growing_mask(plan: g.Outline, *, layer: int = -1, head: int = 0) -> g.S
     for t in range(count):
         seen, later = range(t + 1), range(t + 1, count)
         panel = g.Panel(weights[t], width=wide * len(seen), only=([0], seen), digits=2, **look)
-        parts = [panel.at(t + 1, (0, -14))]
+        parts = [panel.at(t + 1)]
         if later:
             hidden = np.ones((1, len(later)), bool)
             look_later = {"only": ([0], later), "digits": 0, "hidden": hidden, **look}
             panel = g.Panel(weights[t], width=wide * len(later), **look_later)
-            parts.append(panel.at(t + 1, (160, 0)))
+            parts.append(panel.at(t + 1))
         rows.append(g.Across(*parts, gap=0))
         added = plan.of(f"sum[m] ({weights[t].source})")
         sums.append(g.Numeral(added, style.TINY, style.SOFT).at(t + 1))

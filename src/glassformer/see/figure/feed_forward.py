@@ -83,7 +83,7 @@ def draw_feed_forward(
         ends.append(g.middle(told, strip.named(letter), gap=2, stands_on=1))
     way = g.Across(ends[0].at(1), w_1, rasters[0], rasters[1], w_2, ends[1].at(4, (-60, 0)), gap=20)
     names = ("x", "W 1", "inner", "hidden", "W 2", "f(x)")
-    links = [g.Link(a, b) for a, b in pairwise(names)]
+    links = [g.Link(a, b, step=n // 2 + 1) for n, (a, b) in enumerate(pairwise(names))]
     dark = "dark" if bend == "ReLU" else "bent"
     on, units = int(float(unit.count_active(plan, unit.row))), len(inner)
     return plan.compose(
@@ -104,10 +104,12 @@ def draw_feed_forward(
 
 def _count_units(plan: g.Outline, unit: Unit, units: int) -> g.Node:
     """Return a bar for each token: how many of its units are on."""
-    bars: list[g.Node] = []
-    for n in list_shown(len(unit.texts), MOST):
+    bars, shown = list[g.Node](), list_shown(len(unit.texts), MOST)
+    counts = {n: unit.count_active(plan, n) for n in shown}
+    limit = max(1.0, *map(float, counts.values()))
+    for n in shown:
         ink = style.LIT if n == unit.row else "feed_forward"
-        bar = g.Pillar(unit.count_active(plan, n), units, ink, width=24, height=56, digits=0)
+        bar = g.Pillar(counts[n], limit, ink, width=24, height=72, digits=0)
         name = g.tiny(unit.texts[n], style.LIT if n == unit.row else style.INK, fit=42)
         bars.append(g.Held(g.middle(bar, name, gap=2), 45))
     told = g.small(plan.say("units", n=units))

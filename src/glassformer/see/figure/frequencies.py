@@ -63,10 +63,10 @@ def draw_one_word(plan: g.Outline) -> g.Scene:
         digits = (0, 1, 0, 2)
         row += [g.Numeral(s, style.BODY, digits=d) for s, d in zip(steps, digits, strict=True)]
         name = "cos" if n % 2 else "sin"
-        row.append(g.Numeral(value, style.BODY, digits=4, before=f"{name} = ", bold=True))
+        row.append(g.Numeral(value, style.BODY, digits=5, before=f"{name} = ", bold=True))
         rows.append(row)
     table = g.Columns(rows, gap=(24, 9), align="lmmmmr").named("table")
-    strip = g.Strip(found, "positions", digits=4, cell=(54.0, 26.0), size=style.BODY).named("love")
+    strip = g.Strip(found, "positions", digits=5, cell=(60.0, 26.0), size=style.BODY).named("love")
     words = plan.label("sentence", style.HEADING)
     return plan.compose(
         g.middle(words, table, strip, gap=26),
@@ -107,17 +107,16 @@ def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
 
     shift: the shift of positions whose rotation is drawn.
     """
-    panels = (_show_likeness(plan), _show_rotation(plan, shift), _show_paces(plan))
+    lengths, seen, unseen = _show_lengths(plan)
+    panels = (lengths, _show_likeness(plan), _show_rotation(plan, shift), _show_paces(plan))
     cards = [
         g.Down(g.Label(plan.say(key, shift=shift), bold=True, width=300), panel, gap=10)
-        for key, panel in zip(("alike", "rotation", "paces"), panels, strict=True)
+        for key, panel in zip(("beyond", "alike", "rotation", "paces"), panels, strict=True)
     ]
-    lengths, seen, unseen = _show_lengths(plan)
-    cards.append(g.Down(plan.label("beyond", bold=True, width=300), lengths, gap=10))
-    held = [g.Held(card, 312, "start") for card in cards]
+    below = g.Across(cards[1], g.Down(*cards[2:], gap=style.APART), gap=20, align="top")
     shares = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}"}
     return plan.compose(
-        g.Down(*(g.Across(*row, gap=20, align="top") for row in (held[:2], held[2:])), gap=30),
+        g.Down(cards[0], below, gap=style.APART),
         title=plan.say("title", **shares),
         callouts=[
             g.Callout("within", plan.say("knows", **shares), "right", 110),
@@ -134,11 +133,13 @@ def _show_likeness(plan: g.Outline) -> g.Node:
     ink = "positions"
     line = g.Curve(range(101), cosine.values.tolist(), ink, 2)
     shown = (1, 2, 10, 50)
-    dots = g.Curve(shown, [float(cosine[n]) for n in shown], dots=True, ink=ink, line=0)
-    told = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
-    look: dict[str, Any] = {"width": 240, "height": 120, "x": (0, 100), "y": (0.25, 1)}
-    plot = plan.plot([line, dots], "distance", "likeness", **look)
-    return g.middle(plot, g.Across(*told, gap=14), gap=6)
+    told = (f"{n}: {float(cosine[n]):.3f}" for n in shown)
+    dots = [
+        g.Curve([n], [float(cosine[n])], ink, dots=True, label=label, of=cosine[n])
+        for n, label in zip(shown, told, strict=True)
+    ]
+    look: dict[str, Any] = {"width": 220, "height": 215, "x": (0, 100), "y": (0.25, 1)}
+    return plan.plot([line, *dots], "distance", "likeness", beside=70, **look)
 
 
 def _show_rotation(plan: g.Outline, shift: int) -> g.Node:
@@ -194,7 +195,7 @@ def _show_lengths(plan: g.Outline) -> tuple[g.Node, float, float]:
             ("within", "past"), ((0.5, edge), (edge, max(asked))), shares, strict=True
         )
     ]
-    look: dict[str, Any] = {"width": 240, "height": 130, "x": (0, 50), "y": (0, 100)}
+    look: dict[str, Any] = {"width": 500, "height": 150, "x": (0, 50), "y": (0, 100)}
     plot = plan.plot([*dots, *means, line], "answer", "right", **look)
     longest = g.small(plan.say("longest", n=found["seen"]), style.LIT)
     return g.middle(plot, longest, gap=4), *shares

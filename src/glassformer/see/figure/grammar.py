@@ -7,7 +7,6 @@ from .grids import Matrix as Matrix
 from .grids import Reasons as Reasons
 from .grids import Stacked as Stacked
 from .grids import Struck as Struck
-from .grids import Tall as Tall
 from .links import Callout as Callout
 from .links import Link as Link
 from .links import Side as Side

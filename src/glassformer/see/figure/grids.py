@@ -128,21 +128,6 @@ class Reasons(Node):
         sheet.box(x, y, self.width, self.height, edge=style.SOFT, layer=4)
 
 
-class Tall(Held):
-    """A node in the middle of a given height."""
-
-    def __init__(self, node: Node, height: float):
-        super().__init__(node, node.width)
-        self.height = height
-
-    @property
-    def axis(self) -> float:
-        return self.height / 2
-
-    def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        self.node.place(sheet, x, y + (self.height - self.node.height) / 2)
-
-
 class Struck(Held):
     """A node with a line through it."""
 

@@ -7,11 +7,12 @@ import numpy as np
 from . import grammar as g
 from . import style
 from .attention import Query, choose_token
+from .decoding import fan_out
 from .measures import cosine, length
 from .residual import SIDES
 from .selection import count_layers, find_output, list_shown, show_tokens
 
-MOST = 8  # layers drawn
+MOST, LEAST, UNLIKE = 8, 0.2, 0.5  # layers drawn; a cosine of alike, a correlation of unlike ones
 
 
 @g.figure("climb")
@@ -24,7 +25,7 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
     names = [start, *(find_output(trace, side, n) for n in range(count))]
     own = plan.of(f"{start}[q,d]").values
     own = own / np.linalg.norm(own, axis=1, keepdims=True)
-    longest = max(float(plan.of(length(f"{name}[{row},d]"))) for name in names)
+    long = [float(plan.of(length(f"{name}[{row},d]"))) for name in names]
     rows: list[list[g.Node]] = []
     shown = list_shown(len(names), MOST)
     for step, n in enumerate(shown, 1):
@@ -35,10 +36,14 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
         label = plan.say("after", n=n - 1) if n else plan.say("start")
         kept = plan.of(cosine(f"{names[n]}[{row},d]", f"{start}[{row},d]"))
         like = plan.of(cosine(f"{names[n]}[{row},d]", f"{start}[{other},d]"))
-        alike = g.Across(g.Label(texts[other], fit=80), g.Numeral(like, ink=style.SOFT), gap=5)
+        alike: g.Node = g.small(plan.say("none"))
+        if float(like) >= LEAST:
+            alike = g.Across(g.Label(texts[other], fit=80), g.Numeral(like, ink=style.SOFT), gap=5)
         cells = [
             g.Label(label, ink=side, bold=True),
-            plan.bar(length(f"{names[n]}[{row},d]"), longest, side, width=150, height=12, digits=1),
+            plan.bar(
+                length(f"{names[n]}[{row},d]"), max(long), side, width=150, height=12, digits=1
+            ),
             g.Bar(kept, 1.0, "sum", width=80, height=12, track=True),
             alike if len(texts) > 1 else g.Spacer(),
         ]
@@ -54,6 +59,9 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
             for n in shown
         ],
         word=texts[row],
+        kept=g.spell(left),
+        n=count,
+        times=g.spell(long[-1] / long[0], 1),
     )
 
 
@@ -67,27 +75,23 @@ def draw_memory(plan: g.Outline) -> g.Scene:
     panel = g.Panel(memory, width=130, height=high, edge="memory").named("memory")
     word = plan.label("memory", ink="memory", bold=True)
     left = g.middle(word, panel, g.tiny(f"{n} × {d}").named("shape"), gap=4, stands_on=1)
-    letters = (("$K$", "key"), ("$V$", "value"))
-    rows: list[list[g.Node]] = [[g.Label(each, style.HEADING, role) for each, role in letters]]
-    links = []
     shown = list_shown(count, 6)
-    for layer in reversed(shown):
-        name = f"decoder.{layer}.cross_attention"
-        panels = [
-            plan.panel(f"{name}.{window}[0,m,k]", width=84, height=44, edge=window)
-            for window in ("key", "value")
-        ]
+    rows, links = fan_out(plan, shown, (84, 44))
+    for row, layer in zip(rows[1:], reversed(shown), strict=True):
         box = g.Component(plan.say("decoder_layer", n=layer), "decoder", width=130, height=30)
-        rows.append([panels[0].named(f"K {layer}"), panels[1], box])
-        ends = "memory", f"K {layer}"
-        links.append(g.Link(*ends, "ribbon", "memory", 1.8, sides=("right", "left")))
+        row += [g.Spacer(14), box.named(f"decoder {layer}")]
+    rows.append([g.tiny(f"{n} × {plan.settings.width}") for _ in range(2)])
     pre = trace.settings.norm == "pre"
-    body = g.Across(left, g.Columns(rows, gap=(12, 10), align="mml"), gap=90)
+    keys = [trace[f"decoder.{n}.cross_attention.key"][0].ravel() for n in range(count)]
+    alike = np.corrcoef(keys)[~np.eye(count, dtype=bool)] if count > 1 else np.ones(1)
+    most = float(np.abs(alike).max())
+    body = g.Across(left, g.Columns(rows, gap=(12, 10), align="mml"), gap=80)
     return plan.compose(
         body,
-        title="title" if count > 1 else "title_one",
+        title="title_one" if count == 1 else "unlike" if most < UNLIKE else "title",
         note=plan.say("note") + (plan.say("last_norm") if pre else ""),
         links=links,
         callouts=[g.Callout("shape", "shared", "below", 130)],
         n=count,
+        most=g.spell(most),
     )

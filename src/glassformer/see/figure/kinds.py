@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+MISSING, BEGINNING = "-", 3  # for a word that is not one token; letters that forms share
+
 
 @cache
 def read_kinds() -> dict[str, tuple[str, str]]:
     """Return the kind and the language of each word, such as {"dog": ("animal", "en")}."""
-    text = (files(__package__) / "kinds.toml").read_text(encoding="utf-8")
     words: dict[str, tuple[str, str]] = {}
-    for kind, languages in tomllib.loads(text).items():
+    for kind, languages in _read_lines().items():
         for language, line in languages.items():
-            for word in line.split():
+            for word in line.replace(MISSING, "").split():
                 words.setdefault(word, (kind, language))
     return words
+
+
+@cache
+def _read_lines() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files(__package__) / "kinds.toml").read_text(encoding="utf-8"))
+
+
+def find_lost(text: str, translation: str) -> tuple[str, str] | None:
+    """Return an English adjective and its French word if a French translation has none like it.
+
+    The adjectives of both languages stand in one order; forms of one word begin alike.
+    """
+    lines = _read_lines()["adjective"]
+    said = translation.lower()
+    places = _read_lines()["place"]["fr"].split()
+    is_french = bool({*places} & {*re.findall(r"\w+", said)})
+    for word, wanted in zip(lines["en"].split(), lines["fr"].split(), strict=True):
+        if is_french and wanted != MISSING and re.search(rf"\b{word}\b", text.lower()):
+            return None if re.search(rf"\b{wanted[:BEGINNING]}", said) else (word, wanted)
+    return None
 
 
 def find_rows(trace: Any) -> dict[str, int]:

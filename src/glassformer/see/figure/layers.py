@@ -46,7 +46,8 @@ def _draw_layer(plan: g.Outline, side: str) -> tuple[g.Node, list[g.Link]]:
     parts, names = [], SUBLAYERS[side]
     for name in names:
         role = "feed_forward" if name == "feed_forward" else "attention"
-        part = g.Component(plan.say(name), role, width=150, height=36)
+        key = "masked" if (side, name) == ("decoder", "self_attention") else name
+        part = g.Component(plan.say(key), role, width=150, height=36)
         parts.append(part.named(f"{side} {name}"))
     layer = g.Card(g.Down(*reversed(parts), gap=26), edge=side, fill=style.PAPER, pad=22, round=12)
     heading = plan.label(side, style.HEADING, side, bold=True)

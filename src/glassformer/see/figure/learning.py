@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def draw_untrained(
     heads = (plan.small(key, style.INK, bold=True) for key in ("says", "wants"))
     rows: list[list[g.Part]] = [[None, *heads]]
     for j, name in enumerate(lesson.names):
-        ink = style.LIT if j == place else "softmax"
+        ink = style.LIT if j == place else style.FAINT
         bar = g.Bar(said[j], 1.0, ink, width=170, digits=3)
         label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
         goal = g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)
@@ -191,12 +192,15 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
         squares.append(square.at(place, (-40, 0)))
     lines = [squares[n : n + 3] for n in range(0, len(squares), 3)]
     steps = list(map(float, run.steps))
-    curve = g.Curve(steps, losses.values.tolist(), "softmax", 2.2)
-    at = [steps[n] for n in shown]
-    dots = g.Curve(at, losses.values[shown].tolist(), "softmax", 0.0, dots=True)
+    curves: list[g.Curve] = []
+    for step, (last, n) in enumerate(pairwise([0, *shown]), 1):  # up to each square, and its dot
+        part = slice(last, n + 1)
+        curves.append(g.Curve(steps[part], losses.values[part].tolist(), "softmax", 2.2, step=step))
+        at = [steps[n]], [float(losses[n])]
+        curves.append(g.Curve(*at, "softmax", dots=True, step=step))
     top = float(losses.values.max()) * 1.05
     look = {"x": (0, steps[-1]), "y": (0, top), "width": 190, "height": 170}
-    plot = plan.plot([curve, dots], "updates", "loss", **look)
+    plot = plan.plot(curves, "updates", "loss", **look)
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
     best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)

@@ -44,7 +44,7 @@ def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) 
     for amount, ink in ((0.0, style.SOFT), (smoothing, style.LIT)):
         ys = [min(smoothed_loss(x, amount, tokens), 1.2) for x in xs]
         label = plan.say("smoothing", n=f"{amount:g}")
-        curves.append(g.Curve(xs, ys, ink, 2.2, label, of=f"{amount:.9f}"))
+        curves.append(g.Curve(xs, ys, ink, 2.2, label, of=plan.of(f"{amount:.9f}")))
     low = g.Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
     look: dict[str, Any] = {"width": 210, "x": (0, 0.6), "y": (0, 1.2), "beside": 92}
     left = plan.plot([*curves, low], "doubt", "divergence", **look)
@@ -52,9 +52,10 @@ def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) 
     rates = []
     for n, (width, warmup) in enumerate(SCHEDULES):
         ys = [1000 * learning_rate(step, width, warmup) for step in steps]
-        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, f"{width}, {warmup}"))
+        look = {"label": f"d {width}, {warmup}", "dashed": n == 1}  # it ends on another
+        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, **look))
     top = max(max(curve.ys) for curve in rates)
-    look = {"width": 200, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 62}
+    look = {"width": 200, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 76}
     right = plan.plot(rates, "updates", "rate", x_ticks=range(0, UPDATES + 1, 5000), **look)
     return plan.compose(
         g.Across(left, right, gap=style.NEAR, align="top"),
@@ -144,7 +145,7 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
     curves = []
     for place, n in enumerate(order):
         ink = style.HEADS[place % len(style.HEADS)] if int(n) in named else style.FAINT
-        label = blocks[int(n)].replace("_", " ") if int(n) in named else ""
+        label = _name_block(plan, blocks[int(n)]) if int(n) in named else ""
         curves.append(g.Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
     ticks = [10.0**n for n in range(low, max(high, low + 1) + 1)]
     spans = {"x": (min(steps), max(steps)), "y": (ticks[0], ticks[-1])}
@@ -158,5 +159,12 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
         n=f"{steps[-1]:g}",
         least=g.spell(float(f"{falls.min():.2g}"), 0),
         most=g.spell(float(f"{falls.max():.2g}"), 0),
-        block=blocks[int(order[0])].replace("_", " "),
+        block=_name_block(plan, blocks[int(order[0])]),
     )
+
+
+def _name_block(plan: g.Outline, block: str) -> str:
+    """Return the name of a block of the network, such as that of decoder.1, in words."""
+    name, _, layer = block.partition(".")
+    told = plan.say(name) if plan.has(name) else name.replace("_", " ")
+    return f"{told} {layer}".strip()

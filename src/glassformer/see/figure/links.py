@@ -24,9 +24,9 @@ class Link:
     """An arrow from one named thing to another.
 
     way: "straight"; "elbow", with right angles; "around", out to one side and back in; "ribbon",
-    an S-curve; "arc", a bow above a line of words. A line that goes around and arrives from above
-    or below crosses over between the two. `lane` moves the bend of an elbow, or that crossing, as
-    a share of the way.
+    an S-curve; "arc", a bow above a line of words, or below it. A line that goes around and
+    arrives from above or below crosses over between the two. `lane` moves the bend of an elbow, or
+    that crossing, as a share of the way.
     """
 
     start: str
@@ -69,7 +69,7 @@ class Link:
         if self.way == "straight":
             return (start, end), False
         if self.way == "arc":
-            rise = 14 + 0.16 * abs(a - x)
+            rise = (14 + 0.16 * abs(a - x)) * (-1 if leaves == "below" else 1)
             return (start, (x, y - rise), (a, b - rise), end), True
         if self.way == "around":
             turn = min(x, a) - AROUND if leaves == "left" else max(x, a) + AROUND
@@ -156,7 +156,7 @@ class Callout:
 
     def draw(self, sheet: Sheet) -> None:
         """Add it where it covers nothing, on the side that is asked for if there is room."""
-        target = sheet.places[self.at]
+        target = sheet.find(self.at)
         turned: Align = "end" if self.side == "left" else "start"
         turned = "middle" if self.side in ("above", "below") else turned
         look = {"width": self.width, "align": turned, "of": self.of, "balanced": True}
@@ -185,11 +185,12 @@ class Callout:
             if place is first:  # a line through text, rather than no line
                 break
         sheet.step = self.step
+        sheet.turn = max((mark.last for mark in sheet.marks if mark.step == self.step), default=0)
         label.place(sheet, place.x, place.y)
         ends = _connect(place, target, self.side)
         sheet.line(*ends, ink=style.LIT, line=1.0, layer=7)
         sheet.dot(*ends[1], 2.0, style.LIT, layer=7)
-        sheet.step = 0
+        sheet.step = sheet.turn = 0
 
 
 def _span(ends: Sequence[Point]) -> Area:

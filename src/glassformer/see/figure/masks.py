@@ -55,13 +55,13 @@ def draw_causal_mask(plan: g.Outline) -> g.Scene:
     cell, _ = fit_cell(len(texts), 300)
     side = cell * len(texts)
     own = g.Panel(np.zeros(may.shape), width=side, height=side, hidden=~may, edge=style.SOFT)
-    left = g.middle(plan.small("four"), small.named("M"), gap=6)
+    left = g.middle(small.named("M"), plan.small("four"), gap=6)
     whole = g.Matrix(own, rows=texts, columns=texts, fit=70)
     hidden, count = int((~may).sum()), may.size
     return plan.compose(
         g.Across(left, whole, gap=style.FAR),
         left=(len(texts), len(plan.trace.target)),
-        callouts=[g.Callout("M", "closed", "below", 150)],
+        callouts=[g.Callout("M[0,3]", "closed", "above", 150)],
         hidden=hidden,
         all=count,
     )
@@ -73,8 +73,8 @@ def draw_worked_mask(plan: g.Outline) -> g.Scene:
     found, words, wide = work_out(), WORDS[plan.lang], 34.0
     rows: list[g.Node] = []
     for line in LINES:
-        names = [g.Held(g.Label(word), 58, "end") for word in words]
-        parts: list[g.Node] = [g.Down(*(g.Tall(name, 22) for name in names), gap=0)]
+        names = [g.Held(g.Label(word), 58, "end", 22) for word in words]
+        parts: list[g.Node] = [g.Down(*names, gap=0)]
         for key, (role, formula) in line.items():
             values = plan.give(key, found[key])
             hidden = np.isinf(found["masked"]) if key in ("masked", "weights") else None
@@ -89,7 +89,7 @@ def draw_worked_mask(plan: g.Outline) -> g.Scene:
     return plan.compose(
         g.Down(*rows, gap=style.APART),
         origin="worked",
-        callouts=[g.Callout("Z", "alone", "below", 130)],
+        callouts=[g.Callout("Z[0,2]", "alone", "right", 70)],
         word=words[0],
     )
 
@@ -125,7 +125,7 @@ def show_stages(
     hidden: g.Array,
     *,
     high: float = 18.0,
-    sums: Sequence[g.Quantity] = (),
+    sums: Sequence[g.Node] = (),
 ) -> list[g.Matrix]:
     """Return scores, masked scores and weights: the rows and columns `only`, hidden where masked.
 
@@ -139,6 +139,7 @@ def show_stages(
         look |= {"scale": "share", "limit": 1.0} if last else {"limit": limit}
         mask = None if first else hidden
         panel = g.Panel(values, digits=2, size=7.0, only=only, hidden=mask, **look)
+        panel.named(f"{key} cells")
         head = plan.label(key, ink="weights" if last else "scores", bold=True)
         rows, ends = names[: len(only[0])] if first else (), sums if last else ()
         matrix = g.Matrix(panel, rows=rows, columns=names, head=head, sums=ends, fit=62)
@@ -151,7 +152,7 @@ def draw_before_and_after(plan: g.Outline, *, layer: int = 0, head: int = 0) -> 
     """Show scores, masked scores and weights of the decoder's self-attention (V58)."""
     attention = plan.attention("decoder", layer)
     head, name = pick(head, plan.settings.heads, "head"), attention.name
-    count = min(FEW, len(attention.keys))
+    count = min(FEW - 1, len(attention.keys))
     hidden = ~get_mask(plan.trace, name)[:count, :count]
     stages = [plan.of(f"{name}.{key}[{head},q,m]") for key in STAGES]
     only = range(count), range(count)
@@ -160,7 +161,7 @@ def draw_before_and_after(plan: g.Outline, *, layer: int = 0, head: int = 0) -> 
         g.Across(*parts, gap=26),
         left=(count, len(attention.keys)),
         links=[g.Link("scores", "masked"), g.Link("masked", "weights")],
-        callouts=[g.Callout("masked", "never", "below", 210)],
+        callouts=[g.Callout(f"weights cells[0,{count - 1}]", "never", "right", 76)],
         head=head,
     )
 

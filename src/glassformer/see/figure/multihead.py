@@ -9,12 +9,13 @@ import numpy as np
 
 from . import grammar as g
 from . import style
-from .attention import choose_row, find_sharpest
+from .attention import choose_row, find_two_heads
 from .head import PROJECTIONS, Head
 from .kinds import read_kinds
 from .selection import find_input, pick_heads
 
 FEW, LOOKS, MOST_STEPS = 10, 5, 8  # tokens that are listed; bars of a head; steps to show all
+NAMED, WEAK = 16, 0.3  # tokens whose names are written; share of the weight, of a weak habit
 
 
 @g.figure("two_heads")
@@ -27,9 +28,8 @@ def draw_two_heads(
     """
     trace, attention = plan.trace, plan.attention("encoder", layer)
     row, weights = choose_row(trace, attention, None), trace[f"{attention.name}.weights"]
-    first = find_sharpest(attention, weights, row)
-    other = int(np.abs(weights[:, row] - weights[first, row]).sum(-1).argmax())
-    chosen = pick_heads(trace, (first, other) if heads is None else heads)[:3]
+    both = find_two_heads(attention, weights, row)
+    chosen = pick_heads(trace, both if heads is None else heads)[:3]
     x = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
     limit = float(weights[chosen, row].max())
     cards, tops = [], []
@@ -42,6 +42,10 @@ def draw_two_heads(
         for m in best:
             name = g.Held(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end")
             looks.append([name, g.Bar(seen[m], limit, head.ink, width=90, height=12)])
+        if rest := len(attention.keys) - len(best):
+            left = " - ".join([f"sum[m] {seen.source}", *(seen[m].source for m in best)])
+            told = g.Held(g.small(plan.say("others", n=rest)), 50, "end")
+            looks.append([told, plan.bar(left, limit, style.FAINT, width=90, height=12)])
         reads = g.small(plan.say("reads", word=attention.queries[row]))
         right = g.Down(reads, g.Columns(looks, gap=(8, 4), align="rl"), gap=8)
         inside = g.Across(g.Across(*learned, gap=12), right, gap=22)
@@ -123,8 +127,10 @@ def find_layer(plan: g.Outline) -> int:
 def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = False) -> g.Scene:
     """Show the weights of all heads, what each looks at and has read (V43), in turn (V46)."""
     attention = plan.attention("encoder", find_layer(plan) if layer is None else layer)
-    weights, count, side = (plan.of(f"{attention.name}.weights[h,q,m]"), plan.settings.heads, 112.0)
+    weights, count = plan.of(f"{attention.name}.weights[h,q,m]"), plan.settings.heads
+    in_line, side = (2, 196.0) if count <= 4 else (4, 112.0)
     portraits = portray_heads(weights.values, attention.keys)
+    texts = attention.keys if len(attention.keys) <= NAMED else ()
     together = -(-count // MOST_STEPS)  # heads that appear in one step
     cards: list[g.Node] = []
     captions = [""] * -(-count // together) * moving
@@ -135,29 +141,32 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         is_any = each.key == "anywhere"
         line = told["at"] if is_any else f"{told['at']}: {told['share']}"
         read = g.Panel(head.of("context"), width=40, height=44, edge="heads")
-        card = g.middle(
-            head.name(),
-            g.Label(line, style.SMALL, fit=side + 30),
-            g.Panel(weights[h], width=side, height=side, scale="share", edge=head.ink),
-            g.Across(g.Label(f"$Z_{{{h}}}$", ink="heads"), read, gap=6),
+        panel = g.Panel(weights[h], width=side, height=side, scale="share", edge=head.ink)
+        names: dict[str, Any] = {"columns": texts, "rows": texts if place % in_line == 0 else ()}
+        made = g.Across(g.Label(f"$Z_{{{h}}}$", ink="heads"), read, gap=6)
+        told_of = g.Label(line, style.SMALL, fit=side + 30)
+        both = g.middle(head.name(), told_of, gap=5).named(f"head {h}")
+        card = g.Down(
+            *(g.Held(each, side) for each in (both, g.Matrix(panel, fit=40, **names), made)),
             gap=5,
+            align="end",
         )
-        cards.append(g.Held(card, side + 34).named(f"head {h}"))
+        cards.append(g.Held(card, side + 18, "end").named(f"card {h}"))
         if moving:
             cards[-1].at(step + 1, (0, 30))
             captions[step] += " " + plan.say("told_anywhere" if is_any else "told", **told)
     habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     best = max(range(count), key=lambda h: portraits[h].excess)
     place = order.index(best)
-    callout = g.Callout(
-        f"head {best}", "marked", "above" if place < 4 else "below", 150, int(moving)
-    )
-    is_seen = bool(habits) and (place < 4 or place >= count - 4)
+    at, side_of = (f"head {best}", "above") if place < in_line else (f"card {best}", "below")
+    callout = g.Callout(at, "marked", side_of, 150, int(moving))  # type: ignore[arg-type]
+    is_seen = bool(habits) and (place < in_line or place >= count - in_line)
     marked = sum(each.key != "anywhere" for each in portraits)
-    several = "sorted" if moving else "several" if len(habits) > 1 else "shared"
+    weak = "weak" if portraits[best].share < WEAK else "several"
+    several = "sorted" if moving else weak if len(habits) > 1 else "shared"
     title = several if marked > 1 else "lone" if marked else "none"
     return plan.compose(
-        g.wrap_across(cards, 4 * (side + 42), gap=8, between=20),
+        g.wrap_across(cards, in_line * (side + 26) + 60, gap=8, between=20),
         title=title,
         callouts=[callout] if is_seen else [],
         captions=[caption.strip() for caption in captions],
@@ -210,7 +219,8 @@ def draw_concatenation(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         ),
         callouts=[g.Callout(f"size {most}", "loudest", "below", 150)],
         head=most,
-        share=g.percent(float(sizes[most]) / float(sizes.values.sum())),
+        share=g.percent(float(sizes[most]) / float(sizes.values.sum()), 1),
+        even=g.percent(1 / count, 1),
     )
 
 
@@ -241,7 +251,8 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     given = find_input(trace, "encoder", attention.layer, "self_attention")
     big: dict[str, Any] = {"unit": 1.2, "most": 76}
     first = g.tensor(plan.of(f"{given}[q,d]"), "$X$", "sum", **big)
-    cards: list[g.Part] = [_show_way(Head(plan, attention, h)) for h in shown]
+    row = choose_row(trace, attention, None)
+    cards: list[g.Part] = [_show_way(Head(plan, attention, h), row) for h in shown]
     if len(shown) < count:
         cards.insert(2, g.small(plan.say("more", n=count - 3)))
     times, equals = (g.Label(sign, style.HEADING, style.SOFT) for sign in "×=")
@@ -251,7 +262,6 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     mixing = g.middle(joined, times, mixer, equals, mixed, gap=3)
     steps = ("step_1", "step_2", "step_3", "step_5")
     titles = [plan.small(key, style.INK, bold=True) for key in steps]
-    row = choose_row(trace, attention, None)
     places = {int(own.argmax()) for own in trace[f"{name}.weights"][:, row]}
     ways = [pair for h in shown for pair in (("$X$", f"head {h}", h), (f"head {h}", "$Concat$", h))]
     return plan.compose(
@@ -269,15 +279,22 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     )
 
 
-def _show_way(head: Head) -> g.Node:
-    """Return what one head makes: its weights, then Q, K and V, then Z, on a card."""
+def _show_way(head: Head, row: int) -> g.Node:
+    """Return what one head makes: its weights, then Q, K and V, then Z, on a card.
+
+    Beside its name stands what a row looks at most.
+    """
     look: dict[str, Any] = {"most": 52, "shape": False}
     learned = [head.show_learned(p, unit=0.9, **look) for p in PROJECTIONS]
     made = [head.show(p, unit=2.0, **look) for p in PROJECTIONS]
     read = g.tensor(head.of("context"), f"$Z_{{{head.number}}}$", "heads", unit=2.0, **look)
     arrows = [g.Label("→", style.HEADING, style.SOFT) for _ in range(2)]
     line = g.Across(*learned, arrows[0], *made, arrows[1], read, gap=7)
-    whole = g.Down(head.name(style.SMALL), line, gap=2)
+    seen, keys = head.of("weights", f"{row},m"), head.attention.keys
+    best = int(seen.values.argmax())
+    looks = g.small(f"{keys[row]} → {keys[best]}", style.INK, fit=110)
+    name = g.Across(head.name(style.SMALL), looks, g.Numeral(seen[best], style.SMALL), gap=6)
+    whole = g.Down(name, line, gap=2)
     card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=8)
     return card.named(f"head {head.number}")
 

@@ -29,16 +29,19 @@ class Sheet:
     def __init__(self) -> None:
         self.marks: list[Mark] = []
         self.places: dict[str, Area] = {}
-        self.step, self.alpha = 0, 1.0
+        self.cells: dict[str, Point] = {}  # width and height of a cell of each panel
+        self.scales: list[tuple[str, float]] = []  # of colours without numbers: name and limit
+        self.step, self.turn, self.alpha = 0, 0, 1.0
         self.start: Point | None = None
 
     def add(self, mark: Mark) -> None:
         """Add a mark; where it names a role instead of a colour, it gets the ink of that role."""
         start = mark.start or self.start
-        step, alpha = mark.step or self.step, mark.alpha * self.alpha
+        when = {"step": mark.step or self.step, "turn": mark.turn or self.turn}
+        alpha = mark.alpha * self.alpha
         looks = ((name, getattr(mark, name, "")) for name in ("ink", "fill", "edge"))
         inks = {name: style.role(look).ink for name, look in looks if look in style.ROLES}
-        self.marks.append(replace(mark, step=step, alpha=alpha, start=start, **inks))  # type: ignore[arg-type]
+        self.marks.append(replace(mark, **when, alpha=alpha, start=start, **inks))  # type: ignore[arg-type]
 
     def box(self, x: float, y: float, width: float, height: float, **look: Any) -> BoxMark:
         """Add a rectangle and return it."""
@@ -55,21 +58,30 @@ class Sheet:
         """Add a line through points."""
         self.add(PathMark(points=points, **look))
 
+    def find(self, name: str) -> Area:
+        """Return the place of a node by its name, or that of a cell of a panel, as weights[0,2]."""
+        if name in self.places:
+            return self.places[name]
+        name, _, index = name.removesuffix("]").rpartition("[")
+        area, (wide, high) = self.places[name], self.cells[name]
+        row, column = map(int, index.split(","))
+        return Area(area.x + column * wide, area.y + row * high, wide, high)
+
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
         """Give what is added inside the step and the transparency of a node."""
-        before = self.step, self.alpha, self.start
-        self.step, self.alpha = node.step or self.step, self.alpha * node.alpha
-        self.start = node.start or self.start
+        before = self.step, self.turn, self.alpha, self.start
+        self.step, self.turn = node.step or self.step, node.turn or self.turn
+        self.alpha, self.start = self.alpha * node.alpha, node.start or self.start
         yield
-        self.step, self.alpha, self.start = before
+        self.step, self.turn, self.alpha, self.start = before
 
 
 class Node:
     """Something with a size."""
 
     width = height = 0.0
-    name, step, alpha = "", 0, 1.0
+    name, step, turn, alpha = "", 0, 0, 1.0
     start: Point | None = None
 
     @property
@@ -82,9 +94,13 @@ class Node:
         self.name = name
         return self
 
-    def at(self, step: int, start: Point | None = None) -> Self:
-        """Let it appear at a step of the animation, coming from `start`, relative to its place."""
-        self.step, self.start = step, start
+    def at(self, step: int, start: Point | None = None, turn: int = 0) -> Self:
+        """Let it appear at a step of the animation, coming from `start`, relative to its place.
+
+        What comes from nowhere waits until the rest of its step has come; from (0, 0), it does not.
+        A later `turn` of a step follows an earlier one.
+        """
+        self.step, self.start, self.turn = step, start, turn
         return self
 
     def faded(self, alpha: float) -> Self:
@@ -243,18 +259,19 @@ def wrap_across(nodes: Sequence[Node], width: float, gap: float, between: float)
 
 
 class Held(Node):
-    """A node in the middle of a given width, or at one of its ends."""
+    """A node in the middle of a given width, or at one of its ends; in the middle of a height."""
 
-    def __init__(self, part: Part, width: float, align: Align = "middle"):
+    def __init__(self, part: Part, width: float, align: Align = "middle", height: float = 0.0):
         self.node, self.align = as_node(part), align
-        self.width, self.height = max(width, self.node.width), self.node.height
+        self.width, self.height = max(width, self.node.width), height or self.node.height
 
     @property
     def axis(self) -> float:
-        return self.node.axis
+        return self.node.axis + (self.height - self.node.height) / 2
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        self.node.place(sheet, x + SHARES[self.align] * (self.width - self.node.width), y)
+        left = x + SHARES[self.align] * (self.width - self.node.width)
+        self.node.place(sheet, left, y + (self.height - self.node.height) / 2)
 
 
 class Card(Node):
@@ -319,6 +336,7 @@ class Label(Node):
         self.width = max(width_of(line) for line in self.lines)
         self.leading = size * style.LEADING
         self.height = self.leading * len(self.lines)
+        self.terms: tuple[float, ...] = ()
         self.upright = upright  # one line, read from the bottom to the top
         if upright:
             self.width, self.height = self.height, self.width
@@ -339,7 +357,7 @@ class Label(Node):
                 where = {"x": left, "y": y + base + run.drop, "width": run.width, "layer": 6}
                 own = {"text": run.text, "size": run.size, "italic": run.italic}
                 if self.of is not None and run is line[-1] and line is self.lines[-1]:
-                    own |= {"of": self.of.source, "value": float(self.of)}
+                    own |= {"of": self.of.source, "value": float(self.of), "terms": self.terms}
                 sheet.add(TextMark(**where, **own, **look))  # type: ignore[arg-type]
                 left += run.width
             y += self.leading
@@ -380,9 +398,12 @@ class Numeral(Label):
         before: str = "",
         bold: bool = False,
         align: Align = "start",
+        terms: Sequence[float] = (),
     ):
+        """Make the number; of a sum that is to grow, `terms` are what is added."""
         text = before + spell(float(quantity), digits)
         super().__init__(text, size, ink, bold=bold, align=align, of=quantity)
+        self.terms = tuple(map(float, terms))
 
 
 class Component(Node):
@@ -471,8 +492,17 @@ class Strip(Node):
         size: float = style.SMALL,
         learned: bool = False,
         lit: Sequence[int] = (),
+        terms: Array | None = None,
+        sparse: bool = False,
+        only: Sequence[int] = (),
     ):
-        self.numbers = [quantity[n] for n in range(min(shown, len(quantity)))]
+        """Make the vector; of one that is to grow as a sum, `terms` are vectors that are added.
+
+        sparse: the cells of zeros are grey. only: the numbers to show, by default the first ones.
+        """
+        self.sparse = sparse
+        self.terms = np.empty((0, len(quantity))) if terms is None else terms
+        self.numbers = [quantity[n] for n in only or range(min(shown, len(quantity)))]
         self.cell, self.digits, self.size, self.lit = cell, digits, size, lit
         self.role, self.learned = style.role(role), learned
         rest = len(quantity) - len(self.numbers)
@@ -487,12 +517,15 @@ class Strip(Node):
         sheet.box(x, y, self.body, high, fill=self.role.fill, round=4, edge=edge, line=line)
         for n, number in enumerate(self.numbers):
             left = x + n * wide
+            if self.sparse and not float(number):
+                sheet.box(left, y, wide, high, fill=style.GROUND)
             if n in self.lit:
                 box = sheet.box(left, y, wide, high, edge=style.LIT, line=1.8, round=4, layer=5)
                 sheet.places[f"{self.name}, lit"] = box.area
             if n:
                 sheet.line((left, y), (left, y + high), ink=style.PAPER, line=1.4, layer=3)
-            figure = Numeral(number, self.size, digits=self.digits, align="middle")
+            look: dict[str, Any] = {"digits": self.digits, "terms": self.terms[:, n]}
+            figure = Numeral(number, self.size, align="middle", **look)
             figure.place(sheet, left + (wide - figure.width) / 2, y + (high - figure.height) / 2)
         if self.more:
             self.more.place(sheet, x + self.body + 3, y + (high - self.more.height) / 2)
@@ -515,11 +548,11 @@ class Panel(Node):
         size: float = style.SMALL,
         shown: int | None = None,
         only: tuple[Sequence[int], Sequence[int]] | None = None,
-        lit: Sequence[tuple[int, int]] = (),
+        lit: Sequence[tuple[int | None, int | None]] = (),
     ):
         """Make the panel; `only` names the rows and columns that are drawn, by default all.
 
-        lit: cells that are framed, by row and column of what is drawn.
+        lit: cells that are framed, by row and column of what is drawn; None for all of these.
         """
         self.lit = lit
         self.quantity = quantity if isinstance(quantity, Quantity) else None
@@ -545,14 +578,18 @@ class Panel(Node):
         of = self.quantity.source if self.quantity else ""
         look: dict[str, Any] = {"scale": self.scale, "limit": self.limit, "hidden": hidden}
         sheet.add(GridMark(values=cells, of=of, **place, **look))
+        sheet.cells[self.name] = self.cell
         if self.edge:
             sheet.box(x, y, self.width, self.height, edge=self.edge, layer=4, line=1.2)
         wide, high = self.cell
         for i, j in self.lit:
-            left, top = x + j * wide, y + i * high
-            sheet.box(left, top, wide, high, edge=style.LIT, layer=5, line=1.6)
+            left, long = (x, self.width) if j is None else (x + j * wide, wide)
+            top, tall = (y, self.height) if i is None else (y + i * high, high)
+            sheet.box(left, top, long, tall, edge=style.LIT, layer=5, line=1.6)
         if self.digits is not None and self.quantity is not None:
             self._print(sheet, x, y)
+        elif np.ptp(clean):
+            sheet.scales.append((self.scale, self.limit))
 
     def _print(self, sheet: Sheet, x: float, y: float) -> None:
         wide, high = self.cell
@@ -564,6 +601,9 @@ class Panel(Node):
             ink = style.SOFT if self.hidden[i, j] else style.ink_on(colour)
             label = Numeral(number, self.size, ink, digits=self.digits or 0, align="middle")
             left, top = x + (j + 0.5) * wide - label.width / 2, y + (i + 0.5) * high
+            if self.hidden[i, j]:  # no hatch through a number
+                plate = (left - 1, top - label.height / 2 + 2, label.width + 2, label.height - 4)
+                sheet.box(*plate, fill=style.PAPER, round=2, layer=4)
             label.place(sheet, left, top - label.height / 2)
 
 
@@ -635,7 +675,7 @@ class Bar(Node):
     def bound(self, x: float, y: float) -> Area:
         """Return the place of what is drawn, without the empty room behind the number."""
         whole = super().bound(x, y)
-        if self.signed or self.track or not self.number:
+        if self.signed or not self.number:
             return whole
         long = max(0.0, self.length * self.value / self.limit)
         return whole._replace(width=long + BEHIND + self.number.width)
@@ -723,6 +763,32 @@ class Bundle(Node):
             ends = zip((middle, middle + self.reach), tops, strict=True)
             alpha = min(1.0, 0.15 + weight)
             sheet.line(*ends, ink=ink, line=0.4 + 2.4 * weight, alpha=alpha)
+
+
+COLOURS = 9  # of a scale that is shown
+
+
+class Ramp(Node):
+    """The colours of a scale with the numbers at their ends, if all panels have the same."""
+
+    def __init__(self, scale: str, limits: Sequence[float]):
+        last, is_share = limits[0], scale == "share"
+        digits = max(0, 1 - int(np.floor(np.log10(last)))) if last < 10 else 0
+        ends = ("0", "max") if is_share else ("−", "+")
+        if max(limits) < 1.001 * min(limits):
+            ends = "0" if is_share else spell(-last, digits), spell(last, digits)
+        self.ends, self.scale = [tiny(text) for text in ends], scale
+        self.width = COLOURS * 6 + 8 + sum(end.width for end in self.ends)
+        self.height = self.ends[0].height
+
+    def draw(self, sheet: Sheet, x: float, y: float) -> None:
+        self.ends[0].place(sheet, x, y)
+        self.ends[1].place(sheet, x + self.width - self.ends[1].width, y)
+        left, top = x + self.ends[0].width + 4, y + (self.height - 7) / 2
+        low = 0.0 if self.scale == "share" else -1.0
+        for n, value in enumerate(np.linspace(low, 1, COLOURS).tolist()):
+            fill = to_hex(colour_of(value, self.scale, 1.0))
+            sheet.box(left + 6 * n, top, 6, 7, fill=fill)
 
 
 class Bracket(Node):

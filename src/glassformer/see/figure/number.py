@@ -12,10 +12,10 @@ from ..explain import Explanation, Term, read_cell
 from . import grammar as g
 from . import style
 from .attention import choose_row, find_sharpest
-from .selection import find_attention, show_tokens
+from .selection import find_attention, keep_largest, show_tokens
 
-STEPS, TERMS, WINDOW = 8, 64, 24  # of an animation; that are drawn; rows around one of many
-WIDE, CELL, READABLE = 560.0, 44.0, 30.0  # all terms; one at most; one with its number in it
+STEPS, MOST, WINDOW = 8, 16, 24  # of an animation; terms with a column; rows around one of many
+WIDE, CELL = 528.0, 44.0  # all terms; one at most
 INKS = "key", "value"  # of what is added and taken away
 
 
@@ -36,47 +36,54 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     """
     found = plan.trace.explain(*(read_cell(cell) if cell else _choose_cell(plan.trace)))
     below = len(found.terms) == 1 and len(found.divisor) > 1  # a share: the sum is what divides
-    terms = (found.divisor if below else found.terms)[:TERMS]
+    terms = found.divisor if below else found.terms
     values = np.array([term.value for term in terms])
     count, names = len(terms), _name_terms(plan, found, len(terms))
     operands = _find_operands(plan, terms)
     products = _find_products(plan, operands, values)
-    running = plan.give("running", np.cumsum(values))
-    size = -(-count // STEPS)
-    chunks = [range(n, min(n + size, count)) for n in range(0, count, size)]
-    pitch = min(CELL, WIDE / count)
+    shown = keep_largest(np.abs(values), MOST if count <= MOST else MOST - 1)
+    rest = plan.give("others", [values.sum() - values[shown].sum()]) if len(shown) < count else None
+    parts = [*values[shown], *(rest.values if rest else ())]
+    running, columns = plan.give("running", np.cumsum(parts)), len(parts)
+    size = -(-columns // STEPS)
+    chunks = [range(n, min(n + size, columns)) for n in range(0, columns, size)]
+    pitch = min(CELL, WIDE / columns)
     rows: list[list[g.Node]] = []
     for operand, role in zip(operands, ("query", "value"), strict=False):
         head = g.small(_shorten(operand.name), role, fit=96)
-        rows.append([head, _lay_cells(operand.cells, chunks, pitch)])
+        scale = _choose_scale(operand.name)
+        rows.append([head, _lay_cells(operand.cells, shown, chunks, pitch, scale=scale)])
     if len(operands) != 1:
-        rows.append([plan.label("products", style.SMALL), _lay_cells(products, chunks, pitch)])
-    rows.append([plan.label("sum", style.SMALL, bold=True), Waterfall(running, chunks, pitch)])
-    if pitch >= READABLE:
-        labels = [g.Label(name, style.SMALL, fit=pitch - 2, align="middle") for name in names]
-        rows.insert(0, [g.Spacer(), _space_out(labels, pitch)])
+        cells = _lay_cells(products, shown, chunks, pitch, rest)
+        rows.append([plan.label("products", style.SMALL), cells])
+    total = Counter(running, chunks, [*map(float, parts)])
+    fall = Waterfall(running, chunks, pitch, total)
+    rows.append([plan.label("sum", style.SMALL, bold=True), fall])
+    heads = [names[n] for n in shown] + [plan.say("others", n=count - len(shown))] * bool(rest)
+    labels = [g.Label(name, style.SMALL, fit=pitch - 2, align="middle") for name in heads]
+    rows.insert(0, [g.Spacer(), _space_out(labels, pitch)])
     best = int(np.abs(values).argmax())
+    place = shown.index(best)
     told = plan.say("largest", word=names[best], value=g.spell(values[best]))
-    end = _tell_end(plan, found, running, below).at(len(chunks))
-    side: g.Side = "below" if (best + 2) * pitch < (count * pitch - 90) else "left"
-    callout = g.Callout(f"bar {best}", told, side, 90, best // size + 1, products[best])
-    total = g.Across(Counter([running[chunk[-1]] for chunk in chunks]), end, gap=6)
-    rows.append([g.Spacer(), g.Held(total, pitch * count, "end")])
-    whole = plan.of(f"{found.name}[{','.join(map(str, found.index))}]")
-    result = g.spell(float(whole))
+    own = f"{found.name}[{','.join(map(str, found.index))}]"
+    end = _tell_end(plan, found, plan.of(own), below)
+    end.at(len(chunks), turn=len(chunks[-1]) - 1)
+    side: g.Side = "below" if (place + 2) * pitch < (columns * pitch - 90) else "left"
+    callout = g.Callout(f"bar {place}", told, side, 90, place // size + 1, products[best])
+    rows.append([g.Spacer(), g.Held(end, fall.width, "end")])
     return plan.compose(
         g.middle(
             g.small(found.formula, mono=True, width=WIDE + 90),
-            _show_matrices(plan, found, operands, chunks),
+            _show_matrices(plan, found, operands, _stretch(chunks, count)),
             g.Columns(rows, gap=(10, 6), align="rl"),
             gap=style.APART,
         ),
         title="share_of" if below else "title" if count > 1 else "single",
-        note=plan.say("note", name=f"{found.name}[{','.join(map(str, found.index))}]")
-        + (plan.say("first", n=count) if len(found.divisor or found.terms) > count else ""),
+        name=own,
+        more=plan.say("more", n=count - len(shown)) if rest else "",
         callouts=[callout] if count > 1 else [],
-        captions=[_caption(plan, chunk, names, running, count) for chunk in chunks],
-        value=result,
+        captions=[_caption(plan, chunk, heads, running, count) for chunk in chunks],
+        value=g.spell(float(plan.of(own))),
         n=count,
         word=names[best],
         part=g.percent(abs(values[best]) / max(1e-12, np.abs(values).sum())),
@@ -144,7 +151,8 @@ def _show_matrices(
         if nodes:
             nodes.append("×")
         title = g.small(_shorten(operand.name), role)
-        panel = LitMatrix(operand.matrix.T if n else operand.matrix, operand.row, chunks, bool(n))
+        values = operand.matrix.T if n else operand.matrix
+        panel = LitMatrix(values, operand.row, chunks, bool(n), scale=_choose_scale(operand.name))
         nodes.append(g.middle(title, panel, gap=3, stands_on=1))
     made = np.asarray(plan.trace[found.name], dtype=float)
     made = np.atleast_2d(made[found.index[:-2]] if made.ndim > 2 else made)
@@ -170,9 +178,10 @@ class LitMatrix(g.Node):
         chunks: Sequence[range],
         upright: bool,
         column: int | None = None,
+        scale: str = "signed",
     ):
         high, wide = (min(118.0, max(14.0, 7.0 * n)) for n in values.shape)
-        self.panel = g.Panel(values, width=wide, height=high, edge=style.FAINT)
+        self.panel = g.Panel(values, width=wide, height=high, edge=style.FAINT, scale=scale)
         self.row, self.chunks, self.upright, self.column = row, chunks, upright, column
         self.width, self.height = wide, high
 
@@ -201,31 +210,60 @@ class LitMatrix(g.Node):
 class Waterfall(g.Node):
     """A sum as bars: each begins where the one before ended; they arrive step by step."""
 
-    def __init__(self, running: g.Quantity, chunks: Sequence[range], pitch: float):
+    def __init__(self, running: g.Quantity, chunks: Sequence[range], pitch: float, total: g.Node):
         self.ends, self.chunks, self.pitch = [0.0, *running.values.tolist()], chunks, pitch
-        self.width, self.height = pitch * len(running), 96.0
+        self.long, self.height, self.total = pitch * len(running), 96.0, total
+        self.width = self.long + 6 + total.width
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         low, high = min(self.ends), max(self.ends)
         heights = [y + self.height * (high - end) / ((high - low) or 1.0) for end in self.ends]
-        zero = ((x, heights[0]), (x + self.width, heights[0]))
+        zero = ((x, heights[0]), (x + self.long, heights[0]))
         sheet.line(*zero, ink=style.FAINT, line=1.0, layer=1)
         for n, chunk in enumerate(self.chunks):
-            for k in chunk:
+            for turn, k in enumerate(chunk):
                 one, two = heights[k], heights[k + 1]
                 ink = INKS[int(two > one)]
                 left, wide = x + (k + 0.12) * self.pitch, 0.76 * self.pitch
-                look: dict[str, Any] = {"fill": ink, "start": (0.0, -20.0), "step": n + 1}
+                look: dict[str, Any] = {"fill": ink, "start": (0.0, -20.0)}
+                look |= {"step": n + 1, "turn": turn}
                 bar = sheet.box(left, min(one, two), wide, max(1.0, abs(two - one)), **look)
                 sheet.places[f"bar {k}"] = bar.area
+        low, high = y, y + self.height - self.total.height
+        down = min(max(low, heights[-1] - self.total.height / 2), high)
+        self.total.place(sheet, x + self.long + 6, down)
 
 
-def _lay_cells(cells: g.Quantity, chunks: Sequence[range], pitch: float) -> g.Node:
-    """Return the cells of a vector, coloured, with numbers where these can be read."""
+def _lay_cells(
+    cells: g.Quantity,
+    shown: Sequence[int],
+    chunks: Sequence[range],
+    pitch: float,
+    rest: g.Quantity | None = None,
+    scale: str = "signed",
+) -> g.Node:
+    """Return the cells of a vector that are shown, coloured, and the sum of the rest."""
     look: dict[str, Any] = {"limit": g.find_largest([cells]), "height": 20.0, "size": style.TINY}
-    look["digits"] = 2 if pitch >= READABLE else None
-    panels = (g.Panel(cells, width=pitch * len(each), only=([0], each), **look) for each in chunks)
-    return g.Across(*(each.at(n, (0.0, -40.0)) for n, each in enumerate(panels, 1)), gap=0)
+    look |= {"digits": 2, "scale": scale}
+    nodes: list[g.Part] = []
+    for n, chunk in enumerate(chunks, 1):
+        own = [shown[k] for k in chunk if k < len(shown)]
+        if own:
+            panel = g.Panel(cells, width=pitch * len(own), only=([0], own), **look)
+            nodes.append(panel.at(n, (0.0, -40.0)))
+    if rest:
+        nodes.append(g.Held(g.Numeral(rest[0], style.TINY), pitch).at(len(chunks), (0.0, -40.0)))
+    return g.Across(*nodes, gap=0)
+
+
+def _choose_scale(name: str) -> str:
+    return "share" if name.endswith(".weights") else "signed"
+
+
+def _stretch(chunks: Sequence[range], count: int) -> list[range]:
+    """Return the steps in which a rectangle walks along all terms, not only those with a column."""
+    whole = chunks[-1].stop
+    return [range(n.start * count // whole, n.stop * count // whole) for n in chunks]
 
 
 def _space_out(nodes: Sequence[g.Node], pitch: float) -> g.Node:
@@ -233,29 +271,30 @@ def _space_out(nodes: Sequence[g.Node], pitch: float) -> g.Node:
 
 
 class Counter(g.Node):
-    """A number that counts on from step to step; the last one stays."""
+    """A sum that grows from step to step, term by term; the last one stays."""
 
-    def __init__(self, totals: Sequence[g.Quantity]):
-        self.labels = [g.Numeral(each, style.HEADING, before="Σ = ", bold=True) for each in totals]
-        self.totals = [0.0, *map(float, totals)]
+    def __init__(self, running: g.Quantity, chunks: Sequence[range], terms: list[float]):
+        look: dict[str, Any] = {"before": "Σ = ", "bold": True}
+        self.labels = [
+            g.Numeral(running[chunk[-1]], style.HEADING, terms=terms[: chunk.stop], **look)
+            for chunk in chunks
+        ]
+        self.firsts = [chunk[0] for chunk in chunks]
         self.width = max(label.width for label in self.labels)
         self.height = self.labels[0].height
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        for n, label in enumerate(self.labels):
-            is_last = n == len(self.labels) - 1
+        for step, (label, first) in enumerate(zip(self.labels, self.firsts, strict=True), 1):
             drawn = g.Sheet()
             label.place(drawn, x, y)
+            until = 0 if step == len(self.labels) else step + 1
             for mark in drawn.marks:
-                assert isinstance(mark, g.TextMark)
-                until = 0 if is_last else n + 2
-                sheet.add(replace(mark, step=n + 1, until=until, since=self.totals[n]))
+                sheet.add(replace(mark, step=step, turn=-first, until=until))
 
 
-def _tell_end(plan: g.Outline, found: Explanation, running: g.Quantity, below: bool) -> g.Node:
+def _tell_end(plan: g.Outline, found: Explanation, value: g.Quantity, below: bool) -> g.Node:
     """Return what is done with the sum, and the number that comes of it."""
     parts: list[g.Node] = []
-    value = plan.of(f"{found.name}[{','.join(map(str, found.index))}]")
     if below:
         over = plan.give("over", [found.terms[0].value])
         parts.append(g.Numeral(over[0], style.HEADING, before=plan.say("over")))
@@ -280,7 +319,8 @@ def _caption(
     first, last = names[chunk[0]], names[chunk[-1]]
     key = "caption_one" if len(chunk) == 1 else "caption"
     total = g.spell(float(running[chunk[-1]]))
-    return plan.say(key, first=first, last=last, total=total, n=chunk[-1] + 1, all=count)
+    done = count if chunk.stop == len(names) else chunk.stop
+    return plan.say(key, first=first, last=last, total=total, n=done, all=count)
 
 
 def _shorten(name: str) -> str:

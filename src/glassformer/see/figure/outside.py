@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import grammar as g
 from . import style
+from .architecture import count_all
 from .selection import elide
 from .typesetting import quote
 
@@ -28,10 +29,14 @@ def _tell_ends(plan: g.Outline, middle: g.Node, width: float = WIDE) -> tuple[g.
 @g.figure("box")
 def draw_black_box(plan: g.Outline) -> g.Scene:
     """Show the model as a black box with its input and output (V01)."""
-    name = plan.label("model", style.TITLE, style.PAPER, bold=True)
-    box = g.Card(name, fill=style.INK, pad=34, round=14)
-    body, links = _tell_ends(plan, box)
-    return plan.compose(body, links=links)
+    settings, (total, _) = plan.settings, count_all(plan.trace)
+    sizes = plan.say("sizes", n=settings.encoder_layers, m=settings.decoder_layers)
+    lines = [plan.label("model", style.TITLE, style.PAPER, bold=True), g.small(sizes, style.FAINT)]
+    n = g.spell(total, 0)
+    if total:
+        lines.append(g.small(plan.say("learned", n=n), style.FAINT))
+    body, links = _tell_ends(plan, g.Card(g.middle(*lines), fill=style.INK, pad=28, round=14))
+    return plan.compose(body, title="counted" if total else "title", links=links, n=n)
 
 
 @g.figure("sequences")
@@ -45,12 +50,13 @@ def draw_sequences(plan: g.Outline) -> g.Scene:
             rows.append(g.small(plan.say("left", n=n - ROWS + 1)))
             continue
         panel = g.Panel(memory[i], width=180, height=15, limit=limit).named(f"row {i}")
-        rows.append(g.Across(g.Held(g.small(plan.source[i], fit=70), 70, "end"), panel, gap=6))
-    vectors = g.Down(*rows, gap=3).named("memory")
+        rows.append(g.Across(g.small(plan.source[i], fit=70), panel, gap=6))
+    vectors = g.Down(*rows, gap=3, align="end")
     size = g.small(f"{n} × {d}", "memory", bold=True).named("size")
     parts = [g.Component(plan.say(side), side, width=92, height=54).named(side) for side in SIDES]
     bracket = g.Bracket(vectors.height)
     body = g.Across(parts[0], g.Across(vectors, bracket, size, gap=6), parts[1], gap=style.FAR)
+    vectors.named("memory")
     links = [g.Link("encoder", "memory", line=2), g.Link("size", "decoder", line=2, ink="memory")]
     callout = g.Callout(f"row {n - 1}", "row", "below", 260)
     return plan.compose(body, links=links, callouts=[callout], n=n, d=d)
@@ -72,8 +78,8 @@ def draw_opened(plan: g.Outline) -> g.Scene:
         )
         for side, does in zip(SIDES, ("reads", "writes"), strict=True)
     ]
-    word = plan.small("memory", "memory", bold=True)
-    between = g.middle(word, g.Spacer(70, 26), gap=0)
+    word, size = plan.small("memory", "memory", bold=True), g.small(f"{n} × {d}", "memory")
+    between = g.middle(word, g.Spacer(70, 10), size, gap=0)
     inside = g.Card(g.Across(boxes[0], between, boxes[1], gap=0), edge=style.FAINT, pad=20)
     body, links = _tell_ends(plan, inside, 104)
     memory = g.Link("encoder", "decoder", line=2.2, ink="memory")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,19 +58,31 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     names = [*texts[: len(rows)], *["<pad>"] * PADDING]
     made = zip(STAGES, (scores, masked, weights), strict=True)
     stages = [plan.give(key, values[:count]) for key, values in made]
-    sums = [plan.of(f"sum[j] weights[{i},j]") for i in rows]
+    sums = [_add_up(plan, f"weights[{i},", columns[: len(rows)], count > len(rows)) for i in rows]
+    sums = [each.at(len(STAGES)) for each in sums]
     parts = show_stages(plan, stages, (rows, columns), names, hidden, high=20.0, sums=sums)
     for step, part in enumerate(parts, 1):
         part.cells.at(step, (0, -40))  # type: ignore[attr-defined]
     return plan.compose(
         g.Across(*parts, gap=22),
         left=(len(rows), count),
-        links=[g.Link("scores", "masked"), g.Link("masked", "weights")],
-        callouts=[g.Callout("weights", "alone", "below", 200, step=3)],
+        links=[g.Link(*pair, step=step) for step, pair in enumerate(pairwise(STAGES), 2)],
+        callouts=[
+            g.Callout(f"weights cells[{len(rows) - 1},{len(rows)}]", "alone", "below", 200, step=3)
+        ],
         captions=[plan.say(f"caption_{n}") for n in (1, 2, 3)],
         head=head,
         n=PADDING,
     )
+
+
+def _add_up(plan: g.Outline, row: str, shown: Sequence[int], more: bool) -> g.Node:
+    """Return what the weights of the tokens that are left out add, and the sum of a row."""
+    total = plan.of(f"sum[j] {row}j]")
+    rest = plan.of(" - ".join([total.source, *(f"{row}{j}]" for j in shown)]))
+    look = {"size": style.TINY, "ink": style.SOFT}
+    parts = [g.Numeral(rest, before="+ ", **look)] if more else []  # type: ignore[arg-type]
+    return g.Across(*parts, g.Numeral(total, before="= ", **look), gap=3)  # type: ignore[arg-type]
 
 
 @g.figure("longest")
@@ -84,14 +98,16 @@ def draw_longest(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     wide = min(74.0, 600 / across)
     for i in shown:
         out = i >= longest
-        chip: g.Node = g.Chip(texts[i], "" if out else "embedded", fit=wide - 14, width=wide)
-        chip = g.Struck(chip.faded(0.6)) if out else chip
+        chip = g.Chip(texts[i], "" if out else "embedded", fit=wide - 14, width=wide)
+        chip.faded(0.45 if out else 1.0)
         place = g.tiny(str(i), style.LIT if out else style.SOFT)
         cells.append(g.middle(chip, place, gap=1).named(f"token {i}"))
     rest = max(0, len(texts) - longest)
     callouts = []
     if rest and longest in shown:
-        callouts = [g.Callout(f"token {shown[-1]}", plan.say("limit", n=longest), "below", 170)]
+        is_last_line = (shown[-1] - shown[0]) // across == (longest - shown[0]) // across
+        at = longest if is_last_line else shown[-1]
+        callouts = [g.Callout(f"token {at}", plan.say("limit", n=longest), "below", 170)]
     return plan.compose(
         g.Columns([cells[n : n + across] for n in range(0, len(cells), across)], gap=(4, 8)),
         title="title" if rest else "fits",

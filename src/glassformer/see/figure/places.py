@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ def draw_sum(plan: g.Outline) -> g.Scene:
         ("positions", "positions", "where", "+"),
         ("sum", "sum", "both", "="),
     ):
-        cells = [plan.strip(f"source_embedding.{window}[{i},d]", role) for i in shown]
+        vectors = (f"source_embedding.{window}[{i},d]" for i in shown)
+        cells = [plan.strip(each, role, digits=3, cell=(44.0, 22.0)) for each in vectors]
         name = plan.small(key, role, bold=True, width=80, align="end")
         rows.append([name, g.Label(sign, style.HEADING, style.SOFT), *cells])
     body = g.Columns(rows, gap=(style.NEAR, 10), align="rml")
@@ -45,7 +47,7 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
         look: dict[str, Any] = {"scale": "wave", "limit": 1.0, "digits": 4, "size": style.BODY}
         panel = g.Panel(values, width=240, height=102, **look)
         heads = [g.Held(g.small(name), 60) for name in waves.split()]
-        rows = g.Down(*(g.Tall(g.small(str(n)), 34) for n in range(3)), gap=0)
+        rows = g.Down(*(g.Held(g.small(str(n)), 0, height=34) for n in range(3)), gap=0)
         name = plan.label(layout, bold=True)
         grid = g.Down(g.Across(*heads, gap=0), panel.named(layout), gap=4)
         body = g.Across(g.Down(g.Spacer(8, 18), rows, gap=0), grid, gap=6, align="top")
@@ -53,8 +55,17 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
     return plan.compose(
         g.Across(*tables, gap=style.FAR, align="top"),
         origin="formulas",
-        callouts=[g.Callout("concatenated", "slow", "below", 200)],
+        callouts=[g.Callout("concatenated[2,1]", "slow", "below", 200)],
     )
+
+
+def _mark(panel: g.Panel, columns: Sequence[int]) -> g.Node:
+    """Return a table of positions with the numbers of some rows, and of columns evenly apart."""
+    numbers = (g.tiny(str(n)) if n % 5 == 0 else None for n in range(len(panel.values)))
+    rows = g.Down(*(g.Held(each, 0, height=panel.cell[1]) for each in numbers), gap=0)
+    wide = panel.width / len(columns)
+    ticks = g.Across(*(g.Held(g.tiny(str(n)), wide, "start") for n in columns), gap=0)
+    return g.Across(rows, g.Down(panel, ticks, gap=2), gap=5, align="top")
 
 
 @g.figure("concatenated")
@@ -63,12 +74,12 @@ def draw_concatenated(plan: g.Outline, *, positions: int = 20, d_model: int = 51
     values = plan.give("waves", encode_waves(range(positions), d_model, "concatenated"))
     panel = g.Panel(values, width=WIDE, height=220, scale="wave", limit=1.0).named("table")
     heads = [g.Held(g.Label(name, bold=True), WIDE / 2) for name in ("sin", "cos")]
-    seam = g.Spacer(0, 0).named("seam")
-    body = g.Down(g.Across(*heads, gap=0), panel, g.Held(seam, WIDE), gap=4)
+    table = _mark(panel, range(0, d_model, d_model // 8))
+    body = g.Down(g.Across(*heads, gap=0), table, gap=4, align="end")
     return plan.compose(
         body,
         origin="formulas",
-        callouts=[g.Callout("seam", "seam", "below", 200)],
+        callouts=[g.Callout(f"table[0,{d_model // 2}]", "seam", "above", 200)],
         n=positions,
         d=d_model,
     )
@@ -83,6 +94,7 @@ def draw_interleaved(plan: g.Outline) -> g.Scene:
     for n, name in enumerate(("sin", "cos")):
         part = plan.give(name, encode_waves(range(20), 512, "interleaved")[:, n::2])
         panel = g.Panel(part, width=(WIDE - 20) / 2, height=110, scale="wave", limit=1.0)
-        halves.append(g.middle(panel, plan.small(name), gap=4))
-    body = g.middle(plan.small("turns"), whole, g.Across(*halves, gap=20, align="top"), gap=18)
+        halves.append(g.middle(_mark(panel, range(n, 512, 128)), plan.small(name), gap=4))
+    marked = _mark(whole, range(0, 64, 8))
+    body = g.middle(plan.small("turns"), marked, g.Across(*halves, gap=20, align="top"), gap=18)
     return plan.compose(body, origin="formulas")

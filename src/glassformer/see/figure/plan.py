@@ -25,6 +25,7 @@ from .nodes import (
     Panel,
     Part,
     Pillar,
+    Ramp,
     Sheet,
     Spacer,
     Strip,
@@ -34,6 +35,7 @@ from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
 from .selection import Attention, elide, find_attention, show_tokens, tell_tokens_left_out
 from .typesetting import quote
+from .ways import clear_ways
 
 
 @cache
@@ -171,6 +173,8 @@ class Outline:
         note = (
             note[:1].upper() + note[1:] + (tell_tokens_left_out(self.lang, *left) if left else "")
         )
+        if not origin and (count := len(self.trace.sentences)) > 1:
+            note += self.say("part", n=self.trace.sentence + 1, count=count)
         callouts = [replace(each, text=self._tell(each.text, facts)) for each in callouts]
         drawn = Sheet()
         body.place(drawn, 0.0, 0.0)
@@ -190,6 +194,11 @@ class Outline:
         )
         sheet = Sheet()
         head.place(sheet, style.MARGIN, style.MARGIN - 6)
+        sheet.marks = [replace(mark, id="head") for mark in sheet.marks]
+        key = _show_scales(drawn)
+        keys = Sheet()
+        key.place(keys, style.MARGIN + width - key.width, style.MARGIN - 6)
+        sheet.marks += [replace(mark, id="scale") for mark in keys.marks]
         top = style.MARGIN - 6 + head.height + style.APART
         edge = style.MARGIN + (width - area.width * factor) / 2
         for mark in drawn.marks:
@@ -208,7 +217,7 @@ class Outline:
             description=" ".join(filter(None, told)).replace("$", ""),
             width=width + 2 * style.MARGIN,
             height=y + high + foot.height + style.MARGIN * 0.6,
-            marks=tuple(sheet.marks),
+            marks=clear_ways(sheet.marks),
             captions=tuple(captions),
             caption_at=(style.MARGIN, y),
             data=self.data,
@@ -241,6 +250,13 @@ class Outline:
             f"{self.say('which', size=size, d=self.settings.d_model)} · “{quote(self.trace.text)}”"
         )
         return f"{which} → “{quote(self.trace.translation)}”" if encoder and decoder else which
+
+
+def _show_scales(drawn: Sheet) -> Node:
+    """Return the colours of all scales by which numbers are drawn that are not printed."""
+    names = dict.fromkeys(name for name, _ in drawn.scales)
+    ramps = (Ramp(name, [each for own, each in drawn.scales if own == name]) for name in names)
+    return Across(*ramps, gap=14)
 
 
 Maker = Callable[..., Scene]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import style
 from .nodes import Label, Node, Sheet, spell
@@ -26,8 +27,9 @@ class Curve:
     dots: bool = False
     alpha: float = 1.0  # of its dots
     name: str = ""  # of its last point, for callouts
-    of: str = ""  # the expression of the number at the end of its label
+    of: Quantity | None = None  # the number at the end of its label
     dashed: bool = False
+    step: int = 0  # of an animation, at which it appears
 
 
 class Plot(Node):
@@ -94,9 +96,10 @@ class Plot(Node):
         found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
         points = tuple((x + a, y + b) for a, b in found)
         if len(points) > 1:
-            sheet.line(*points, ink=curve.ink, line=curve.line, layer=3, dashed=curve.dashed)
+            look: dict[str, Any] = {"line": curve.line, "dashed": curve.dashed, "layer": 3}
+            sheet.line(*points, ink=curve.ink, step=curve.step, **look)
         for a, b in points if curve.dots else ():
-            sheet.dot(a, b, 2.4, curve.ink, alpha=curve.alpha, layer=4)
+            sheet.dot(a, b, 2.4, curve.ink, alpha=curve.alpha, step=curve.step, layer=4)
 
     def _name(self, sheet: Sheet, x: float, y: float) -> None:
         """Write the names beside the ends, each below the one before."""
@@ -106,9 +109,8 @@ class Plot(Node):
         ends = [(self.find(c.xs[-1], c.ys[-1]), c) for c in self.curves if c.label]
         last = -1e9
         for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):
-            of = Quantity(curve.of, NOWHERE.__getitem__) if curve.of else None
-            fit = self.beside - 8
-            label = Label(curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=of)
+            look: dict[str, Any] = {"bold": True, "fit": self.beside - 8, "of": curve.of}
+            label = Label(curve.label, style.SMALL, curve.ink, **look)
             last = max(down - label.height / 2, last + label.height)
             label.named(f"{curve.name} label").place(sheet, x + across + 6, y + last)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from . import grammar as g
 from . import style
@@ -13,6 +14,7 @@ from .alignment import draw_cross_attention
 from .architecture import draw_figure_1
 from .attention import draw_look
 from .choice import draw_choice
+from .context import draw_context, draw_order
 from .decoding import draw_first_word, draw_walk
 from .feed_forward import draw_feed_forward
 from .measured import find_riddle
@@ -25,23 +27,30 @@ from .typesetting import quote
 from .words import draw_tokens
 
 A1 = (1683.8, 2383.9)  # points
-EDGE, GUTTER, HEAD, PAD, TRIM = 60.0, 30.0, 196.0, 14.0, 20.0  # TRIM: of a picture's margin
+EDGE, GUTTER, HEAD, PAD = 60.0, 30.0, 196.0, 18.0
+TOP = style.MARGIN - 6  # of a scene: where its topic begins
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
-    (draw_tokens, draw_sum, draw_look, draw_figure_1),
-    (partial(draw_table, stage=6), draw_number, draw_all_heads, draw_feed_forward),
+    (draw_tokens, draw_sum, draw_order, draw_figure_1, partial(draw_table, stage=6)),
+    (draw_number, draw_all_heads, draw_look, draw_context, draw_feed_forward),
     (draw_stream, draw_first_word, draw_cross_attention, draw_walk, draw_choice),
 )
 
 
 @g.figure("poster")
 def draw_poster(plan: g.Outline) -> g.Scene:
-    """Show thirteen pictures on one thread, from the text to its translation (V113)."""
+    """Show fifteen pictures in one size of type, on one thread from text to translation (V113)."""
     width = (A1[0] - 2 * EDGE - (len(COLUMNS) - 1) * GUTTER) / len(COLUMNS)
+    scenes = [[draw(plan.trace, lang=plan.lang) for draw in functions] for functions in COLUMNS]
+    rooms = (A1[1] - HEAD - EDGE - 20 + GUTTER - len(c) * (GUTTER + 2 * PAD) for c in scenes)
+    scale = min(
+        (width - 2 * PAD) / max(each.width - 2 * style.MARGIN for each in chain(*scenes)),
+        *(room / sum(map(_measure, c)) for room, c in zip(rooms, scenes, strict=True)),
+    )
     sheet, cards = g.Sheet(), list[g.Area]()
     _write_head(plan, sheet)
-    for n, functions in enumerate(COLUMNS):
-        scenes = [function(plan.trace, lang=plan.lang) for function in functions]
-        cards += _fill_column(plan, sheet, scenes, EDGE + n * (width + GUTTER), width, len(cards))
+    for n, column in enumerate(scenes):
+        left = EDGE + n * (width + GUTTER)
+        cards += _fill_column(plan, sheet, column, scale, (left, width), len(cards))
     _draw_thread(sheet, cards)
     return g.Scene(
         id="",
@@ -58,7 +67,7 @@ def draw_poster(plan: g.Outline) -> g.Scene:
 def _write_note(plan: g.Outline) -> str:
     """Return the line at the foot; of a riddle, one picture was measured on other sentences."""
     own = not find_riddle(plan.trace)
-    return plan.say("note" if own else "note_but", n=1 + COLUMNS[0].index(draw_look))
+    return plan.say("note" if own else "note_but", n=1 + sum(COLUMNS, ()).index(draw_look))
 
 
 def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
@@ -75,25 +84,28 @@ def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
 
 
 def _fill_column(
-    plan: g.Outline, sheet: g.Sheet, scenes: Sequence[g.Scene], x: float, width: float, number: int
+    plan: g.Outline,
+    sheet: g.Sheet,
+    scenes: Sequence[g.Scene],
+    scale: float,
+    across: tuple[float, float],
+    number: int,
 ) -> list[g.Area]:
-    """Put scenes below each other on cards that fill the column; return the cards."""
-    room = A1[1] - HEAD - EDGE - 20 - GUTTER * (len(scenes) - 1)
-    sizes = [(scene.width - 2 * TRIM, _end_of(scene) - TRIM) for scene in scenes]
-    factors = [(width - 2 * PAD) / wide for wide, _ in sizes]
-    needed = sum(high * factor for (_, high), factor in zip(sizes, factors, strict=True))
-    shrink = min(1.0, (room - 2 * PAD * len(scenes)) / needed)
-    spare = (room - needed * shrink) / len(scenes)
-    y, cards = HEAD, list[g.Area]()
-    for scene, (wide, high), factor in zip(scenes, sizes, factors, strict=True):
-        number, scale = number + 1, factor * shrink
-        tall = high * scale + spare
-        sheet.box(x, y, width, tall, edge=style.HAIR, round=10, layer=0)
-        cards.append(g.Area(x, y, width, tall))
-        left, top = x + (width - wide * scale) / 2, y + (tall - high * scale) / 2
-        for mark in _rename(plan, scene, f"n{number}_"):
-            sheet.marks.append(mark.shift(left - TRIM * scale, top - TRIM * scale, scale))
-        y += tall + GUTTER
+    """Put scenes below each other on cards that fill the column; return the cards.
+
+    across: the left edge and the width of the column.
+    """
+    highs = [_measure(scene) * scale + 2 * PAD for scene in scenes]
+    gaps = GUTTER * (len(scenes) - 1)
+    spare = (A1[1] - HEAD - EDGE - 20 - gaps - sum(highs)) / len(scenes)
+    (x, width), y, cards = across, HEAD, list[g.Area]()
+    for scene, high in zip(scenes, highs, strict=True):
+        number += 1
+        sheet.box(x, y, width, high + spare, edge=style.HAIR, round=10, layer=0)
+        cards.append(g.Area(x, y, width, high + spare))
+        left, top = x + PAD - style.MARGIN * scale, y + PAD + spare / 3 - TOP * scale
+        sheet.marks += [m.shift(left, top, scale) for m in _rename(plan, scene, f"n{number}_")]
+        y += high + spare + GUTTER
     return cards
 
 
@@ -111,9 +123,9 @@ def _draw_thread(sheet: g.Sheet, cards: Sequence[g.Area]) -> None:
     sheet.line(*points, ink=style.TOPIC, line=3.0, layer=5)
 
 
-def _end_of(scene: g.Scene) -> float:
-    """Return the height of a scene without the line at its foot, which the poster has once."""
-    return max(mark.area.bottom for mark in scene.marks if mark.id != "foot") + 14
+def _measure(scene: g.Scene) -> float:
+    """Return the height of a scene without its margins and the line at its foot."""
+    return max(mark.area.bottom for mark in scene.marks if mark.id != "foot") - TOP
 
 
 def _rename(plan: g.Outline, scene: g.Scene, prefix: str) -> list[g.Mark]:

@@ -53,12 +53,16 @@ def draw_matrix_form(
     first, second = (g.equation(*(parts.get(each, each) for each in way)) for way in ways)
     away = float(hidden.mean())
     key = "masked" if hidden.any() else "title"
-    callouts = [g.Callout("$+ M$", "future", "left", 80)] if hidden.any() else []
+    callouts = [g.Callout(f"$+ M$[0,{n - 1}]", "future", "left", 80)] if hidden.any() else []
+    ends: tuple[g.Side, g.Side] = ("right", "above")
+    below = f"name of ${'+ M' if hidden.any() else 'softmax'}$"
+    down = g.Link("$÷ √d_k$", below, "around", sides=ends, lane=0.88)
     mask = " + M" if hidden.any() else ""
     formula = g.Label(f"$Z = softmax( Q K^T / √d_k{mask} ) V$", style.TITLE)
     return plan.compose(
         g.middle(formula, first, second, gap=style.APART),
         title=key,
+        links=[down],
         callouts=callouts,
         share=g.percent(away),
         n=n,
@@ -134,7 +138,9 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     )
     lines = [g.Across(*row, gap=12) for row in rows]
     parts = (*PROJECTIONS, "output")
-    count = sum(trace[f"{name}.to_{part}.weight"].size for part in parts)
+    count, biases = (
+        sum(trace[f"{name}.to_{part}.{kind}"].size for part in parts) for kind in ("weight", "bias")
+    )
     spelled = "$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$"
     formulas = (spelled, "$MultiHead = Concat ( head_0 , … ) W_O$")
     pairs = zip(formulas, lines, strict=True)
@@ -144,4 +150,5 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
         note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
         callouts=[g.Callout("mixer", "shared", "below", 150)],
         n=g.spell(count, 0),
+        m=g.spell(biases, 0),
     )

@@ -18,15 +18,17 @@ MEASURED = Path(__file__).with_name("questions.json")  # by `benchmarks question
 INKS = {"reverse": "model", "scan": "weights"}
 POINTS = {"V107": 3, "V108": 1, "V109": 7, "V110": 2, "V111": 5}  # the row that a callout tells of
 MORE = 18  # % of weights, that concatenated positions need
+WITH_DEFAULT, NEW = ("V109", "V110"), (1, 3, 5)  # its first row is marked; rows that begin a group
 SHIFT = 5  # of positions, that a matrix is to make
 
 
 class Runs(g.Bar):
     """The mean of several trainings as a bar, and each of them as a dot."""
 
-    def __init__(self, runs: g.Quantity, ink: str, width: float):
+    def __init__(self, runs: g.Quantity, ink: str, width: float, guide: float | None):
         middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
-        super().__init__(middle, 1.0, ink, width=width, height=12, digits=None, track=True)
+        look: dict[str, Any] = {"height": 12, "digits": None, "track": True, "guide": guide}
+        super().__init__(middle, 1.0, ink, width=width, **look)
         self.runs = runs.values.tolist()
         self.mean = g.small(g.percent(float(middle), 1), style.INK, of=middle)
         self.width += 8 + self.mean.width
@@ -49,27 +51,39 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     lines: list[list[g.Part]] = [
         [None, *(plan.small(task, INKS[task], bold=True) for task in tasks)]
     ]
+    errors = measure_shifts() if question == "V108" else {}
+    if errors:
+        lines[0].append(plan.small("shift_error", bold=True))
     for n, row in enumerate(rows):
-        bars = []
+        bars: list[g.Part] = []
         for task in tasks:
             runs = plan.give(f"{task}_{n}", np.array(row[task]) / 100)
-            bars.append(Runs(runs, INKS[task], wide).named(f"{task} {n}"))
+            guide = mean(rows[0][task]) / 100 if question in WITH_DEFAULT else None
+            bars.append(Runs(runs, INKS[task], wide, guide).named(f"{task} {n}"))
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
         told = re.search(r"\d+\.\d+$", row[plan.lang])
         label = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
+        if errors:
+            name = [*errors][n]
+            bars.append(g.Numeral(plan.give(name, [errors[name]])[0], digits=1))
+            plan.facts[name] = f"{errors[name]:.2g}"
+        if question == "V109" and n in NEW:
+            lines.append([g.Spacer(0, 3)])
         lines.append([label, *bars])
-    if question == "V108":
-        for name, error in measure_shifts().items():
-            plan.facts[name] = f"{error:.2g}"
+    ends = (g.tiny("0"), g.tiny("100\u00a0%"))
+    room = wide - sum(end.width for end in ends)
+    lines.append([None, *(g.Across(ends[0], g.Spacer(room), ends[1], gap=0) for _ in tasks)])
     note = plan.say("note", scan=plan.say("and_scan") if "scan" in tasks else "")
     title, see = question, f"{question}_see"
-    if question == "V107":
-        note += plan.say("V107_more", more=MORE)
+    plan.facts["more"] = MORE
+    if question in WITH_DEFAULT:
+        note += plan.say("dashed")
+    if question in ("V108", "V110"):  # the first two rows are compared
+        one, two = (row["reverse"] for row in rows[:2])
+        title = f"{question}_even" if min(one) <= max(two) and min(two) <= max(one) else title
     if question == "V108":
         note += plan.say("shifts", **plan.facts)
-        one, two = (row["reverse"] for row in rows)
-        overlap = min(one) <= max(two) and min(two) <= max(one)
-        title, see = ("V108_even", see) if overlap else (title, "V108_apart")
+        see = see if title == "V108_even" else "V108_apart"
     at = f"{tasks[-1]} {POINTS[question]}"
     return plan.compose(
         g.Columns(lines, gap=(16, 7), align="rl"),

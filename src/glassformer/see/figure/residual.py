@@ -14,7 +14,7 @@ from .measures import cosine, deviation, length, mean
 from .selection import count_layers, find_output, find_stream, find_unnormed, pick, show_tokens
 
 SIDES = {"encoder": "source", "decoder": "target"}
-LISTED = 9  # rows of the table of means and deviations
+LISTED = 13  # rows of the table of means and deviations
 WIDE = 210.0
 
 
@@ -77,10 +77,11 @@ def draw_residual(
     if pre:
         norm = g.Component("LayerNorm", "norm", width=width, height=22, strong=False)
         box = g.Down(norm.named("norm"), box, gap=16)
-    plus = g.Columns([[g.Label("+", style.TITLE, bold=True).named("plus")]], align="m")
+    plus = g.Columns([[g.Label("+", style.TITLE, bold=True).named("plus")]], align="m").at(3)
     way = ["$x$", *(["norm"] if pre else []), "f", "$f(x)$", "plus", "$x + f(x)$"]
-    links = [g.Link(a, b, line=1.5, gap=2) for a, b in pairwise(way)]
-    past = g.Link("name of $x$", "plus", "around", style.LIT, 1.8, dashed=True)
+    comes = {"norm": 2, "f": 2, "$f(x)$": 3, "plus": 3, "$x + f(x)$": 4}  # at which step
+    links = [g.Link(a, b, line=1.5, gap=2, step=comes[b]) for a, b in pairwise(way)]
+    past = g.Link("name of $x$", "plus", "around", style.LIT, 1.8, dashed=True, step=3)
     same = plan.of(cosine(cells[0], cells[2]))
     told: list[list[g.Part]] = [
         ["$cos( x, x + f(x) ) =$", g.Numeral(same, style.BODY, bold=True)],
@@ -132,6 +133,8 @@ def draw_norm(
         note=spot.where + plan.say(f"note_{plan.settings.norm}"),
         links=[g.Link("before", "norm"), g.Link("norm", "after")],
         word=spot.text,
+        before=g.spell(before),
+        after=g.spell(after),
     )
 
 
@@ -170,6 +173,9 @@ def draw_norm_steps(
     return plan.compose(
         g.Across(left, _list_spreads(plan, spot, f"{residual}.normed"), gap=style.FAR),
         note=spot.where + plan.say("note", word=spot.text),
+        left=(min(LISTED, len(spot.texts)), len(spot.texts)),
+        middle=g.spell(float(plan.of(middle))),
+        spread=g.spell(float(plan.of(spread))),
     )
 
 
@@ -197,7 +203,8 @@ def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     texts = show_tokens(trace.source if side == "encoder" else trace.target)
     grown = lengths[-1] / lengths[0]
     median = np.argsort(grown)[len(grown) // 2]
-    named = list(dict.fromkeys(map(int, (grown.argmax(), median, turned[-1].argmin()))))
+    ends = (grown.argmax(), median, turned[-1].argmin(), *np.argsort(-lengths[-1])[:2])
+    named = list(dict.fromkeys(map(int, ends)))
     plots: list[g.Node] = []
     spans = ((0.0, float(lengths.max()) * 1.05), (min(0.0, float(turned.min())), 1.0))
     for key, values, span in zip(("length", "cosine"), (lengths, turned), spans, strict=True):
@@ -242,9 +249,10 @@ def draw_amplitude(plan: g.Outline) -> g.Scene:
             all=len(texts),
             amplitude=f"{plan.settings.positions.amplitude:g}",
         ),
-        callouts=[g.Callout("place", "place", "above", 150)],
+        callouts=[g.Callout("place", "place", "above", 150, of=place[0])],
         n=quiet,
         all=len(texts),
+        long=g.spell(float(place.values.max())),
     )
 
 

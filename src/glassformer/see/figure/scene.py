@@ -59,11 +59,17 @@ class Mark:
     layer: int = 2  # a mark with a higher layer covers others
     alpha: float = 1.0
     start: Point | None = None  # where it comes from, relative to its place, when it appears
+    turn: int = 0  # within its step: what has a later turn arrives later
     until: int = 0  # the step at which it is gone again; 0: it stays in the finished picture
 
     @property
     def area(self) -> Area:
         raise NotImplementedError
+
+    @property
+    def last(self) -> int:
+        """Return the last turn of its step in which something of it arrives."""
+        return self.turn
 
     def shift(self, x: float, y: float, factor: float) -> Mark:
         """Return the mark scaled by `factor`, then moved."""
@@ -138,7 +144,11 @@ class TextMark(Mark):
     mono: bool = False
     upright: bool = False  # read from the bottom to the top
     value: float | None = None  # the number that is printed, unrounded
-    since: float = 0.0  # the number from which it counts up to its value
+    terms: tuple[float, ...] = ()  # of a sum that grows: it shows one term more in each turn
+
+    @property
+    def last(self) -> int:
+        return self.turn + max(0, len(self.terms) - 1)
 
     @property
     def area(self) -> Area:
@@ -208,8 +218,9 @@ class Scene:
 
     @property
     def texts(self) -> list[TextMark]:
-        """Return the texts of the finished picture."""
-        return [mark for mark in self.marks if isinstance(mark, TextMark) and not mark.until]
+        """Return the texts of the finished picture, without those of the scales of colours."""
+        texts = (mark for mark in self.marks if isinstance(mark, TextMark) and not mark.until)
+        return [mark for mark in texts if mark.id != "scale"]
 
     def to_json(self) -> dict[str, Any]:
         """Return the scene as JSON."""

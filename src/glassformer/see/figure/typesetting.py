@@ -16,7 +16,7 @@ from .fonts import direct, make_writable, measure_width, shorten_text
 
 ATOM = re.compile(  # what stays on one line; a space that does not break is part of a word
     r"[\u3000-\u9fff\uff00-\uffef][，。；：、！？）》」』”]*"
-    r"|(?:[^\s\u3000-\u9fff\uff00-\uffef]|[\u00a0\u202f])+|[^\S\u00a0\u202f]+"
+    r"|(?:[^\s\u3000-\u9fff\uff00-\uffef]|[\u00a0\u202f]|(?<=\d) (?=%))+|[^\S\u00a0\u202f]+"
 )
 SCRIPT, LOWER, RAISE = 0.74, 0.22, -0.36  # size of an index, and its shift in sizes
 

@@ -11,7 +11,7 @@ from . import style
 from .measures import deviation
 from .selection import count_layers, find_unnormed
 
-RADIUS, RINGS, STEPS = 60.0, 5, 12
+RADIUS, RINGS, STEPS = 36.0, 4, 12
 MOST = 40  # tokens measured
 
 

@@ -27,7 +27,7 @@ ROWS, SYMBOLS = 12, 24  # merges and symbols of a word that are shown
 def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
     """Show the text, its tokens with ids and spans, and the merges of one word (V10)."""
     tokens, words = plan.trace.source, plan.trace.document.words
-    columns: list[g.Node] = []
+    columns, number, joined = list[g.Node](), 0, 0
     for token in tokens[:MOST]:
         mark = token.start == token.end
         chip = g.Chip(token.text.replace(" ", "▁"), "" if mark else "embedded", lit=not mark)
@@ -42,11 +42,17 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
     split = [n for n, count in enumerate(_count_tokens(words)) if count > 1]
     if any(word.merges for word in words):
         number = choose_word(plan.trace, query)
-        body.append(_show_merges(plan, words[number]))
-        callouts.append(g.Callout("ladder", "first", "right", 130))
-    key, size = "split" if split else "whole", plan.trace.document.source_vocabulary
-    word = "".join(words[split[0]].symbols).strip() if split else ""
-    count = _count_tokens(words)[split[0]] if split else 1
+        joined, shown = len(words[number].merges), [_show_merges(plan, words[number])]
+        others = [each for each in words if each.symbols != words[number].symbols and each.merges]
+        if others and query is None:  # beside it, the one that comes next
+            shown.append(_show_merges(plan, max(others, key=lambda each: len(each.merges))))
+        ladders = g.wrap_across(shown, WIDE, gap=style.FAR, between=style.NEAR)
+        body.append(ladders.named("ladders"))
+        callouts.append(g.Callout("ladders", "first", "below", 300))
+    key = "split" if split else "joined" if joined else "whole"
+    told = [words[split[0] if split else number]] if words else []
+    word = "".join(each for known in told for each in known.symbols).strip()
+    count = _count_tokens(words)[split[0]] if split else joined
     return plan.compose(
         g.Down(*body, gap=style.APART),
         title=key,
@@ -54,7 +60,7 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
         callouts=callouts,
         word=word,
         n=count,
-        size=size,
+        size=plan.trace.document.source_vocabulary,
     )
 
 
@@ -95,7 +101,6 @@ def _show_merges(plan: g.Outline, word: Any) -> g.Node:
             text = "".join(symbols[left:right])
             cells.append(g.Chip(text, "embedded" if lit else "", width=wide, lit=lit, fit=wide))
         rows.append([g.small(told), g.Across(*cells, gap=2)])
-    rows[min(1, len(rows) - 1)][1].named("ladder")
     left_out = len(word.merges) - len(shown)
     more = [g.small(plan.say("more", n=left_out))] if left_out else []
     return g.Down(g.Columns(rows, gap=(12, 3), align="rl"), *more, gap=4)
@@ -111,7 +116,7 @@ def draw_vocabulary(plan: g.Outline, *, query: Query = None) -> g.Scene:
         known |= dict(enumerate(trace.vocabulary))
     near = sorted(sorted(known, key=lambda id: abs(id - token.id))[:9])
     own = _list_entries([(id, known[id].replace(" ", "▁")) for id in near], token.id)
-    toy = _list_entries(list(enumerate(TOY)), 1)
+    toy = _list_entries(list(enumerate(TOY)))
     tables = [
         g.Down(plan.label(key, bold=True), table, gap=8)
         for key, table in (("own", own), ("toy", toy))
@@ -120,8 +125,8 @@ def draw_vocabulary(plan: g.Outline, *, query: Query = None) -> g.Scene:
     return plan.compose(body, word=show_token(token.text), n=token.id, size=size)
 
 
-def _list_entries(entries: Sequence[tuple[int, str]], lit: int) -> g.Node:
-    """Return numbers and tokens below each other, one of them lit."""
+def _list_entries(entries: Sequence[tuple[int, str]], lit: int | None = None) -> g.Node:
+    """Return numbers and tokens below each other, one of them lit if it is asked for."""
     rows = [
         [
             g.Label(str(id), ink="embedded" if id == lit else style.SOFT),
@@ -145,7 +150,9 @@ def draw_one_hot(plan: g.Outline, *, toy: bool = False) -> g.Scene:
     rows: list[list[g.Node]] = [[g.Spacer(), g.Across(*heads, gap=0)]]
     for n in shown:
         cell = wide, 24.0 + 8 * toy
-        strip = g.Strip(values[n], "embedded", shown=len(words), cell=cell, digits=0, lit=[n])
+        strip = g.Strip(
+            values[n], "embedded", shown=len(words), cell=cell, digits=0, lit=[n], sparse=True
+        )
         rows.append([g.Label(words[n], bold=True), strip.named(f"row {n}")])
     apart = plan.of("sqrt(sum[i] ((one_hot[0,i] - one_hot[1,i]) * (one_hot[0,i] - one_hot[1,i])))")
     told = plan.say("apart", far=f"{float(apart):.3f}")
@@ -171,7 +178,9 @@ def draw_lookup(plan: g.Outline, *, query: Query = None, around: int = 7) -> g.S
     ids, (wide, high) = [*range(first, first + around)], (26.0, 22.0)
     one_hot = plan.give("one_hot", [float(id == token.id) for id in ids])
     lit = [token.id - first]
-    cells = g.Strip(one_hot, "embedded", shown=around, cell=(wide, high), digits=0, lit=lit)
+    cells = g.Strip(
+        one_hot, "embedded", shown=around, cell=(wide, high), digits=0, lit=lit, sparse=True
+    )
     numbers = g.Across(*(g.Held(g.tiny(str(id)), wide) for id in ids), gap=0)
     limit = g.find_largest([trace[TABLE][ids]])
     rows = []
@@ -205,55 +214,69 @@ def draw_lookup(plan: g.Outline, *, query: Query = None, around: int = 7) -> g.S
 
 
 @g.figure("vectors")
-def draw_vectors(plan: g.Outline, *, whole: bool = False) -> g.Scene:
-    """Show each token as a vector of numbers (V15); if `whole`, the sentence as a matrix (V17)."""
-    trace = plan.trace
-    texts, d = plan.source, trace.settings.d_model
-    count = min(len(texts), MOST if whole else 6)
-    limit = g.find_largest([trace[EMBEDDED]])
-    ids = [token.id for token in trace.source]
+def draw_vectors(plan: g.Outline) -> g.Scene:
+    """Show tokens as vectors of numbers, and how alike each is to one of them (V15)."""
+    texts, ids, d = plan.source, [token.id for token in plan.trace.source], plan.settings.d_model
+    count, limit = min(len(texts), 6), g.find_largest([plan.trace[EMBEDDED]])
     twin = next((n for n in range(count) if ids[n] in ids[:n]), None)
-    high = max(8.0, min(18.0, 420 / count)) if whole else 22.0
-    rows: list[list[g.Node]] = []
-    for i in range(count):
-        vector = plan.of(f"{EMBEDDED}[{i},d]")
-        twins = twin is not None and ids[i] == ids[twin]
-        panel = g.Panel(vector, width=420 if whole else 240, height=high, limit=limit)
-        ink, size = style.LIT if twins else style.INK, min(style.BODY, high * 0.8)
-        row: list[g.Node] = [g.Label(texts[i], size, ink, bold=twins, fit=100)]
-        if not whole:
-            letter = g.Label(f"$e_{{{i}}}$", ink="embedded")
-            row += [letter, g.Strip(vector, "embedded")]
-        rows.append([*row, panel.named(f"row {i}")])
-    if not whole:
-        heads = [g.small(plan.say(key, d=d)) for key in ("first", "all")]
-        rows.insert(0, [g.Spacer(), g.Spacer(), *heads])
-    title = _find_alike(plan, texts[:count], ids)
-    callouts = []
-    if whole:
-        title = plan.say("title_whole", d=d, n=len(texts), all=len(texts) * d)
-        sizes = [plan.of(length(f"{EMBEDDED}[{n},d]")) for n in range(count)]
-        most = max(range(count), key=lambda n: float(sizes[n]))
-        told = plan.say("longest", word=texts[most], long=f"{float(sizes[most]):.1f}")
-        callouts = [g.Callout(f"row {most}", told, "right", 100, of=sizes[most])]
-    if twin is not None:
-        told = plan.say("twins", word=texts[twin])
-        callouts = [g.Callout(f"row {twin}", told, "right", 110)]
+    pair, order = _find_alike(plan, count, ids), [*range(count)]
+    heads = [*plan.heads("", "", "first"), g.small(plan.say("all", d=d))]
+    facts: dict[str, Any] = {}
+    if pair:
+        one, two = (texts[n] for n in pair)
+        like = [plan.of(cosine(*(f"{EMBEDDED}[{n},d]" for n in (pair[0], i)))) for i in order]
+        order.sort(key=lambda n: -float(like[n]))
+        held = g.Held(heads[-1], 200, "start")
+        heads[-1] = g.Across(held, g.small(plan.say("cosine", word=one)))
+        facts = {"one": one, "two": two, "cosine": g.spell(float(like[pair[1]]))}
+    rows: list[list[g.Part]] = [heads]
+    for i in order:
+        vector, twins = plan.of(f"{EMBEDDED}[{i},d]"), twin is not None and ids[i] == ids[twin]
+        name = g.Label(texts[i], ink=style.LIT if twins else style.INK, bold=twins, fit=100)
+        panel: g.Node = g.Panel(vector, width=200, height=22, limit=limit)
+        if pair:
+            panel = g.Across(panel, g.Numeral(like[i], bold=i == pair[1]))
+        row: list[g.Part] = [name, g.Label(f"$e_{{{i}}}$", ink="embedded")]
+        rows.append([*row, g.Strip(vector, "embedded"), panel.named(f"row {i}")])
+    told = plan.say("twins", word=texts[twin or 0])
     return plan.compose(
-        g.Columns(rows, gap=(style.CLOSE, 0.0 if whole else 9), align="rl"),
-        title=title,
+        g.Columns(rows, gap=(style.CLOSE, 9), align="rl"),
+        title="alike" if pair else "title",
         left=(count, len(texts)),
-        callouts=callouts,
+        callouts=[] if twin is None else [g.Callout(f"row {twin}", told, "right", 110)],
+        d=d,
+        **facts,
     )
 
 
-def _find_alike(plan: g.Outline, texts: Sequence[str], ids: Sequence[int]) -> str:
-    """Return a title: which two of these tokens have the vectors that are most alike."""
-    pairs = [(a, b) for b in range(len(texts)) for a in range(b) if ids[a] != ids[b]]
-    d = plan.settings.d_model
-    if not pairs:
-        return plan.say("title", d=d)
+@g.figure("vectors")
+def draw_sentence(plan: g.Outline) -> g.Scene:
+    """Show the sentence as a matrix, a row for each token, and how long each row is (V17)."""
+    texts, count = plan.source, min(len(plan.source), MOST)
+    high, limit = max(8.0, min(18.0, 420 / count)), g.find_largest([plan.trace[EMBEDDED]])
+    sizes = [plan.of(length(f"{EMBEDDED}[{n},d]")) for n in range(count)]
+    order = sorted(range(count), key=lambda n: float(sizes[n]))
+    least, longest = order[0], order[-1]
+    rows: list[list[g.Part]] = [plan.heads("", "", "length")]
+    for i, size in enumerate(sizes):
+        ink = style.LIT if i in (longest, least) else "embedded"
+        look: dict[str, Any] = {"width": 70, "height": min(11.0, high)}
+        bar = g.Bar(size, float(sizes[longest]), ink, digits=1 if high > 11 else None, **look)
+        panel = plan.panel(f"{EMBEDDED}[{i},d]", width=380, height=high, limit=limit)
+        rows.append([g.Label(texts[i], min(style.BODY, high * 0.8), fit=100), panel, bar])
+    ratio = float(sizes[longest]) / float(sizes[least])
+    return plan.compose(
+        g.Columns(rows, gap=(style.CLOSE, 0.0), align="rl"),
+        title="whole",
+        left=(count, len(texts)),
+        one=texts[longest],
+        two=texts[least],
+        ratio=f"{ratio:.1f}",
+    )
+
+
+def _find_alike(plan: g.Outline, count: int, ids: Sequence[int]) -> tuple[int, int] | None:
+    """Return which two of the first tokens have the vectors that are most alike."""
+    pairs = [(a, b) for b in range(count) for a in range(b) if ids[a] != ids[b]]
     alike = [float(plan.of(cosine(*(f"{EMBEDDED}[{n},d]" for n in pair)))) for pair in pairs]
-    best = int(np.argmax(alike))
-    one, two = (texts[n] for n in pairs[best])
-    return plan.say("alike", d=d, one=one, two=two, cosine=g.spell(alike[best]))
+    return pairs[int(np.argmax(alike))] if pairs else None

@@ -51,6 +51,7 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     target[90] = "Der Hund und die Katze sind nicht in dem Haus, aber ich bin auch hier."
     for line in range(100, 140):
         source[line], target[line] = target[line], source[line]
+    source[170], target[170] = (" ".join(side[200:320]) for side in (source, target))
     held_out = {"test": (["x", source[150].upper()], ["y", "z"]), "dev": (["y"], [target[160]])}
     report = examine(source, target, held_out=held_out, thorough=False)
     found = {kind: _places(report, kind) for kind in CHECKS}
@@ -62,6 +63,7 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     assert found["encoding"] == [60]
     assert found["look-alike"] == [70]
     assert 80 in found["length"]
+    assert found["long"] == [170]
     assert 90 in found["language"]
     assert len(set(found["swapped"]) & set(range(100, 140))) >= 35
     assert not set(found["swapped"]) - set(range(100, 140))
@@ -118,7 +120,7 @@ def test_a_report_for_people_and_for_programs(clean: tuple[list[str], list[str]]
     source, target = map(list, clean)
     source[7] = ""
     report = examine(source, target, thorough=False)
-    assert "empty: 1 pairs (0.05 %): an empty side\n  lines 8\n" in str(report)
+    assert "empty: 1 pair (0.05 %): an empty side\n  lines 8\n" in str(report)
     assert report.warnings() == []
     source[11] = target[11] = "The same on both sides."
     warning = f"1 of 2,000 pairs, from line 12 on: {CHECKS['copy'].meaning}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import math
@@ -28,7 +29,7 @@ from glassformer.see.figure.alignment import find_order, roll_out_layers
 from glassformer.see.figure.animate import Animation
 from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
-from glassformer.see.figure.code import BLOCKS, MODEL, read_code
+from glassformer.see.figure.code import BLOCKS, MODEL, list_ways, read_code
 from glassformer.see.figure.costs import count_products
 from glassformer.see.figure.decoding import _tell_settled, find_settled
 from glassformer.see.figure.lessons import learning_rate, smoothed_loss
@@ -41,11 +42,11 @@ from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.runs import _read_lines, read_watched
 from glassformer.see.figure.scene import BoxMark, GridMark, Scene
 from glassformer.see.recording import record
-from glassformer.see.toy import train_toy
 from glassformer.see.trace import Trace
 from glassformer.text import Tokenizer
 from glassformer.train.schedule import rate
 from glassformer.translator import Translator
+from tools.toy_model import train_toy
 
 LINES = ["the cat is on the mat", "it was too tired", "two birds sing in the old tree"] * 3
 IDS = [f"V{n}" for n in range(49, 92)] + ["V105"]
@@ -243,7 +244,7 @@ def test_the_measured_aligner_is_drawn(trace: Trace) -> None:
     assert find_aligner(known) == measured and find_aligning_head(known)[0] == measured.layer
     scene = PICTURES["V54"].scene(known)
     name = f"decoder.{measured.layer}.cross_attention.weights"
-    assert any(name in mark.of for mark in scene.texts) and "measured" in scene.description
+    assert any(name in mark.of for mark in scene.marks) and "measured" in scene.description
     assert [mark.text for mark in scene.texts].count("<s>") == 1, "rows are what is read"
     assert f"decoder layer {measured.layer}" in PICTURES["V79"].scene(known).description
     edits = [{"do": "silence", "name": name, "head": 0}]
@@ -295,7 +296,7 @@ def test_every_place_that_is_counted_is_framed(trace: Trace) -> None:
     framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
     assert len(framed) == trace.settings.heads
     count = len({round(mark.x, 3) for mark in framed})
-    assert f"at {count} different places" in scene.title or "at one place" in scene.title
+    assert f"at {count} places" in scene.title or "at one place" in scene.title
 
 
 def test_the_future_weighs_0(trace: Trace) -> None:
@@ -372,19 +373,26 @@ def test_beside_the_code_stands_what_it_computed(
     written = [mark.text for mark in scene.texts]
     for name in ("scores", "mask", "weights", "normed", "hidden"):
         assert written.count(name) == 1, name
-    count = len(trace.source)
+    count = len(trace.target)
     assert f"4 × {count} × {count}" in written or f"16 × {count} × {count}" in written
-    masks = [grid for grid in grids if grid.values == ((0.0,) * count,) * 1]
-    assert len(masks) == 1 and masks[0].scale == "share"
+    above = {(i, j) for i in range(count) for j in range(i + 1, count)}
+    (mask,) = (grid for grid in grids if grid.hidden)
+    assert set(mask.hidden) == above and mask.scale == "share"
+    (shares,) = (g for g in grids if g.scale == "share" and not g.hidden)
+    np.testing.assert_allclose(np.sum(shares.values, axis=1), 1, atol=1e-5)
 
 
-def test_the_code_is_the_packages_own() -> None:
+@pytest.mark.parametrize("post", [True, False])
+def test_the_code_is_the_packages_own_without_the_ways_not_taken(trace: Trace, post: bool) -> None:
+    ways = list_ways(trace.settings) | {"self.post": post}
     for file, name, *_ in BLOCKS:
-        lines = read_code(file, name)
+        lines = read_code(file, name, ways)
         text = (MODEL / file).read_text(encoding="utf-8")
-        assert lines[0].startswith("def ") and '"""' not in "".join(lines)
-        compile("\n".join(lines), name, "exec")
+        ast.parse("\n".join(lines))
         assert all(line.strip() in text for line in lines)
+        assert not any(line.startswith(("if ", "elif ", "else", '"""')) for line in lines)
+        assert [line.startswith("return") for line in lines].count(True) == 1
+    assert any("self.norm(sum_BLD)" in line for line in lines) == post
 
 
 def test_the_toy_learns_and_what_ships_sums_to_one() -> None:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES
+from glassformer.see.figure import PICTURES, number
 from glassformer.see.figure.poster import A1
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.scene import Scene, TextMark
@@ -41,18 +41,22 @@ def test_the_terms_make_the_number(cell: str, trace: Trace) -> None:
     where = tuple(map(int, index.split(",")))
     found = trace.explain(name, where)
     terms = found.divisor if len(found.terms) == 1 and len(found.divisor) > 1 else found.terms
-    assert scene.data["running"][-1] == pytest.approx(sum(term.value for term in terms[:64]))
+    assert scene.data["running"][-1] == pytest.approx(sum(term.value for term in terms))
+    assert len(scene.data["running"]) == min(len(terms), number.MOST)
+    rest = len(terms) - number.MOST + 1
+    assert (f" {rest} smaller terms" in scene.description) == (len(terms) > number.MOST)
     value = f"{float(trace[name][where]):.2f}"
     assert scene.title.startswith(
         value.lstrip("-") if float(value) == 0 else value.replace("-", "−")
     )
 
 
-def test_the_sum_counts_on_from_step_to_step(trace: Trace) -> None:
+def test_the_sum_grows_from_step_to_step(trace: Trace) -> None:
     scene = explain(trace, NAMES[0])
     counts = [m for m in scene.marks if isinstance(m, TextMark) and m.text.startswith("Σ = ")]
     assert len(counts) == len(scene.captions) > 1
-    assert [m.since for m in counts[1:]] == [m.value for m in counts[:-1]]
+    assert [sum(m.terms) for m in counts] == pytest.approx([m.value for m in counts])
+    assert [-m.turn for m in counts[1:]] == [len(m.terms) for m in counts[:-1]], "all that were"
     assert [m.until for m in counts] == [*range(2, len(counts) + 1), 0]
     assert sum(m.text.startswith("Σ = ") for m in scene.texts) == 1, "the others are gone again"
 

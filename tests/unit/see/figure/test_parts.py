@@ -26,14 +26,33 @@ from glassformer.see.figure.fonts import (
     measure_width,
     shorten_text,
 )
-from glassformer.see.figure.nodes import find_largest, spell
+from glassformer.see.figure.nodes import Panel, Sheet, find_largest, spell
+from glassformer.see.figure.palette import Palette
 from glassformer.see.figure.render import render_scene
-from glassformer.see.figure.scene import BoxMark, GridMark, Mark, Scene, TextMark
+from glassformer.see.figure.scene import Area, BoxMark, GridMark, Mark, Scene, TextMark
 from glassformer.see.figure.selection import elide
 from glassformer.see.figure.slides import write_slides
 from glassformer.see.figure.style import PAPER, ROLES
 from glassformer.see.figure.svg import write_svg
 from glassformer.see.figure.typesetting import TypeStyle, set_lines
+
+
+def test_a_palette_keeps_what_fills_a_picture_and_what_is_far_from_it() -> None:
+    """A colour of a heat map is a statement; the colour of a thin line has its place, too."""
+    dice = np.random.default_rng(4)
+    ramp = np.stack([np.arange(150), np.arange(150), 100 + np.arange(150)], 1)
+    noise = np.repeat(dice.integers(0, 256, (1, 150, 1)), 3, -1)  # the rims of letters
+    pixels = np.concatenate([np.tile(ramp, (20, 1, 1)), noise]).astype(np.uint8)
+    pixels[-1, 0] = 255, 0, 0
+    stored = np.asarray(Palette(pixels).index(pixels).convert("RGB"))
+    assert np.array_equal(stored[:-1], pixels[:-1]) and stored[-1, 0].tolist() == [255, 0, 0]
+    assert len(np.unique(stored.reshape(-1, 3), axis=0)) <= 256
+
+
+def test_a_callout_finds_a_cell_of_a_panel() -> None:
+    sheet = Sheet()
+    Panel(np.eye(4), width=80, height=40).named("eye").place(sheet, 10, 20)
+    assert sheet.find("eye[1,3]") == Area(70, 30, 20, 10)
 
 
 @pytest.mark.parametrize(

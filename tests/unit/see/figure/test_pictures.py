@@ -54,8 +54,7 @@ def test_it_draws_the_smallest(id: str, other: Trace) -> None:
 @pytest.mark.skipif(find_family("图") is None, reason="no font with Chinese characters")
 @pytest.mark.parametrize("id", OWN)
 def test_it_speaks_chinese(id: str, trace: Trace) -> None:
-    figure = get_figure(draw(trace, id, lang="zh"))
-    written = "".join(text.get_text() for text in get_texts(figure))
+    written = "".join(text.text for text in PICTURES[id].scene(trace, lang="zh").texts)
     assert re.search(r"[\u4e00-\u9fff]", written)
 
 

@@ -17,6 +17,7 @@ from glassformer.directory import SHIPPED, Tokenizers, build_model
 from glassformer.disk import read_json
 from glassformer.see import Trace, record
 from glassformer.see.figure import PICTURES, Animation, draw, gallery, style
+from glassformer.see.figure.kinds import find_lost
 from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
 from glassformer.see.figure.rnn import lengths
 from glassformer.see.figure.rnn.cell import KEEPING
@@ -198,7 +199,22 @@ def test_the_step_that_is_shown_looks_at_a_word(shipped: Trace) -> None:
         )
     )
     steps = draw_scene("V101", shipped).title
-    assert f"At {(weights.max(-1) >= 0.5).sum()} of {len(weights)} steps" in steps
+    assert weights.max(-1).min() > 0.99 and f"Each of {len(weights)} steps" in steps
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lost"),
+    [
+        ("It was too tired.", "Il était dans la rue, trop en colère.", ("tired", "fatigué")),
+        ("It was too tired.", "Elle était dans la rue, trop fatiguée.", None),
+        ("It was too hungry.", "Il était dans la rue, trop fatigué.", None),
+        ("It was too tired.", "它太宽了。", None),
+    ],
+)
+def test_an_adjective_is_lost_if_no_form_of_its_translation_is_there(
+    source: str, translation: str, lost: tuple[str, str] | None
+) -> None:
+    assert find_lost(source, translation) == lost
 
 
 @pytest.mark.parametrize("falls", [True, False])

@@ -41,7 +41,8 @@ def check_layout(scene: Scene) -> None:
     page = Area(0, 0, scene.width, scene.height).grow(-4)
     for mark in scene.marks:
         assert page.holds(mark.area), f"{mark} leaves the page"
-    resting = [mark for mark in scene.texts if mark.text.strip()]
+    every = (each for each in scene.marks if isinstance(each, TextMark) and not each.until)
+    resting = [mark for mark in every if mark.text.strip()]
     for one, two in combinations(resting, 2):
         if one.area.grow(-0.5).meets(two.area.grow(-0.5)):
             assert is_run_on(one, two), f"{one.text!r} covers {two.text!r}"
@@ -147,4 +148,5 @@ def test_svg_is_text_with_its_sources(id: str, find_scene: Callable[[str], Scene
     assert [page[0].tag, page[1].tag] == [f"{name}title", f"{name}desc"]
     assert page[0].text == scene.title and page[1].text == scene.description
     written = [(each.text or "", each.get("data-of", "")) for each in page.iter(f"{name}text")]
-    assert sorted(written) == sorted((mark.text, mark.of) for mark in scene.texts)
+    told = (each for each in scene.marks if isinstance(each, TextMark) and not each.until)
+    assert sorted(written) == sorted((mark.text, mark.of) for mark in told)

@@ -4,6 +4,7 @@ import type { Token } from "../../data/document";
 import type { Trace } from "../../data/trace";
 import { groupWords, single, spell, type Groups } from "../../data/words";
 import { token } from "../../format";
+import { say } from "../../say";
 
 export interface Side {
   groups: Groups;
@@ -29,6 +30,10 @@ export function sidesOf(trace: Trace, block: string, isWords: boolean): Sides {
   const predicts = queries.groups.map((group) => token(trace.predicted[group.at(-1)!]!.text));
   return { queries, keys: block.includes("cross") ? source() : target(), predicts };
 }
+
+/** What the rows of a block are: those that read, and in the decoder what they predict. */
+export const titleRows = (block: string): string =>
+  say("attention.reads") + (block.startsWith("decoder") ? ` → ${say("attention.predicts")}` : "");
 
 /** Those that read; a row of the decoder with what it predicts. */
 export function labelRows({ queries, predicts }: Sides): string[] {

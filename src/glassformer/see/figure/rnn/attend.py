@@ -81,7 +81,7 @@ def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     at = choose_step(trace, weights, query)
     source, target = plan.source, plan.predicted
     best = int(weights.values[at].argmax())
-    shown, value = keep_largest(weights.values[at], 12, [best]), float(weights[at, best])
+    shown, value = keep_largest(weights.values[at], STEPS, [best]), float(weights[at, best])
     rows = []
     for j in shown:
         bar = g.Bar(weights[at, j], 1.0, "weights", width=230, track=True)
@@ -185,8 +185,8 @@ def draw_dance(plan: g.Outline) -> g.Scene:
     weights = plan.of(f"{look}.weights[0,q,m]")
     limits = [g.find_largest([trace[name]]) for name in (states, f"{look}.output")]
     both = f"decoder.{top}.attentional.output"
-    heads = ("in", "state", "look", "context", "both", "out")
-    rows: list[list[g.Part]] = [[plan.tiny(key) for key in heads]]
+    heads = ("in", "state", "look", "", "context", "both", "out")
+    rows: list[list[g.Part]] = [[plan.tiny(key) if key else None for key in heads]]
     captions = list[str]()
     for step, t in enumerate(shown, 1):
         if t is None:
@@ -196,26 +196,25 @@ def draw_dance(plan: g.Outline) -> g.Scene:
         look_at: dict[str, Any] = {"height": 13, "scale": "share", "limit": 1.0}
         cells: list[g.Node] = [
             g.Chip(given[t], "embedded", size=style.SMALL, fit=66),
-            show_state(plan, states, t, 90, limits[0]),
-            g.Panel(weights[t], width=90, edge=style.FAINT, **look_at),
-            show_state(plan, f"{look}.output", t, 90, limits[1]),
-            show_vector(plan.of(f"{both}[{t},d]"), 90, 1.0),
+            show_state(plan, states, t, 86, limits[0]),
+            g.Panel(weights[t], width=86, edge=style.FAINT, **look_at),
+            g.tiny(source[int(weights.values[t].argmax())], "weights", bold=True, fit=42),
+            show_state(plan, f"{look}.output", t, 86, limits[1]),
+            show_vector(plan.of(f"{both}[{t},d]"), 86, 1.0),
             g.Chip(outs[t], "decoder", size=style.SMALL, fit=66, lit=True),
-            g.Numeral(sure[t], style.TINY, style.SOFT, before="p = ").named(f"p {t}"),
+            g.Numeral(sure[t], style.TINY, style.SOFT, before="p = "),
         ]
-        starts = [(430.0, -32.0) if step > 1 else (0.0, 20.0), (0.0, -32.0), *[(-98.0, 0.0)] * 4]
+        starts = [(430.0, -32.0) if step > 1 else (0.0, 20.0), (0.0, -32.0), *[(-98.0, 0.0)] * 5]
         for cell, start in zip(cells, [*starts, None], strict=True):
             cell.at(step, start)
         rows.append([*cells])
         key = source[int(weights.values[t].argmax())]
         captions.append(plan.say("caption", given=given[t], out=outs[t], key=key))
     at = choose_step(trace, weights, None)
-    at = at if at in shown else 0
     return plan.compose(
-        g.Columns(rows, gap=(9, 12), align="rl"),
+        g.Columns(rows, gap=(8, 12), align="rl"),
         note=plan.say("note", n=len(source)),
         left=(sum(t is not None for t in shown), len(outs)),
-        callouts=[g.Callout(f"p {at}", "look_at", "right", 70, len(captions))],
         captions=captions,
         n=len(outs),
         word=outs[at],
@@ -233,11 +232,12 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
     columns = keep_largest(weights.values[shown].max(0), GRID)
     best, peaks = weights.values.argmax(-1), weights.values.max(-1)
     wide, high = min(26.0, 480.0 / len(columns)), 17.0
-    rows, captions = list[g.Node](), []
+    rows, peak, captions = list[g.Node](), list[g.Node](), []
     look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.HAIR, "height": high}
     for step, t in enumerate(shown, 1):
         panel = g.Panel(weights, width=wide * len(columns), only=([t], columns), **look)
-        rows.append(panel.at(step, (0, -high)))
+        rows.append(panel.at(step, (-wide, 0)))
+        peak.append(g.Numeral(weights[t, int(best[t])], style.TINY, style.SOFT).at(step))
         key = "caption" if peaks[t] >= SURE else "caption_wide"
         captions.append(plan.say(key, word=target[t], key=source[int(best[t])]))
     odd, told = _find_oddity(plan, weights.values, shown)
@@ -245,12 +245,13 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
         g.Stacked(rows, (wide, high)),
         rows=[target[t] for t in shown],
         columns=[source[j] for j in columns],
-        sums=[weights[t, int(best[t])] for t in shown],
+        sums=peak,
         fit=80,
     ).named("grid")
     at = matrix.find_row(shown.index(odd))
     return plan.compose(
         matrix,
+        title="alone" if peaks.min() >= NEARLY_ALL else "title",
         left=(len(shown) + len(columns), len(source) + len(target)),
         callouts=[g.Callout(at, told, "right", 90, len(shown))],
         captions=captions,

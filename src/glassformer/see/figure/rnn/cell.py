@@ -8,13 +8,17 @@ import numpy as np
 
 from .. import grammar as g
 from .. import style
-from ..selection import find_query
+from ..selection import Array, find_query
 
 # Of each cell: the gate that says how much of the old state stays, and the rows that are drawn.
 KEEPING = {"gru": "update", "lstm": "forget_gate"}
 ROWS = {
     "gru": ("reset", "candidate", "update"),
     "lstm": ("input_gate", "candidate", "forget_gate", "cell", "output_gate"),
+}
+TERMS = {  # what the new state is the sum of
+    "gru": {"stays": "{update} {before}", "comes": "(1 - {update}) * {candidate}"},
+    "lstm": {},
 }
 GATES = ("reset", "update", "input_gate", "forget_gate", "output_gate")
 ROLES = {**dict.fromkeys(GATES, "weights"), "candidate": "feed_forward", "cell": "residual"}
@@ -32,9 +36,10 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
     at = find_least_kept(trace, keeps) if query is None else find_query(texts, query)
     width = trace[keeps].shape[1]
     kept = plan.of(f"(sum[d] {keeps}[{at},d]) / {width}")
+    shown = find_spread(trace[keeps][at])
     steps = {"before": 1, "token": 2, **{name: 3 + n for n, name in enumerate(ROWS[kind])}}
     last = 3 + len(ROWS[kind])
-    state = plan.strip(f"{cell}.before[{at},d]", "memory", shown=3)
+    state = plan.strip(f"{cell}.before[{at},d]", "memory", only=shown)
     token = plan.strip(f"source_embedding.embedded[{at},d]", "embedded", shown=3)
     ins: list[g.Node] = []
     for name, strip, key in (("before", state, "before"), ("token", token, "reads")):
@@ -45,11 +50,16 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
         ins.append(both.at(steps[name], (-60, 0) if name == "before" else (0, 40)))
     rows: list[list[g.Node]] = []
     for name in ROWS[kind]:
-        strip = plan.strip(f"{cell}.{name}[{at},d]", ROLES[name], shown=3).named(name)
+        strip = plan.strip(f"{cell}.{name}[{at},d]", ROLES[name], only=shown).named(name)
         told = plan.small(name, ROLES[name], width=112)
         rows.append([told.at(steps[name]), strip.at(steps[name], (-80, 0))])
-    gates = g.Columns(rows, gap=(8, 12), align="rl").named("gates")
-    after = plan.strip(f"{cell}.hidden[{at},d]", "memory", shown=3).named("after")
+    names = {name: f"{cell}.{name}[{at},d]" for name in (*ROWS[kind], "before")}
+    for name, term in TERMS[kind].items():
+        strip = plan.strip(term.format_map(names), "memory", only=shown)
+        rows.append([plan.small(name, "memory").at(last), strip.at(last, (0, -30))])
+    gates = g.Card(g.Columns(rows, gap=(8, 10), align="rl"), fill=style.PAPER, edge=style.FAINT)
+    gates.named("gates")
+    after = plan.strip(f"{cell}.hidden[{at},d]", "memory", only=shown).named("after")
     share = g.Numeral(kept, style.SMALL, style.LIT, before=plan.say("kept")).named("kept")
     out = g.Down(g.small(plan.say("after", t=at + 1)), after, gap=4).at(last, (-120, 0))
     links = [
@@ -66,13 +76,19 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
     return plan.compose(
         g.Across(g.Down(*ins, gap=26), gates, right, gap=34),
         title=keys[value >= 0.5],
-        note=f"note_{kind}",
+        note=plan.say(f"note_{kind}", shown=", ".join(map(str, shown))),
         links=links,
         callouts=[g.Callout("kept", "gate", "below", 130, last)],
         captions=captions,
         word=texts[at],
         share=f"{100 * value:.0f} %",
     )
+
+
+def find_spread(gate: Array) -> list[int]:
+    """Return the numbers of a state of which a gate keeps most, a middling share, and least."""
+    order = np.argsort(-gate, kind="stable").tolist()
+    return list(dict.fromkeys((order[0], order[len(order) // 2], order[-1])))
 
 
 def find_least_kept(trace: Any, keeps: str) -> int:

@@ -19,10 +19,19 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
     lengths, shares = [each["length"] for each in known["bins"]], known["shares"]
     left = {name: values[-1] / values[0] for name, values in shares.items()}
     curves = [
-        g.Curve(lengths, shares[name], role, 2.6, plan.say(name), dots=True, name=name)
+        g.Curve(
+            lengths,
+            [100 * each for each in shares[name]],
+            role,
+            2.6,
+            plan.say(name),
+            dots=True,
+            name=name,
+        )
         for name, role in ROLES.items()
     ]
-    size, spans = {"width": 440, "height": 240}, {"x": (0, 15), "y": (0, 1.02)}
+    low = 10 * min(int(10 * each) for name in ROLES for each in shares[name])
+    size, spans = {"width": 440, "height": 240}, {"x": (4, 14), "y": (low, 101)}
     plot = plan.plot(curves, "length", "known", beside=96, **size, **spans)
     falls = left["rnn"] < min(left["rnn-attention"], left["transformer"])
     return plan.compose(

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import grammar as g
 from .. import style
+from ..kinds import find_lost
 from ..outside import ROWS, SIDES
 from ..selection import elide, list_shown
 from .states import count_fixed, find_encoder_states
@@ -20,13 +21,19 @@ WORDS, UNSURE = 16, 0.9  # tokens of a side that are drawn; below this, a step i
 def draw_words_passing(plan: g.Outline) -> g.Scene:
     """Show the words that go in one after the other, and then come out so (V92)."""
     source, target = plan.source, plan.predicted
-    sure = plan.give_sure()
+    sure, lost = plan.give_sure(), find_lost(plan.trace.text, plan.trace.translation)
+    low = int(np.argmin(sure.values))
+    is_wrong = lost is not None and target[low] not in source
+    after = (n for n in range(low, len(target)) if not target[n].isalpha())
+    wrong = range(low, next(after, len(target))) if is_wrong else ()
     captions: list[str] = []
     columns: dict[str, list[g.Node]] = {"read": [], "written": []}
     for key, texts in (("read", source), ("written", target)):
         role, start = ("encoder", (-70.0, 0.0)) if key == "read" else ("decoder", (-150.0, 0.0))
         for step, n in plan.elide(len(texts), WORDS, columns[key], captions):
-            chip = g.Chip(texts[n], role, fit=100).named(f"{key} {n}").at(step, start)
+            red = key == "written" and n in wrong
+            chip = g.Chip(texts[n], "softmax" if red else role, fit=100, lit=red)
+            chip.named(f"{key} {n}").at(step, start)
             made: g.Node = chip
             if key == "written":
                 number = g.Numeral(sure[n], style.TINY, style.SOFT, before="p = ").at(step)
@@ -36,18 +43,21 @@ def draw_words_passing(plan: g.Outline) -> g.Scene:
     box = g.Component(plan.say("model"), "model", width=130, height=120, size=style.HEADING)
     left = g.Down(*columns["read"], gap=4, align="end").named("source")
     right = g.Down(*columns["written"], gap=4).named("target")
-    low = int(np.argmin(sure.values))
     is_shown = sure.values[low] < UNSURE and low in elide(len(target), WORDS)
-    callout = g.Callout(f"p {low}", "unsure", "right", 110, len(captions))
+    told = "wrong" if is_wrong else "unsure"
+    callout = g.Callout(f"p {low}", told, "right", 110, len(captions))
     shown = sum(len(list_shown(len(texts), WORDS)) for texts in (source, target))
     return plan.compose(
         g.Across(left, box.named("middle"), right, gap=64),
         left=(shown, len(source) + len(target)),
         links=[g.Link("source", "middle", line=2), g.Link("middle", "target", line=2)],
+        title="lost" if lost else "title",
         callouts=[callout] if is_shown else [],
         captions=captions,
         n=len(source),
         m=len(target),
+        word=lost[0] if lost else "",
+        wanted=lost[1] if lost else "",
     )
 
 
@@ -64,18 +74,22 @@ def draw_fixed_context(plan: g.Outline) -> g.Scene:
     for side, text in zip(SIDES, (trace.text, trace.translation), strict=True):
         box = g.Component(plan.say(side), side, width=108, height=56).named(side)
         label = g.small(text, side, width=140, align="middle")
-        ends.append(g.middle(box, label, gap=10, stands_on=0))
+        ends.append(g.middle(box, label.named(f"{side} text"), gap=10, stands_on=0))
     n, count, attends = len(trace.source), count_fixed(settings), settings.rnn.attention != "none"
     way = ("encoder", "numbers", "decoder")
     links = [g.Link(a, b, line=2.2, ink="memory") for a, b in pairwise(way)]
     states = n * settings.d_model
+    lost, missed = find_lost(trace.text, trace.translation), list[g.Callout]()
+    if lost:
+        told = plan.say("lost", word=lost[0], wanted=lost[1])
+        missed.append(g.Callout("decoder text", told, "below", 120))
     key = "title_attention" if attends else "title"
     title = plan.say(key, n=n, count=count, states=g.spell(states, 0))
     return plan.compose(
         g.Across(ends[0], middle, ends[1], gap=style.FAR),
         title=title,
         links=links,
-        callouts=[g.Callout("all", "same", "below", 190)],
+        callouts=[g.Callout("all", "same", "below", 190), *missed],
         count=count,
     )
 

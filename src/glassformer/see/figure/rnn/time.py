@@ -45,12 +45,14 @@ def draw_pulses(plan: g.Outline) -> g.Scene:
                 number.named(f"clock {side} {t}").at(step),
                 g.Chip(texts[t], side, size=style.SMALL, fit=58).at(step, (-40, 0)),
                 panel.at(step, (0, -22)),
-                g.Numeral(near, style.TINY, style.SOFT).named(f"near {side} {t}").at(step),
+                g.Bar(near, 1.0, "memory", width=34, height=9, size=style.TINY)
+                .named(f"near {side} {t}")
+                .at(step),
             ]
             rows.append(row)
             captions.append(plan.say(f"caption_{side}", t=clock, word=texts[t]))
         name_of = plan.label(side, ink=side, bold=True)
-        table = g.Columns(rows, gap=(8, 5), align="rllr")
+        table = g.Columns(rows, gap=(8, 5), align="rlll")
         blocks.append(g.Down(name_of, table, gap=6))
     first = len(elide(n, PULSES)) + 1
     ends, ink = (f"near encoder {n - 1}", "clock decoder 0"), "memory"
@@ -82,7 +84,9 @@ def draw_unrolled(plan: g.Outline) -> g.Scene:
             step = len(captions) + 1
             if t is None:
                 boxes.append(
-                    g.Tall(g.Label("…", style.HEADING, style.SOFT), 26).named(f"{side} gap")
+                    g.Held(g.Label("…", style.HEADING, style.SOFT), 0, height=26).named(
+                        f"{side} gap"
+                    )
                 )
                 boxes[-1].at(step)
                 here = f"{side} gap"
@@ -94,7 +98,7 @@ def draw_unrolled(plan: g.Outline) -> g.Scene:
                 token = g.Chip(texts[t], "embedded", size=style.TINY, fit=46).named(f"in {here}")
                 parts: list[g.Node] = [
                     show_state(plan, name, t, 54, limit).named(f"state {here}").at(step, (-62, 0)),
-                    box.named(here),
+                    box.named(here).at(step, (0, 0)),
                     token.at(step, (0, 26)),
                 ]
                 links.append(g.Link(f"in {here}", here, step=step, line=1.0))
@@ -118,6 +122,7 @@ def draw_unrolled(plan: g.Outline) -> g.Scene:
     counts = [sum(trace[f"{cell}.{part}"].size for part in CELL_PARTS) for *_, cell in sides]
     return plan.compose(
         g.Down(*lines, gap=40, align="end"),
+        note="note_same" if counts[0] == counts[1] else "note",
         left=(shown, n + m),
         links=links,
         callouts=[g.Callout("state encoder 0", "same", "above", 180)],
@@ -136,11 +141,12 @@ CELL_PARTS = ("from_input.weight", "from_input.bias", "from_hidden.weight", "fro
 def draw_in_turn(plan: g.Outline) -> g.Scene:
     """Show that every step of a recurrent network waits for the one before (V72)."""
     trace, layers = plan.trace, min(plan.settings.encoder_layers, LAYERS)
-    texts = plan.source[:TOKENS]
+    texts = plan.source[: 2 * TOKENS]
     lanes: list[g.Node] = []
     for key, waits in (("recurrent", True), ("transformer", False)):
-        name = plan.label(key, ink="decoder", bold=True)
-        lanes.append(g.Down(name, Timeline(texts, layers, waits).named(key), gap=6))
+        name = plan.label(key, ink="encoder", bold=True)
+        lane = Timeline(texts, layers, waits, "encoder").named(key)
+        lanes.append(g.Down(name, lane, gap=6))
     n = len(texts)
     return plan.compose(
         g.Down(*lanes, gap=20),

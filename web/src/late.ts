@@ -1,0 +1,15 @@
+/**
+ * Hand on what comes, unless the effect that asked for it has run again or ended by then; an effect
+ * returns what this returns.
+ */
+export function takeLate<T>(
+  coming: Promise<T>,
+  take: (found: T) => unknown,
+  fail: (error: unknown) => unknown = () => {},
+): () => void {
+  let isOver = false;
+  coming.then((found) => isOver || take(found)).catch((error: unknown) => isOver || fail(error));
+  return () => {
+    isOver = true;
+  };
+}
