@@ -7,7 +7,7 @@ INSTALL := $(PIP) install --constraint constraints.txt
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11 python
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
-# Tests run in a process for each core; who is done early takes over what others have left.
+# Tests run in a process for each core and one more; who is done early takes over what others have.
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help

@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 
 from glassformer.disk import find_cache
+from glassformer.machine.device import count_cores
 from glassformer.machine.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
@@ -46,6 +47,12 @@ if "GLASSFORMER_CACHE" not in os.environ:
 # A busy machine is no reason to fail.
 hypothesis.settings.register_profile("glassformer", deadline=None)
 hypothesis.settings.load_profile("glassformer")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one test process more than there are cores: a quarter of the time, tests wait."""
+    return count_cores() + 1
 
 
 @pytest.hookimpl(optionalhook=True)

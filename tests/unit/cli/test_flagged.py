@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.checks.quality_check import Judged
 from glassformer.cli import main
-from glassformer.cli.translate import Flagged
+from glassformer.cli.decoding import Flagged
 from glassformer.translation import Problem
 
 

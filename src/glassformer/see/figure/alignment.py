@@ -192,9 +192,7 @@ def find_order(texts: list[str], keys: list[str], weights: g.Array) -> tuple[str
     """Return a finding about the order of source and translation, and what it names."""
     best, peak, words = weights.argmax(1), weights.max(1), find_clear(texts, weights)
     back = [(a, b) for a, b in pairwise(words) if best[b] < best[a]]
-    readers = Counter(
-        best[words].tolist()
-    )  # two rows read one word: not both translate it
+    readers = Counter(best[words].tolist())  # two rows read one word: not both translate it
     turned = [(a, b) for a, b in back if b <= a + 4 and readers[best[a]] == readers[best[b]] == 1]
     if turned:
         a, b = max(turned, key=lambda pair: float(peak[[*pair]].min()))
