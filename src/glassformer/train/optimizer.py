@@ -3,8 +3,10 @@
 Muon orthogonalizes the updates of matrices, so that they are equally large in all directions.
 """
 
+import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -27,6 +29,8 @@ SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one
 
 def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.optim.Optimizer:
     """Return the optimizer that `train.optimizer` names, for all parameters to be trained."""
+    if not train.compile:
+        _leave_compiler_out()
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     if train.lora_rank:
         from .lora import LoRA
@@ -41,8 +45,8 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
         matrices = [p for p in layers if p.dim() == 2]
         return Muon(groups, matrices, train, precision)
     parameters = [p for _, p in wanted]
-    kind = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
-    return kind(
+    kind: Any = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
+    return (kind if train.compile else _make_plain(kind))(
         groups,
         lr=0.0,
         betas=train.betas,
@@ -50,6 +54,24 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
         weight_decay=train.weight_decay,
         fused=_can_fuse(parameters),
     )
+
+
+def _leave_compiler_out() -> None:
+    """Let optimizers do without the import of torch._dynamo, which takes as long as that of torch.
+
+    PyTorch imports its compiler at the first call of a method that the compiler must not touch, for
+    the function that marks the method; a mark that is there it takes as it is.
+    """
+    for method in vars(torch.optim.Optimizer).values():
+        if inner := getattr(method, "__wrapped__", None):
+            vars(inner).setdefault("__dynamo_disable", inner)
+
+
+@cache
+def _make_plain(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+    """Return the optimizer with a step that does not tell the compiler where it begins and ends."""
+    step = torch.no_grad()(inspect.unwrap(kind.step))
+    return type(kind.__name__, (kind,), {"step": step})
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

@@ -96,7 +96,6 @@ def become(request: dict[str, Any]) -> None:
 
 def serve() -> None:
     import torch
-    import torch._dynamo  # as the first optimizer would
 
     import glassformer.train.start  # noqa: F401
     from glassformer.cli.verbs import PANEL_OF, make_verb

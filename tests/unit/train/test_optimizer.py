@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -102,3 +105,30 @@ def test_what_is_frozen_is_left_alone() -> None:
     optimizer = make_optimizer(model, Train(optimizer="muon"), "fp32")
     there = {id(p) for group in optimizer.param_groups for p in group["params"]}
     assert there == {id(p) for p in model.parameters() if p.requires_grad}
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_steps_like_torchs_adam(decay: float) -> None:
+    ours, theirs = make_model(), make_model()
+    run(ours, make_optimizer(ours, Train(optimizer="adam", weight_decay=decay), "fp32"))
+    betas, epsilon = Train().betas, Train().epsilon
+    adam = torch.optim.AdamW(theirs.parameters(), betas=betas, eps=epsilon, weight_decay=decay)
+    run(theirs, adam)
+    for found, expected in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_torchs_compiler_is_not_imported(optimizer: str) -> None:
+    """It would take as long as the import of torch."""
+    code = (
+        "import sys, torch\n"
+        "from glassformer.config import Train\n"
+        "from glassformer.train.optimizer import make_optimizer\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        f"made = make_optimizer(model, Train(optimizer={optimizer!r}), 'fp32')\n"
+        "model(torch.ones(2)).sum().backward()\n"
+        "made.step(), made.zero_grad(), made.load_state_dict(made.state_dict())\n"
+        "assert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
