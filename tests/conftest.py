@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,10 @@ from glassformer.machine.openmp import wait_briefly
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 GIVEN = os.environ.get("OMP_NUM_THREADS")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+# Tests start some hundred processes, each of which would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 wait_briefly()  # as in `import glassformer`; here because torch must not come before it
 

@@ -1,6 +1,6 @@
 """Each command in README and docs works, in the order given, on two small files.
 
-They run in this process. Training gets two updates and no more. What stays (`serve`), needs
+They run in this process. Training gets three updates and no more. What stays (`serve`), needs
 another's checkpoint (`import`), minutes (`demo`) or a cluster (`--engine`) is parsed here and
 run by its own tests.
 """
@@ -111,11 +111,19 @@ def coarse_films(monkeypatch: pytest.MonkeyPatch) -> None:
         import_module(f"glassformer.see.figure.{name}") for name in ("film", "animate")
     )
     monkeypatch.setattr(film, "STAGES", {".mp4": (320, 180), ".gif": (320, 180)})
+    monkeypatch.setattr(film, "CHANGE", 2)
+    monkeypatch.setattr(film, "FADE", 1)
     monkeypatch.setattr(animate, "MAXIMUM", 400)
     monkeypatch.setattr(animate, "FRAMES", 2)
 
 
-@pytest.mark.usefixtures("coarse_films")
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare exported models on few random sentences; `tests/equal` compares them on many."""
+    monkeypatch.setattr(import_module("glassformer.bridge.parity"), "MOST", 20)
+
+
+@pytest.mark.usefixtures("coarse_films", "few_sentences")
 @pytest.mark.filterwarnings("ignore")  # the libraries under a verb warn of themselves
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_works(

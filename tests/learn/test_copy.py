@@ -30,7 +30,7 @@ def pad(rows: list[list[int]]) -> Tensor:
 
 
 def train(network: EncoderDecoder, draw: random.Random, steps: int) -> None:
-    optimiser = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98))
+    optimiser = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98), fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=4e-3, total_steps=steps)
     for _ in range(steps):
         words = [draw_words(draw) for _ in range(BATCH)]

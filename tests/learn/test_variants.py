@@ -53,7 +53,7 @@ def measure_copying(settings: dict[str, Any]) -> float:
     generator = torch.Generator().manual_seed(2)
     model = Config.read({"model": {"norm": "pre", "dropout": 0.0, **SHAPE, **settings}}).model
     network = build_network(model, V, V)
-    optimizer = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98))
+    optimizer = torch.optim.Adam(network.parameters(), betas=(0.9, 0.98), fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=STEPS)
     end = torch.full((48, 1), EOS)
     for _ in range(STEPS):
