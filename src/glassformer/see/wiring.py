@@ -26,7 +26,7 @@ def record_wiring(settings: Model) -> Wiring:
     """Return the wiring of a network with these settings."""
     small: dict[str, Any] = {"d_model": 2, "d_ff": 1, "heads": 1, "head_width": 2}
     small["key_value_heads"] = 1 if settings.key_value_heads else None
-    network = make_meta_model(settings.model_copy(update=small), 4, 4).to_empty(device="cpu")
+    network = make_meta_model(settings.model_copy(update=small), 4, 4, device="cpu")
     wires = Wires()
     view = view_with(network, wires)
     for module, name in wires.names.items():

@@ -68,7 +68,7 @@ def _leave_compiler_out() -> None:
 
 
 @cache
-def _make_plain(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+def _make_plain(kind: Any) -> Any:
     """Return the optimizer with a step that does not tell the compiler where it begins and ends."""
     step = torch.no_grad()(inspect.unwrap(kind.step))
     return type(kind.__name__, (kind,), {"step": step})

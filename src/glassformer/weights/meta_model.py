@@ -11,14 +11,19 @@ from ..model import EncoderDecoder, build_network
 FILLING = {"normal_", "uniform_", "kaiming_uniform_"}
 
 
-def make_meta_model(settings: Model, source: int, target: int) -> EncoderDecoder:
-    """Return a network without values, for vocabularies of so many tokens; it takes no memory."""
+def make_meta_model(
+    settings: Model, source: int, target: int, device: str = "meta"
+) -> EncoderDecoder:
+    """Return a network without values, for vocabularies of so many tokens; it takes no memory.
+
+    On another device than "meta" it takes memory, and its weights hold whatever is there.
+    """
     if (
         settings.network != "rnn" and settings.positions.layout != "learned"
     ):  # a computed table is no weight
         short = settings.positions.model_copy(update={"max_positions": 2})
         settings = settings.model_copy(update={"positions": short})
-    with torch.device("meta"), _Unfilled():
+    with torch.device(device), _Unfilled():
         return build_network(settings, source, target)
 
 

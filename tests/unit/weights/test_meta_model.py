@@ -47,7 +47,9 @@ def test_nothing_large_is_imported_for_it() -> None:
         "import sys\n"
         "from glassformer.weights.meta_model import find_shapes\n"
         "from glassformer.config import Model\n"
+        "from glassformer.see.wiring import record_wiring\n"
         "find_shapes(Model(), 30, 30)\n"
+        "record_wiring(Model())\n"
         "assert 'sympy' not in sys.modules and 'torch._dynamo' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
