@@ -37,7 +37,7 @@ from glassformer.translator import Translator
 ENGLISH = "The animal didn't cross the street because it was too tired."
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 MOST = 12e6  # bytes of the whole gallery
-DPI, GIF_DPI = 100, 80  # pixels per inch
+DPI, GIF_DPI, POSTER_DPI = 100, 80, 144  # pixels per inch
 FILM = "film.mp4"
 THUMB = 270  # pixels of a thumbnail
 
@@ -179,7 +179,7 @@ def save_small(scene: Scene, path: Path) -> None:
 
     figure = render_scene(scene)
     figure = figure.figure if isinstance(figure, Animation) else figure
-    save_figure(figure, path, dpi=DPI if scene.width <= style.WIDEST else 72)
+    save_figure(figure, path, dpi=DPI if scene.width <= style.WIDEST else POSTER_DPI)
     buffer, pixels = io.BytesIO(), np.asarray(Image.open(path).convert("RGB"))
     Palette(pixels).index(pixels).save(buffer, "PNG", optimize=True)
     write_bytes(path, buffer.getvalue())

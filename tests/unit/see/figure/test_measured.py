@@ -105,9 +105,10 @@ def test_of_a_riddle_it_is_drawn_what_each_glance_is_worth(shipped: Trace) -> No
 
 def test_the_poster_of_a_riddle_says_which_picture_was_measured(shipped: Trace) -> None:
     scene = PICTURES["V113"].scene(shipped)
-    assert "and those of picture 8, which were measured on other" in scene.description
+    assert "and those of picture 3, which were measured on other" in scene.description
+    assert min(mark.size for mark in scene.texts) > 9, "legible at one metre"
     (bars,) = (mark for mark in scene.texts if mark.text == "Where a word looks")
-    numbers = [mark for mark in scene.texts if mark.text == "8" and mark.area.y < bars.area.y]
+    numbers = [mark for mark in scene.texts if mark.text == "3" and mark.area.y < bars.area.y]
     assert any(bars.area.y - mark.area.y < 60 for mark in numbers)
 
 
