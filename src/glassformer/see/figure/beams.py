@@ -209,7 +209,7 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
         captions.append(plan.say("caption", at=told, word=tree.spell(own[0])))
     root = g.middle(g.Chip("<s>", size=style.SMALL).named("root"), plan.tiny("log_prob"), gap=2)
     columns.insert(0, g.Held(root, 0, height=columns[0].height))
-    key, at = _find_story(tree)
+    key, point, at = _find_story(tree)
     facts: dict[str, Any] = {"n": search.settings.beam, "how": _name(plan, trace.search.settings)}
     facts |= {"greedy": tree.find_word(tree.greedy), "word": tree.find_word(tree.path)}
     note = "" if search is trace.search else plan.say("made", **facts)
@@ -220,8 +220,8 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
     if at is not None:
         below = tree.fork is None
         name, side = (f"node {tree.find_last(at)}", "below") if below else (f"head {at}", "above")
-        told = plan.say(f"told_{key}", **facts)
-        callouts = [g.Callout(name, told, side, 200, tree.steps.index(at) + 1)]  # type: ignore[arg-type]
+        step = tree.steps.index(at) + 1
+        callouts = [g.Callout(name, plan.say(point, **facts), side, 200, step)]  # type: ignore[arg-type]
     return plan.compose(
         g.Across(*columns, gap=GAP, align="top"),
         title=plan.say(key, **facts),
@@ -232,16 +232,19 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
     )
 
 
-def _find_story(tree: Tree) -> tuple[str, int | None]:
-    """Return the key of what the search shows, and the step that shows it."""
+def _find_story(tree: Tree) -> tuple[str, str, int | None]:
+    """Return the keys of what the search shows and of the callout, and the step that shows it."""
     if tree.search.settings.search != "beam" or tree.search.settings.beam < 2:
-        return "single", None
+        return "single", "", None
     if tree.fork is None:
         cut = [n for n in tree.steps if tree.find(tree.find_last(n)).fate == "OUTRANKED"]
-        return "same" if tree.ahead else "ahead", min(cut, key=tree.find_lead, default=None)
+        at = min(cut, key=tree.find_lead, default=None)
+        return "same" if tree.ahead else "ahead", "cut", at
     one, two = (tree.find((len(line) - 1, line[-1])) for line in (tree.path, tree.greedy))
-    is_likelier = two.fate not in ENDED or one.log_prob > two.log_prob
-    return ("better", min(tree.ahead, tree.ends)) if is_likelier else ("shorter", tree.ends)
+    if two.fate in ENDED and two.log_prob > one.log_prob:
+        return "shorter", "wins", tree.ends
+    leads = tree.ahead <= tree.ends
+    return "better", "leads" if leads else "wins", tree.ahead if leads else tree.ends
 
 
 def _name(plan: g.Outline, settings: Any) -> str:
