@@ -213,9 +213,8 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
     facts: dict[str, Any] = {"n": search.settings.beam, "how": _name(plan, trace.search.settings)}
     facts |= {"greedy": tree.find_word(tree.greedy), "word": tree.find_word(tree.path)}
     note = "" if search is trace.search else plan.say("made", **facts)
-    note += plan.say("note", **facts) + plan.say(
-        "some", k=len(tree.steps), count=tree.steps[-1] + 1
-    )
+    note += plan.say("note", **facts) + (plan.say("grey") if tree.fork is not None else "")
+    note += plan.say("some", k=len(tree.steps), count=tree.steps[-1] + 1)
     callouts = []
     if at is not None:
         below = tree.fork is None
