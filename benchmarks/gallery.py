@@ -62,7 +62,8 @@ READS = tuple(
 MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gif too
 EVERYDAY = "everyday-en-fr"
 DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
-ELSEWHERE = {"V46": ENGLISH, "V81": DOUBT, "V82": DOUBT, "V83": DOUBT}  # better drawn of it
+TURN = "You look tired today."  # greedy search begins with vous, and tu ends likelier
+ELSEWHERE = {"V46": ENGLISH, "V81": DOUBT, "V82": TURN, "V83": DOUBT}  # better drawn of it
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id != "V102"), ""
