@@ -4,8 +4,8 @@
 
 README.md is what GitHub shows, index.html what a browser does: five pictures in full width, then
 chapters with what each picture finds, and the command that draws it. Stills are PNG of 256
-colours; those that move are GIF too. readme.png is what the README of the project shows. A picture that is there already is kept, so that a run which
-was stopped goes on. The film needs the extra `video`.
+colours; those that move are GIF too; readme.png is for the README of the project. A picture that
+is there already is kept, so that a run which was stopped goes on. The film needs the extra `video`.
 """
 
 from __future__ import annotations
