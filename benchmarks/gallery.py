@@ -4,8 +4,8 @@
 
 README.md is what GitHub shows, index.html what a browser does: five pictures in full width, then
 chapters with what each picture finds, and the command that draws it. Stills are PNG of 256
-colours; those that move are GIF too. A picture that is there already is kept, so that a run which
-was stopped goes on. The film needs the extra `video`.
+colours; those that move are GIF too; readme.png is for the README of the project. A picture that
+is there already is kept, so that a run which was stopped goes on. The film needs the extra `video`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from glassformer.translator import Translator
 
 ENGLISH = "The animal didn't cross the street because it was too tired."
 FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
-MOST = 12e6  # bytes of the whole gallery
-DPI, GIF_DPI = 100, 80  # pixels per inch
-FILM = "film.mp4"
+MOST = 12.5e6  # bytes of the whole gallery
+DPI, GIF_DPI, README_DPI, POSTER_DPI = 100, 80, 144, 120  # pixels per inch
+FILM, README = "film.mp4", "readme.png"
 THUMB = 270  # pixels of a thumbnail
 
 
@@ -62,7 +62,8 @@ READS = tuple(
 MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gif too
 EVERYDAY = "everyday-en-fr"
 DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
-ELSEWHERE = {"V46": ENGLISH, "V81": DOUBT, "V82": DOUBT, "V83": DOUBT}  # better drawn of it
+TURN = "You look tired today."  # greedy search begins with vous, and tu ends likelier
+ELSEWHERE = {"V46": ENGLISH, "V81": DOUBT, "V82": TURN, "V83": DOUBT}  # better drawn of it
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id != "V102"), ""
@@ -142,12 +143,14 @@ def main(options: argparse.Namespace) -> None:
     if not (options.out / FILM).exists() and find_spec("imageio_ffmpeg"):
         write_film(record("demo", ENGLISH), options.out / FILM)
     shown = {name: paint(each, options.out / name) for name, each in SETS.items()}
+    if not (options.out / README).exists():
+        save_small(make_scene(record("demo", ENGLISH), "V49"), options.out / README, README_DPI)
     write_text(options.out / "README.md", "".join(tell_markdown(shown, options.out)))
     write_text(options.out / "index.html", "".join(tell_html(shown, options.out)))
     size = sum(path.stat().st_size for path in options.out.rglob("*") if path.is_file())
     print(f"{options.out}: {size / 1e6:.1f} MB")
     if size > MOST:
-        raise SystemExit(f"that is more than {MOST / 1e6:.0f} MB")
+        raise SystemExit(f"that is more than {MOST / 1e6:.1f} MB")
 
 
 @cache
@@ -164,7 +167,7 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
         scene = make_scene(record(*name_recording(folder.name, id)), id, lang=each.lang)
         still, moving = folder / f"{id}.png", folder / f"{id}.gif"
         if not still.exists():
-            save_small(scene, still)
+            save_small(scene, still, DPI if scene.width <= style.WIDEST else POSTER_DPI)
         if scene.captions and folder.name in MOVING and not moving.exists():
             drawn = render_scene(scene)
             assert isinstance(drawn, Animation)
@@ -173,13 +176,13 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
     return found
 
 
-def save_small(scene: Scene, path: Path) -> None:
+def save_small(scene: Scene, path: Path, dpi: int) -> None:
     """Write a PNG with a palette of its own."""
     from PIL import Image
 
     figure = render_scene(scene)
     figure = figure.figure if isinstance(figure, Animation) else figure
-    save_figure(figure, path, dpi=DPI if scene.width <= style.WIDEST else 72)
+    save_figure(figure, path, dpi=dpi)
     buffer, pixels = io.BytesIO(), np.asarray(Image.open(path).convert("RGB"))
     Palette(pixels).index(pixels).save(buffer, "PNG", optimize=True)
     write_bytes(path, buffer.getvalue())

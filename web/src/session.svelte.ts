@@ -5,14 +5,10 @@ import type { Decode } from "./data/document";
 import { ServerError, uploadTrace, type Candidate as Told, type Models, type Progress, type Request } from "./data/server";
 import type { Trace } from "./data/trace";
 import { engine } from "./engine";
+import { sentencesOf } from "./first/examples";
 import { messageOf } from "./format";
 import { here } from "./state.svelte";
 
-/** What is translated where nothing was asked for yet, by source language. */
-const EXAMPLES: Record<string, string> = {
-  en: "The animal didn't cross the street because it was too tired.",
-  fr: "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
-};
 const PACE = 80; // milliseconds: a faster search is not drawn step by step
 const SEEDS = 10_000; // that the settings offer
 const NUMBERS = ["beam", "alpha", "temperature", "top_k", "top_p"] as const;
@@ -45,7 +41,7 @@ class Session {
       this.models ??= await engine.models();
       if (here.trace) return engine.open(here.trace);
       if (signal.aborted) return null;
-      here.text ||= this.example;
+      here.text ||= sentencesOf(this.model)[0] ?? "";
       return here.text ? this.make(signal) : null;
     });
   }
@@ -53,10 +49,6 @@ class Session {
   get model() {
     const wanted = here.model || this.models?.default;
     return this.models?.models.find((model) => model.id === wanted);
-  }
-
-  private get example(): string {
-    return EXAMPLES[this.model?.source ?? ""] ?? "";
   }
 
   /**
@@ -97,9 +89,9 @@ class Session {
 
   /** Translate with another model; an example gives way to one that this model can read. */
   async choose(model: string): Promise<void> {
-    const isExample = !here.text.trim() || here.text === this.example;
+    const isExample = !here.text.trim() || sentencesOf(this.model).includes(here.text.trim());
     here.model = model;
-    if (isExample) here.text = this.example;
+    if (isExample) here.text = sentencesOf(this.model)[0] ?? "";
     if (here.text.trim()) await this.record();
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { groupAnswer, type Plain } from "../src/engine/answer";
 import { compareWords, findReason, isCut, listChanges, listWords, makeCuts, mendWord } from "../src/first/cuts";
 import { wordPattern } from "../src/data/words";
-import { drawSentence, findSwap } from "../src/first/examples";
+import { drawSentence, findSwap, sentencesOf } from "../src/first/examples";
 
 /** An answer whose tokens are words with the space before them; the last is the end mark. */
 function answer(text: string, translation: string, attention: number[][], sure: number[]) {
@@ -88,14 +88,25 @@ describe("what a cut did", () => {
 });
 
 describe("examples", () => {
+  const model = (source: string, words: number | null = 785) => ({ source, words });
+
+  it("suit what a model knows", () => {
+    expect(sentencesOf(model("en"))[0]).toMatch(/animal/);
+    expect(sentencesOf(model("en", null))).toEqual(sentencesOf(model("en")));
+    expect(sentencesOf(model("en", 14_000))[0]).toMatch(/sister/);
+    expect(findSwap(model("en", 14_000), ["My", "sister"])).toEqual({ place: 1, by: ["brother", "mother"] });
+    expect(sentencesOf(model("de", 14_000))).toEqual([]);
+  });
+
   it("offer what can stand in a word's place", () => {
-    expect(findSwap("en", ["it", "was", "too", "tired"])).toEqual({ place: 3, by: ["wide", "hungry"] });
-    expect(findSwap("en-GB", ["nothing", "here"])).toBeNull();
+    expect(findSwap(model("en"), ["it", "was", "too", "tired"])).toEqual({ place: 3, by: ["wide", "hungry"] });
+    expect(findSwap(model("en-GB"), ["nothing", "here"])).toBeNull();
     expect(findSwap(null, ["tired"])).toBeNull();
   });
 
   it("are drawn without saying a word twice", () => {
-    for (let n = 0; n < 50; n++) expect(drawSentence("en")).not.toMatch(/[{}]|(\b\w{4,}\b).*\b\1\b/);
-    expect(drawSentence("de")).toBeNull();
+    for (let n = 0; n < 50; n++) expect(drawSentence(model("en"))).not.toMatch(/[{}]|(\b\w{4,}\b).*\b\1\b/);
+    for (let n = 0; n < 50; n++) expect(drawSentence(model("en", 14_000))).not.toMatch(/[{}]|(\b\w{4,}\b).*\b\1\b/);
+    expect(drawSentence(model("de"))).toBeNull();
   });
 });

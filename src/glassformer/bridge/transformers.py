@@ -207,7 +207,12 @@ def _compare(
         import transformers
     except ImportError:
         return TransformersParity(kind, 0, 0.0)
-    theirs = getattr(transformers, name).from_pretrained(folder).eval()
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()  # positions are computed: a warning misses them
+    try:
+        theirs = getattr(transformers, name).from_pretrained(folder).eval()
+    finally:
+        transformers.logging.set_verbosity(verbosity)
     limit = min(len(network.output_table.weight), len(network.source_embedding.table.weight))
     largest, scale = 0.0, 1.0
     with torch.inference_mode():

@@ -59,7 +59,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
     r"""Yield lines of UTF-8, cut at "\n" only, without a BOM at the start or a "\r" at their end.
 
-    ValueError, with the line number, if a line is not UTF-8.
+    ValueError, with the line number, if a line is not UTF-8, or if all lines end with "\r" alone.
     """
     for number, raw in enumerate(stream, 1):
         try:
@@ -72,6 +72,8 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
             byte = f"byte 0x{error.object[error.start]:02X}"
             said = f"not UTF-8 ({byte}): {kind}, save it as UTF-8"
             raise ValueError(f"{name}, line {number}: {said}") from None
+        if number == 1 and "\r" in line[:-1] and not line.endswith("\n"):
+            raise ValueError(f"{name}: its lines end with CR alone: save it with LF or CR LF")
         yield line.removesuffix("\n").removesuffix("\r")
 
 

@@ -17,7 +17,7 @@ from .search_networks import Overheard, Uncached
 from .tokens import spell_tokens
 from .trace import Trace
 
-BEAM = 4  # the paper's, for pictures of a beam where the translation was searched without one
+BEAM = 2  # for a picture of a beam where the translation was found by another search
 HEARD = 5  # likeliest tokens that `progress` is given at each step
 Progress = Callable[[Step | None, list[tuple[int, float]]], object]
 
@@ -125,7 +125,7 @@ def draw_samples(
 def search_with_beam(
     translator: Translator, edited: Edited, source: Sequence[int], settings: Decode
 ) -> Search:
-    """Search with a beam of 4; length, stopping and repeated n-grams are as in `settings`."""
+    """Search with a beam of 2; length, stopping and repeated n-grams are as in `settings`."""
     plain = Decode(search="beam", beam=BEAM)
     kept = {
         "length_penalty",

@@ -53,6 +53,13 @@ def test_what_windows_calls_unicode_is_named(tmp_path: Path, encoding: str, bom:
     assert "UTF-16" in str(error.value) and "Latin" not in str(error.value)
 
 
+def test_line_ends_of_the_first_macs_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "f.en"
+    path.write_bytes(b"one\rtwo\rthree\r")
+    with pytest.raises(ValueError, match=r"f\.en: its lines end with CR alone"):
+        list(read_lines(path))
+
+
 @pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: b"plain text"])
 def test_a_damaged_gz(tmp_path: Path, damage: object) -> None:
     assert callable(damage)

@@ -1,5 +1,9 @@
 /** Sentences to begin with, and words that can stand in one another's place, by source language. */
 
+import type { Model } from "../data/server";
+
+type Known = Pick<Model, "source" | "words"> | null | undefined;
+
 interface Examples {
   sentences: string[]; // the first is what a newcomer sees
   swaps: string[][]; // the first list that has a word of the sentence is offered
@@ -47,16 +51,40 @@ const EXAMPLES: Record<string, Examples> = {
   },
 };
 
+const MANY = 3000; // words that a model of everyday language knows at least
+const EVERYDAY: Record<string, Examples> = {
+  en: {
+    sentences: ["My sister is tall and strong.", "The old man lives alone.", "You look tired today."],
+    swaps: [["sister", "brother", "mother"], ["man", "woman"], ["tired", "sad", "happy"], ["boy", "girl"]],
+    patterns: ["My {0} is {1} and {2}.", "The {3} {4} is looking for the {5}.", "The {4} is afraid of the {6}."],
+    words: [
+      ["sister", "brother", "mother", "father", "uncle", "aunt"],
+      ["tall", "small", "young", "old"],
+      ["strong", "happy", "tired", "sad"],
+      ["old", "young"],
+      ["man", "woman", "boy", "girl"],
+      ["keys", "dog", "doctor", "book"],
+      ["dark", "dog", "water", "cat"],
+    ],
+  },
+};
+
 const languageOf = (code: string | null | undefined): string => (code ?? "").split(/[-_]/)[0]!.toLowerCase();
 
-/** The examples of a language; [] where there are none, as for most. */
-export function sentencesOf(code: string | null | undefined): string[] {
-  return EXAMPLES[languageOf(code)]?.sentences ?? [];
+/** What suits the language of a model and how many words it knows; undefined for most languages. */
+function examplesOf(model: Known): Examples | undefined {
+  const language = languageOf(model?.source);
+  return ((model?.words ?? 0) >= MANY ? EVERYDAY[language] : undefined) ?? EXAMPLES[language];
+}
+
+/** The examples for a model; [] where there are none. */
+export function sentencesOf(model: Known): string[] {
+  return examplesOf(model)?.sentences ?? [];
 }
 
 /** The word of a sentence that has alternatives, and these; null where no word has any. */
-export function findSwap(code: string | null | undefined, words: readonly string[]): { place: number; by: string[] } | null {
-  for (const list of EXAMPLES[languageOf(code)]?.swaps ?? []) {
+export function findSwap(model: Known, words: readonly string[]): { place: number; by: string[] } | null {
+  for (const list of examplesOf(model)?.swaps ?? []) {
     const place = words.findIndex((word) => list.includes(word));
     if (place >= 0) return { place, by: list.filter((word) => word !== words[place]) };
   }
@@ -64,8 +92,8 @@ export function findSwap(code: string | null | undefined, words: readonly string
 }
 
 /** A sentence of the kind that the shipped models were trained on; null for other languages. */
-export function drawSentence(code: string | null | undefined, random = Math.random): string | null {
-  const found = EXAMPLES[languageOf(code)];
+export function drawSentence(model: Known, random = Math.random): string | null {
+  const found = examplesOf(model);
   if (!found) return null;
   const any = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const used = new Set<string>();

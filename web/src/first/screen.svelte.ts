@@ -69,7 +69,7 @@ class Screen {
     } catch (error) {
       return this.fail(error);
     }
-    here.text ||= sentencesOf(this.model?.source)[0] ?? "";
+    here.text ||= sentencesOf(this.model)[0] ?? "";
     await this.ask();
   }
 
@@ -81,9 +81,9 @@ class Screen {
   }
 
   async choose(model: string): Promise<void> {
-    const isExample = sentencesOf(this.model?.source).includes(here.text.trim());
+    const isExample = sentencesOf(this.model).includes(here.text.trim());
     here.model = model;
-    if (isExample) here.text = sentencesOf(this.model?.source)[0] ?? "";
+    if (isExample) here.text = sentencesOf(this.model)[0] ?? "";
     await this.show(here.text);
   }
 

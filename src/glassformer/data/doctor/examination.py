@@ -13,7 +13,14 @@ from .characters import count_scripts, find_broken, find_foreign, find_home, fin
 from .languages import Contrast, SideLanguage
 from .lengths import find_long, find_outliers
 from .order import Misalignment
-from .partners import Gathered, compare_partners, describe_misalignment, explain_inequality
+from .partners import (
+    Gathered,
+    are_unrelated,
+    compare_partners,
+    describe_misalignment,
+    explain_inequality,
+    fit_at_offsets,
+)
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
 from .report import CHECKS, Example, Finding, Report
@@ -98,6 +105,7 @@ class _Examiner:
         ]
         self.contrast = Contrast(*sample.texts)
         self.gathered = [Gathered(words) for words in sample.words] if thorough else []
+        self.unrelated = are_unrelated(sample)
         self.held_out = {
             name: [hash_lines(texts) for texts in sides] for name, sides in held_out.items()
         }
@@ -180,14 +188,18 @@ class _Examiner:
         """Note the findings that need all pairs: repeats, misalignments, lengths, mismatches."""
         exact, near = self.repeats.find()
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
-        evidence = np.zeros(0)
+        lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
+        evidence: Array = np.zeros(0)
+        misalignments: list[Misalignment] = []
         if self.gathered:
             evidence, misalignments = compare_partners(*self.gathered)
+        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], misalignments):
+            self.found["unrelated"] = list(range(self.total))
+        else:
             self._note_misalignments(misalignments, names)
         explained = {
             place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
         }
-        lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
         for side, language in zip(lengths, self.side_languages, strict=True):
             self.found["long"] += find_long(side, is_unspaced(language.code)).tolist()
         for kind, places in (

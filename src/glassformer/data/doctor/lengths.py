@@ -32,6 +32,15 @@ def find_outliers(source: Array, target: Array) -> Array:
     return np.flatnonzero(outliers & (np.maximum(source, target) >= SHORT))
 
 
+def correlate(source: Array, target: Array) -> float:
+    """Return how the lengths of two sides correlate line by line; 1 if all of a side are equal."""
+    if not len(source):
+        return 1.0
+    ours, theirs = (np.log(side + 3.0) for side in (source, target))
+    spread = float(np.std(ours) * np.std(theirs))
+    return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) / spread if spread else 1
+
+
 def find_long(lengths: Array, is_unspaced: bool) -> Array:
     """Return the lines that are sure to have more tokens than `data.max_length` has by default.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...plurals import say_count
 from ..files import cut_chunks
+from .lengths import correlate
 from .lexicon import Lexicon, LexiconSide
 from .offsets import (
     FEWEST,
@@ -22,6 +23,8 @@ from .ragged import Array, Block, Ragged
 from .words import Sample, Texts, Vocabulary, split_words
 
 BLOCK = 5_000  # lines at a time
+ENOUGH, COMPARED = 100, 5_000  # lines of a sample: with fewer, any result may be chance; the most
+RELATED = 0.25  # lengths of partners correlate by 0.6 and more in 100 lines, others by 0 +- 0.1
 LAST, SURE = 20, 40.0  # lines at the end; the nats that they need together to be partners
 
 
@@ -66,6 +69,34 @@ def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Mi
     evidence = weigh_lexicon(lexicon, surface, path, reach)
     path = drop_chance(find_offset_path(evidence), surface, evidence)
     return lexicon.judge(lines, lines), list_misalignments(path, evidence)
+
+
+def are_unrelated(sample: Sample) -> bool:
+    """Return whether neither the lengths nor the words of the two sides fit line by line.
+
+    The words are compared only if the lengths do not fit, so this takes no time in good text.
+    """
+    lengths = [block.lengths for block in sample.blocks]
+    if len(lengths[0]) < ENOUGH or correlate(*lengths) > RELATED:
+        return False
+    chosen = slice(None, None, -(-len(lengths[0]) // COMPARED))
+    sides = [Gathered(words[chosen]) for words in sample.words]
+    for side, texts, words in zip(sides, sample.texts, sample.words, strict=True):
+        side.add(texts[chosen], words[chosen])
+    sizes = len(sides[0].vocabulary), len(sides[1].vocabulary)
+    source, target = (side.side() for side in sides)
+    lines = np.arange(len(source))
+    lexicon = Lexicon(source, target, sizes, np.zeros(len(lines), np.int64))
+    return float(np.median(lexicon.judge(lines, lines))) <= 0
+
+
+def fit_at_offsets(source: Array, target: Array, misalignments: Sequence[Misalignment]) -> bool:
+    """Return whether the lengths of two sides fit where these misalignments say partners are."""
+    partners = np.arange(len(source))
+    for each in misalignments:
+        partners[each.line :] = np.arange(each.line, len(source)) + each.offset
+    inside = (partners >= 0) & (partners < len(target))
+    return bool(misalignments) and correlate(source[inside], target[partners[inside]]) > RELATED
 
 
 def explain_inequality(

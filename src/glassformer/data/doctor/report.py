@@ -46,6 +46,12 @@ CHECKS = {
         repair=None,
         serious=0.0,
     ),
+    "unrelated": Check(
+        "the two sides do not belong together line by line",
+        "were they shuffled or sorted apart, or are they two different texts?",
+        repair=None,
+        serious=0.0,
+    ),
     "misaligned": Check(
         "not beside their translation: a line was lost or added on one side",
         "put the line back, or take its partner out",

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper for the recorded model: as a plan (V07, V09), and with vectors (V08)."""
+"""Figure 1 of the paper for the recorded model: as a plan (V07), and with vectors (V08)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ SUBLAYERS = {  # the window of each sub-layer, and the name that figure 1 gives 
         "feed_forward": "feed_forward",
     },
 }
-STEPS: tuple[str, ...] = (
-    *("in", "positions", "self_attention", "feed_forward", "times"),
-    *("so_far", "masked", "cross_attention", "alone", "out"),
-)
 TIED = {"three-way": ("target_embedding.table", "output_table"), "two-way": ("output_table",)}
 
 
@@ -45,32 +41,26 @@ class Tower:
     """One side of the network, from the bottom up.
 
     vectors: how many layers are drawn one by one, with a vector at each arrow; 0 draws one layer
-    for all. told: whether parts have steps. lit: the part that is not pale.
+    for all. lit: the part that is not pale.
     """
 
-    def __init__(
-        self, plan: g.Outline, side: str, vectors: int = 0, told: bool = False, lit: str = ""
-    ):
-        self.plan, self.side, self.vectors, self.told, self.lit = plan, side, vectors, told, lit
-        self.pre, self.step = plan.settings.norm == "pre", 0
+    def __init__(self, plan: g.Outline, side: str, vectors: int = 0, lit: str = ""):
+        self.plan, self.side, self.vectors, self.lit = plan, side, vectors, lit
+        self.pre = plan.settings.norm == "pre"
         self.links: list[g.Link] = []
         self.gap = 9.0 if vectors else 13.0
         self.below = ""  # the name of what an arrow leaves next
         self.crosses: list[str] = []  # the cross-attentions
 
-    def begin(self, step: str) -> None:
-        """Let what follows appear at a step of the animation."""
-        self.step = STEPS.index(step) + 1 if self.told else 0
-
     def add(self, node: g.Node, name: str, part: str = "", join: bool = True) -> g.Node:
-        """Return a node with its name and step, and an arrow to it from what is below."""
+        """Return a node with its name, and an arrow to it from what is below."""
         name = f"{self.side} {name}"
         if self.below and join:
-            self.links.append(g.Link(self.below, name, line=1.5, gap=1, step=self.step))
+            self.links.append(g.Link(self.below, name, line=1.5, gap=1))
         self.below = name
         if self.lit and part != self.lit:
             node.faded(0.3)
-        return node.named(name).at(self.step, (0, 24) if self.told else None)
+        return node.named(name)
 
     def box(self, name: str, text: str, role: str, part: str, count: int = 0) -> g.Node:
         """Return a part of the network, with its number of parameters."""
@@ -97,7 +87,6 @@ class Tower:
     def sublayer(self, layer: int, window: str, kind: str) -> list[g.Node]:
         """Return a sub-layer with its residual connection and its norm, from the bottom up."""
         plan, trace, name = self.plan, self.plan.trace, f"{layer} {window}"
-        self.begin("alone" if self.side == "decoder" and window == "feed_forward" else kind)
         residual = f"{self.side}.{layer}.{window}_residual"
         norm = count_parameters(trace, f"{residual}.norm")
         fork = g.Spacer(0, 4).named(f"{self.side} {name} fork")
@@ -115,7 +104,7 @@ class Tower:
         )
         edge: g.Side = "left" if self.side == "encoder" else "right"
         ends = f"{self.side} {name} fork", f"{self.side} {name} add"
-        look: dict[str, Any] = {"ink": "residual", "dashed": True, "gap": 0, "step": self.step}
+        look: dict[str, Any] = {"ink": "residual", "dashed": True, "gap": 0}
         self.links.append(g.Link(*ends, "around", sides=(edge, edge), **look))
         window = "sum" if self.pre else "normed"
         return [*nodes, *self.vector(f"{residual}.{window}", f"{name} out", "residual")]
@@ -130,10 +119,9 @@ class Tower:
             for window, kind in SUBLAYERS[self.side].items():
                 nodes += self.sublayer(layer, window, kind)
             told = plan.say("layer", n=layer) if self.vectors else f"× {total}"
-            self.begin("times" if self.side == "encoder" else "alone")
-            name = g.Label(told, style.HEADING, self.side, bold=True).at(self.step)
+            name = g.Label(told, style.HEADING, self.side, bold=True)
             column, fill = g.middle(*reversed(nodes), gap=self.gap), style.role(self.side).fill
-            card = g.Card(column, fill=fill, edge=self.side, pad=12, round=10).at(self.step)
+            card = g.Card(column, fill=fill, edge=self.side, pad=12, round=10)
             frames.append(g.Down(name, card, gap=2, align="start"))
         left = total - self.vectors
         if self.vectors and left > 0:
@@ -145,7 +133,6 @@ class Tower:
         """Return the whole side: the words below, the layers, and for the decoder the output."""
         plan, trace, source = self.plan, self.plan.trace, self.side == "encoder"
         name = "source" if source else "target"
-        self.begin("in" if source else "so_far")
         ink = self.side
         token = show_token((trace.source if source else trace.target)[0].text)
         text = quote(trace.text) if source else f"{plan.say('begin')} {quote(trace.translation)}"
@@ -158,7 +145,6 @@ class Tower:
             table = 0 if same else count_parameters(trace, f"{name}_embedding.table")
             told = plan.say("same_table" if same else f"{name}_embedding")
             nodes.append(self.box("embedding", told, "embedded", "embedding", table))
-            self.begin("positions" if source else "so_far")
             low: dict[str, Any] = {"height": 19, "size": style.SMALL, "strong": False}
             plus = g.Component(plan.say("plus_positions"), "positions", width=WIDE, **low)
             nodes.append(self.add(plus, "positions", "embedding"))
@@ -167,12 +153,10 @@ class Tower:
             count = count_parameters(trace, f"{self.side}_norm.")
             nodes.append(self.box("last norm", "LayerNorm", "norm", "norm", count))
         if source:
-            self.begin("times")
             nodes += self.vector("memory", "memory", "memory")
             memory = plan.label("memory", ink="memory", bold=True)
             nodes.append(self.add(memory, "memory word"))
         else:
-            self.begin("out")
             count = 0 if trace.settings.tie != "none" else count_parameters(trace, "output_table")
             nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count))
             nodes.append(self.box("softmax", "softmax", "softmax", "output"))
@@ -181,16 +165,13 @@ class Tower:
         return g.middle(*reversed(nodes), gap=self.gap + 2)
 
 
-def _join(
-    plan: g.Outline, vectors: int = 0, told: bool = False, lit: str = ""
-) -> tuple[g.Node, list[g.Link]]:
+def _join(plan: g.Outline, vectors: int = 0, lit: str = "") -> tuple[g.Node, list[g.Link]]:
     """Return both sides, and the arrows of both with those of the memory."""
-    towers = [Tower(plan, side, vectors, told, lit) for side in ("encoder", "decoder")]
+    towers = [Tower(plan, side, vectors, lit) for side in ("encoder", "decoder")]
     body = g.Across(*(tower.build() for tower in towers), gap=92, align="bottom")
     links = [link for tower in towers for link in tower.links]
-    step = STEPS.index("cross_attention") + 1 if told else 0
     for cross in towers[1].crosses:
-        look: dict[str, Any] = {"sides": ("right", "left"), "step": step, "layer": 6}
+        look: dict[str, Any] = {"sides": ("right", "left"), "layer": 6}
         links.append(g.Link("encoder memory word", cross, "elbow", "memory", 2.2, **look))
     return body, links
 
@@ -234,23 +215,6 @@ def draw_figure_1(plan: g.Outline, *, lit: str = "") -> g.Scene:
         note=_tell_sizes(plan),
         links=links,
         callouts=[g.Callout("decoder 0 cross_attention", "meet", "right", 96)],
-    )
-
-
-@g.figure("architecture")
-def draw_growing(plan: g.Outline) -> g.Scene:
-    """Show the same figure from the bottom up, part by part (V09)."""
-    body, links = _join(plan, told=True)
-    layers, step = plan.settings.encoder_layers, STEPS.index("cross_attention") + 1
-    return plan.compose(
-        body,
-        title="order" if layers > 1 else "order_one",
-        note=_tell_sizes(plan),
-        links=links,
-        callouts=[g.Callout("decoder 0 cross_attention", "meet", "right", 96, step)],
-        captions=[plan.say(f"caption_{step}") for step in STEPS],
-        n=len(plan.trace.source),
-        layers=layers,
     )
 
 

@@ -224,59 +224,88 @@ def draw_look_of_all_heads(
     )
 
 
+WAYS = (  # numbered from 1: the part of the sentence, what was cut, ink and thickness
+    ("it", "it -> the nouns", style.SOFT, 1.4),
+    ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
+    ("adjective", "the pronoun step -> the adjective", style.LIT, 5.0),
+)
+
+
 def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
     """Show which glances the pronoun hangs on, by what is lost when each is cut."""
     trace, tokens = plan.trace, plan.source
     wanted = {riddle.adjective: "adjective", "it": "it", **dict.fromkeys(riddle.nouns, "noun")}
-    ways = (
-        ("adjective", "the pronoun step -> the adjective", style.LIT, 5.0),
-        ("noun", "the pronoun step -> the nouns, English and French", "#8a5d00", 2.4),
-        ("it", "it -> the nouns", style.SOFT, 1.4),
-    )
-    words, links = list[g.Node](), []
+    inks = {part: ink for part, _, ink, _ in WAYS}
+    lines = {part: line for part, _, _, line in WAYS}
+    layer, head, weight = find_glance(trace, riddle)
+    words, links = list[g.Node](), list[g.Link]()
+    table, losses = _show_cuts(plan, riddle)
+
+    def join(start: str, end: str, part: str, way: g.Way, **look: Any) -> None:
+        """Add an arrow with the number of its way, and with what is lost, if it is the first."""
+        ink, told = inks[part], losses.pop(part, None)
+        number = 1 + [each[0] for each in WAYS].index(part)
+        text = f"{number}" if told is None else f"{number}: {g.percent(float(told))}"
+        badge = g.Label(text, style.SMALL, ink, bold=True, of=told)
+        links.append(g.Link(start, end, way, ink, lines[part], badge=badge, **look))
+
     for n, text in enumerate(tokens[:-1]):  # without the end mark
         part = wanted.get(text, "")
-        way = next((way for way in ways if way[0] == part), None)
-        ink = way[2] if way else style.SOFT
-        word = g.Label(text, RIDDLE, ink, bold=bool(way), fit=110)
-        words.append(word.named(f"word {n}"))
-        if way and part != "it":
-            look = {"gap": 5, "sides": ("above", "below")}
-            links.append(g.Link("pronoun", f"word {n}", "ribbon", ink, way[3], **look))  # type: ignore[arg-type]
+        word = g.Label(text, RIDDLE, inks.get(part, style.SOFT), bold=bool(part), fit=110)
+        name = f"decoder.{layer}.cross_attention.weights[{head},{riddle.row},{n}]"
+        bar = plan.panel(name, width=word.width, height=5.0, scale="share", limit=1.0)
+        words.append(g.middle(word, bar, gap=1).named(f"word {n}"))
+        if part in ("adjective", "noun"):
+            join("pronoun", f"word {n}", part, "ribbon", sides=("above", "below"), gap=5)
         if part == "noun" and "it" in tokens:  # the arrow that everyone draws
-            it = f"word {tokens.index('it')}"
-            links.append(g.Link(it, f"word {n}", "arc", ink=style.SOFT, line=1.2, dashed=True))
+            join(f"word {tokens.index('it')}", f"word {n}", "it", "arc", dashed=True)
     pronoun = g.Chip(trace.predicted[riddle.row].text.strip(), "decoder", size=RIDDLE, lit=True)
     french: list[g.Node] = []
     for n, text in enumerate(plan.predicted[: riddle.row]):
         is_noun = n in find_nouns(trace, riddle)
-        label = g.Label(text, RIDDLE, ways[1][2] if is_noun else style.SOFT, bold=is_noun, fit=110)
+        label = g.Label(
+            text, RIDDLE, inks["noun"] if is_noun else style.SOFT, bold=is_noun, fit=110
+        )
         french.append(label.named(f"french {n}"))
         if is_noun:
-            below: tuple[g.Side, g.Side] = ("below", "below")
-            links.append(g.Link("pronoun", f"french {n}", "arc", *ways[1][2:], sides=below))
+            join("pronoun", f"french {n}", "noun", "arc", sides=("below", "below"))
     written = g.Across(*french, pronoun.named("pronoun"), gap=5)
-    half: dict[str, Any] = {"show": g.percent, "track": True, "size": style.BODY, "guide": 0.5}
-    rows = [plan.heads("", "right")]
-    for part, name, ink, _ in (("nothing", "", style.FAINT, 1.0), *ways[::-1]):
-        cut = riddle.cut[name] if name else riddle.right
-        share = plan.give(part, [cut])[0]
-        told = plan.say(f"cut_{part}", word=riddle.adjective, nouns="”, “".join(riddle.nouns))
-        bar = g.Bar(share, 1.0, ink, width=230, **half).named(part)
-        bold = part == "adjective"
-        rows.append([g.Label(told, ink=ink if name else style.INK, bold=bold), bar])
-    rows.append([None, g.Held(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
-    table = g.Columns(rows, gap=(style.NEAR, 7), align="rl")
-    sentences = g.middle(g.Across(*words, gap=5), g.Spacer(0, 74), written, g.Spacer(0, 40), gap=0)
-    body = g.middle(sentences, table, gap=style.APART + 6)
+    sentences = g.middle(g.Across(*words, gap=5), g.Spacer(0, 84), written, g.Spacer(0, 44), gap=0)
     return plan.compose(
-        body,
+        g.middle(sentences, table, gap=style.APART),
         title="cut",
         note="cut_note",
         links=links,
         word=riddle.adjective,
         riddles=riddle.riddles,
+        layer=layer,
+        head=head,
+        weight=g.spell(weight),
     )
+
+
+def _show_cuts(plan: g.Outline, riddle: Riddle) -> tuple[g.Node, dict[str, g.Quantity]]:
+    """Return a bar for what is still right after each cut, and how much each cut loses."""
+    half: dict[str, Any] = {"show": g.percent, "track": True, "size": style.BODY, "guide": 0.5}
+    nouns, losses = "”, “".join(riddle.nouns), dict[str, g.Quantity]()
+    rows = [plan.heads("", "right")]
+    for n, (part, name, ink, _) in enumerate((("nothing", "", style.FAINT, 0.0), *WAYS)):
+        share = plan.give(part, [riddle.cut[name] if name else riddle.right])[0]
+        losses |= {part: plan.of(f"{part}[0] - nothing[0]")} if n else {}
+        told = plan.say(f"cut_{part}", word=riddle.adjective, nouns=nouns)
+        label = g.Label(told, ink=ink if n else style.INK, bold=part == "adjective")
+        rows.append([label, g.Bar(share, 1.0, ink, width=230, **half)])
+    rows.append([None, g.Held(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
+    return g.Columns(rows, gap=(style.NEAR, 7), align="rl"), losses
+
+
+def find_glance(trace: Any, riddle: Riddle) -> tuple[int, int, float]:
+    """Return the layer and head that read the adjective most when the pronoun is written."""
+    at = show_tokens(trace.source).index(riddle.adjective)
+    layers = range(trace.settings.decoder_layers)
+    weights = [trace[f"decoder.{n}.cross_attention.weights"][:, riddle.row, at] for n in layers]
+    layer, head = np.unravel_index(int(np.argmax(weights)), np.shape(weights))
+    return int(layer), int(head), float(weights[layer][head])
 
 
 def find_nouns(trace: Any, riddle: Riddle) -> set[int]:

@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from . import grammar as g
 from . import style
 from .selection import show_token
+from .typesetting import quote
 
-MOST, ROOM, NARROW, HIGH = 10, 500.0, 16.0, 24.0  # rows; widths of all, and of one column; a row
-START, TOP = 30.0, 16.0  # room for the mark before the rows; for the heads of the columns
-AFTER, GAP = 74.0, 7.0  # room for the numbers at the end of a row; between columns
-Place = tuple[int, int]  # a step of the search, and a candidate of it
+COLUMNS, WIDEST = 5, 3  # steps that are drawn; the widest beam that a picture has room for
+FIT, GAP = 92.0, 24.0  # width of the text of a node; between columns
 ENDED = ("FINISHED", "CUT")
-
-
-@dataclass
-class Branch:
-    """A row of the tree: candidates that follow each other, from where it leaves its parent."""
-
-    places: list[Place]
-    parent: Branch | None
-    children: list[Branch] = field(default_factory=list)
-
-    @property
-    def first(self) -> int:
-        """Return the step at which it leaves its parent."""
-        return self.places[0][0]
-
-    def walk(self) -> Iterator[Branch]:
-        """Yield it and what hangs on it, from top to bottom: what leaves last is nearest.
-
-        So no line from a parent to a child passes through a row.
-        """
-        yield self
-        for child in sorted(self.children, key=lambda each: -each.first):
-            yield from child.walk()
+ALLOWED = ("KEPT", "STOPPED", "OUTRANKED", *ENDED)
+Place = tuple[int, int]  # a step of the search, and a candidate of it
 
 
 def find_search(trace: Any) -> Any:
-    """Return the recorded search, or a beam search if that kept one hypothesis only.
+    """Return the recorded search, or a beam search of its own if that is not of two or three.
 
     Raise ValueError if the translation was given and not searched for.
     """
     if trace.search is None:
         raise ValueError("this recording was given its translation: nothing was searched for")
-    return trace.search if is_beam(trace.search) else trace.beam_search or trace.search
-
-
-def is_beam(search: Any) -> bool:
-    """Return whether a search kept several hypotheses."""
-    return bool(search.settings.search == "beam" and search.settings.beam > 1)
+    settings = trace.search.settings
+    if settings.search == "beam" and 1 < settings.beam <= WIDEST:
+        return trace.search
+    return trace.beam_search or trace.search
 
 
 def find_branch(search: Any) -> list[int]:
@@ -81,6 +58,19 @@ def _goes_on(each: Any, row: int | None, wanted: int | None) -> bool:
     return each.parent == row and is_it
 
 
+def follow_greedy(search: Any) -> list[int]:
+    """Return the candidates that greedy search would take, up to where they end or are cut."""
+    row: int | None = 0
+    path: list[int] = []
+    for step in search.steps:
+        own = [i for i, each in enumerate(step) if each.parent == row and each.fate in ALLOWED]
+        if row is None or not own:
+            break
+        path.append(max(own, key=lambda i: step[i].token_log_prob))
+        row = step[path[-1]].row
+    return path
+
+
 def find_parents(search: Any) -> dict[Place, Place]:
     """Return for each candidate, from the second step on, the candidate that it continues."""
     parents: dict[Place, Place] = {}
@@ -90,217 +80,100 @@ def find_parents(search: Any) -> dict[Place, Place]:
     return parents
 
 
-def choose_ends(search: Any, path: Sequence[int], losers: int) -> list[Place]:
-    """Return where the rows of the tree end, the most telling first.
+class Tree:
+    """The part of a search that is drawn: at a few steps, what was kept, cut and ended.
 
-    These are the chosen hypothesis, those that ended, those that lived longest, and the `losers`
-    likeliest candidates that were never kept.
+    path: the chosen candidate of each step; greedy: that of greedy search. parents: each candidate
+    that is drawn, the likeliest of a step first, and the drawn one that it hangs on.
     """
-    parents = find_parents(search)
-    living = {parents[n, i] for (n, i) in parents if search.steps[n][i].fate != "OUTRANKED"}
-    every = [(n, i) for n, step in enumerate(search.steps) for i in range(len(step))]
-    fate = {(n, i): search.steps[n][i].fate for n, i in every}
 
-    def weigh(place: Place) -> tuple[bool, bool, float]:
-        each = search.steps[place[0]][place[1]]
-        is_ended = each.fate in ENDED
-        is_best = bool(path) and place == (len(path) - 1, path[-1])
-        return not is_best, not is_ended, -each.score if is_ended else -place[0]
+    def __init__(self, search: Any, losers: int):
+        self.search, self.before = search, find_parents(search)
+        self.greedy = follow_greedy(search)
+        self.path = find_branch(search) or self.greedy
+        self.ends = len(self.path) - 1
+        behind = [n for n in range(len(self.path)) if self.find_lead(n) < 0]
+        self.ahead = behind[-1] + 1 if behind else 0  # the step from which on it is the likeliest
+        pairs = enumerate(zip(self.path, self.greedy, strict=False))
+        self.fork = next((n for n, (a, b) in pairs if a != b), None)
+        self.steps = self.choose_steps()
+        self.parents = self.grow(losers)
 
-    ends = sorted((p for p in every if p not in living and fate[p] != "OUTRANKED"), key=weigh)
-    never = [p for p in every if fate[p] == "OUTRANKED" and p[0] < max(1, len(path))]
-    never.sort(key=lambda p: -search.steps[p[0]][p[1]].log_prob)
-    return [*ends[: MOST - losers], *never[:losers]]
+    def find(self, place: Place) -> Any:
+        """Return a candidate."""
+        return self.search.steps[place[0]][place[1]]
 
+    def find_last(self, n: int) -> Place:
+        """Return the least likely candidate of a step that is drawn."""
+        return [place for place in self.parents if place[0] == n][-1]
 
-def grow_tree(search: Any, ends: Sequence[Place]) -> Branch:
-    """Return the tree of the candidates that lead to some ends; an earlier end has its own row."""
-    parents, owner = find_parents(search), dict[Place, Branch]()
-    roots: list[Branch] = []
-    for end in ends:
-        chain = [end]
-        while chain[-1] in parents and chain[-1] not in owner:
-            chain.append(parents[chain[-1]])
-        before = owner.get(chain[-1])
-        if before:
-            chain.pop()
-        if not chain:
-            continue
-        branch = Branch(chain[::-1], before)
-        owner |= dict.fromkeys(branch.places, branch)
-        (before.children if before else roots).append(branch)
-    trunk = roots[0]
-    trunk.children += roots[1:]  # other first words leave before the first one
-    for other in roots[1:]:
-        other.parent = trunk
-    return trunk
+    def find_lead(self, n: int) -> float:
+        """Return how far the chosen candidate of a step is before the likeliest other, in ln P."""
+        others = [e.log_prob for i, e in enumerate(self.search.steps[n]) if i != self.path[n]]
+        return float(self.find((n, self.path[n])).log_prob - max(others, default=-np.inf))
 
+    def choose_steps(self) -> list[int]:
+        """Return the steps to draw.
 
-class BeamRows(g.Node):
-    """A tree as rows of text: what is common to several stands once; a cross ends what was cut."""
+        These are the ends of the chosen hypothesis and of greedy search's, the step where they
+        part, that from which on the chosen one leads, and those where its rivals are nearest.
+        """
+        told = [self.ends, len(self.greedy) - 1]
+        told += [] if self.fork is None else [self.fork, min(self.ahead, self.ends)]
+        told += sorted(range(self.ends), key=lambda n: abs(self.find_lead(n)))
+        return sorted([*dict.fromkeys(told)][:COLUMNS])
 
-    def __init__(self, plan: g.Outline, search: Any, trunk: Branch):
-        self.search, self.rows = search, [*trunk.walk()]
-        ends = [search.steps[b.places[-1][0]][b.places[-1][1]] for b in self.rows]
-        self.ended = [each.fate in ENDED for each in ends]
-        cuts = sorted({branch.first for branch in self.rows} | {0})
-        last = max(branch.places[-1][0] for branch in self.rows)
-        self.spans = list(pairwise([*cuts, last + 1]))
-        texts = [[self._join(branch, span) for span in self.spans] for branch in self.rows]
-        columns = [[text for text in column if text] for column in zip(*texts, strict=True)]
-        widest = [
-            max(g.Label(text, style.SMALL, bold=True).width for text in column)
-            for column in columns
-        ]
-        limit = _share_out(widest, ROOM - GAP * len(widest))
-        self.widths = [min(width, limit) + GAP for width in widest]
-        self.labels = [
-            [g.small(text, self._ink(n), bold=n == 0, fit=limit) if text else None for text in row]
-            for n, row in enumerate(texts)
-        ]
-        logs = plan.give("log_prob", [each.log_prob for each in ends])
-        scores = plan.give("score", [each.score for each in ends])
-        self.numbers = [self._tell(n, logs[n], scores[n]) for n in range(len(self.rows))]
-        self.lefts = [sum(self.widths[:n]) for n in range(len(self.widths) + 1)]
-        heads = (str(b) if b == a + 1 else f"{a + 1}–{b}" for a, b in self.spans)
-        self.heads = [plan.tiny("token"), *map(g.tiny, heads)]
-        self.width = START + self.lefts[-1] + 2 * AFTER
-        self.height = TOP + HIGH * len(self.rows)
+    def grow(self, losers: int) -> dict[Place, Place | None]:
+        """Return the candidates to draw and what they hang on.
 
-    def _tell(self, n: int, log: g.Quantity, score: g.Quantity) -> tuple[g.Label, g.Label | None]:
-        soft = style.LIT if n == 0 else style.SOFT
-        log_prob = g.Numeral(log, style.TINY, soft)
-        return log_prob, g.Numeral(score, style.SMALL, soft, bold=n == 0) if self.ended[n] else None
+        At each step before the chosen hypothesis ends, these are what was kept and the likeliest
+        `losers` of what was not; at its end, what ended; and everywhere what leads to them.
+        """
+        lines, drawn = (self.path, self.greedy), dict[Place, Place | None]()
+        wanted = [(n, line[n]) for line in lines for n in self.steps if n < len(line)]
+        for n in self.steps:
+            most = {"KEPT": WIDEST, "OUTRANKED": losers} if n < self.ends else {"FINISHED": 2}
+            for fate, count in most.items() if n <= self.ends else ():
+                own = [i for i, each in enumerate(self.search.steps[n]) if each.fate == fate]
+                wanted += [(n, i) for i in own[:count]]
+        for place in wanted:
+            at: Place | None = place
+            while at and at not in drawn:
+                drawn[at] = self.find_above(at)
+                at = drawn[at]
+        order = sorted(drawn, key=lambda place: (place[0], -self.find(place).log_prob))
+        return {place: drawn[place] for place in order}
 
-    def _ink(self, n: int) -> str:
-        """Return the colour of a row: the chosen one, another that ended, one that was cut."""
-        return style.LIT if n == 0 else style.INK if self.ended[n] else style.SOFT
+    def find_above(self, place: Place) -> Place | None:
+        """Return the candidate of the last step drawn before that leads to one."""
+        above = self.before.get(place)
+        while above and above[0] not in self.steps:
+            above = self.before.get(above)
+        return above
 
-    def _join(self, branch: Branch, span: tuple[int, int]) -> str:
-        """Return the text of the candidates of a branch from one step up to another."""
-        own = [self.search.steps[n][i] for n, i in branch.places if span[0] <= n < span[1]]
-        return "".join(each.text for each in own).strip() or (
-            show_token(own[0].text) if own else ""
-        )
+    def spell(self, place: Place) -> str:
+        """Return the tokens of a candidate from the one that it hangs on; the last, if long."""
+        is_end = self.find(place).fate == "FINISHED"
+        texts, at = [" " * is_end + self.find(place).text], self.before.get(place)
+        while at and at != self.parents[place]:
+            texts.insert(0, self.find(at).text)
+            at = self.before.get(at)
+        whole = "".join(texts).strip()
+        fits = len(texts) == 1 or g.small(whole, bold=True).width <= FIT
+        return quote(show_token(whole) if fits else f"… {texts[-1].strip()}")
 
-    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        for left, head in zip((-START, *self.lefts), self.heads, strict=False):
-            head.place(sheet, x + START + left, y)
-        x, y = x + START, y + TOP
-        begin = g.small("<s>")
-        begin.place(sheet, x - 8 - begin.width, y + (HIGH - begin.height) / 2)
-        for n, branch in enumerate(self.rows):
-            sheet.step = n + 1
-            middle = y + (n + 0.5) * HIGH
-            start = next(k for k, (a, _) in enumerate(self.spans) if a == branch.first)
-            end = next(k for k, (_, b) in enumerate(self.spans) if branch.places[-1][0] < b)
-            left = x + self.lefts[start]
-            if branch.parent:
-                row = self.rows.index(branch.parent)
-                self._fork(sheet, left - 4, (y + (row + 0.5) * HIGH, middle), (row, n))
-            for k in range(start, end + 1):
-                self._write(sheet, x + self.lefts[k], middle, (n, k, k == end))
-            right = x + self.lefts[end] + self._found(n, end).width + 6
-            self._finish(sheet, n, right, middle)
-            sheet.places[f"row {n}"] = g.Area(left, middle - HIGH / 2, right - left, HIGH)
-        sheet.step = 0
+    def is_on(self, place: Place, line: Sequence[int]) -> bool:
+        """Return whether a candidate is one of those of a hypothesis."""
+        return place[0] < len(line) and line[place[0]] == place[1]
 
-    def _found(self, n: int, k: int) -> g.Label:
-        label = self.labels[n][k]
-        assert label is not None
-        return label
+    def is_given_up(self, place: Place) -> bool:
+        """Return whether a candidate did not end, and nothing that is drawn hangs on it."""
+        return self.find(place).fate not in ENDED and place not in self.parents.values()
 
-    def _write(self, sheet: g.Sheet, x: float, middle: float, which: tuple[int, int, bool]) -> None:
-        n, k, is_last = which
-        label = self._found(n, k)
-        label.place(sheet, x, middle - label.height / 2)
-        rest = self.widths[k] - label.width
-        if not is_last and rest > 2 * GAP:
-            ends = ((x + label.width + 3, middle + 3), (x + self.widths[k] - 3, middle + 3))
-            sheet.line(*ends, ink=style.FAINT, line=1.0, layer=1, dashed=True)
-
-    def _fork(
-        self, sheet: g.Sheet, x: float, ways: tuple[float, float], rows: tuple[int, int]
-    ) -> None:
-        """Draw the line of a branch from its parent's row, in that one's ink, to its own."""
-        (start, end), (parent, own) = ways, rows
-        sheet.line((x, start + 8), (x, end), ink=self._ink(parent), line=1.4, layer=1)
-        sheet.line((x, end), (x + 4, end), ink=self._ink(own), line=1.4, layer=1)
-
-    def _finish(self, sheet: g.Sheet, n: int, x: float, middle: float) -> None:
-        """Draw a dot behind what ended and a cross behind what was cut, and the numbers."""
-        ink, r = self._ink(n), 3.0
-        sheet.places[f"end {n}"] = g.Area(x, middle - r, 2 * r, 2 * r)
-        if self.ended[n]:
-            sheet.dot(x + r, middle, r, ink)
-        for sign in () if self.ended[n] else (-1, 1):
-            ends = ((x, middle - sign * r), (x + 2 * r, middle + sign * r))
-            sheet.line(*ends, ink=ink, line=1.5)
-        log_prob, score = self.numbers[n]
-        log_prob.place(sheet, x + 2 * r + 5, middle - log_prob.height / 2)
-        if score:
-            score.place(sheet, x + 2 * r + 14 + log_prob.width, middle - score.height / 2)
-
-
-def _share_out(widths: Sequence[float], room: float) -> float:
-    """Return the greatest width of a column with which all of them fit into a room."""
-    limit = max(widths)
-    while limit > NARROW and sum(min(width, limit) for width in widths) > room:
-        limit -= 2
-    return limit
-
-
-def find_weakest(search: Any, path: Sequence[int]) -> tuple[int, int]:
-    """Return the word at which the chosen hypothesis was least likely, and its rank there.
-
-    The word is a step; the rank counts the hypotheses that were not outranked, from 0.
-    """
-    ranks = [(0, 0)]
-    for n, own in enumerate(path):
-        step = search.steps[n]
-        better = [e for e in step if e.log_prob > step[own].log_prob and e.fate != "OUTRANKED"]
-        if any(map(str.isalpha, step[own].text)) and step[own].fate not in ENDED:
-            ranks.append((len(better), n))
-    rank, place = max(ranks)
-    return place, rank
-
-
-@g.figure("beams")
-def draw_beam_tree(plan: g.Outline, *, losers: int = 3) -> g.Scene:
-    """Show beam search as a tree of beginnings (V82).
-
-    losers: candidates that are drawn though they were never kept. If the translation was found by
-    a search that keeps one hypothesis, a beam search is made for the figure, unless the recording
-    was read from disk.
-    """
-    trace, search = plan.trace, find_search(plan.trace)
-    path = find_branch(search)
-    trunk = grow_tree(search, choose_ends(search, path, min(losers, MOST - 1)))
-    tree, settings = BeamRows(plan, search, trunk), search.settings
-    key, told = _find_story(trace, search, path)
-    own = "" if search is trace.search else plan.say("made", how=_name(plan, trace.search.settings))
-    kept = sum(each.fate != "OUTRANKED" for step in search.steps for each in step)
-    captions = []
-    for n, branch in enumerate(tree.rows):
-        step, i = branch.places[0]
-        kind = "caption" if n == 0 else "caption_ended" if tree.ended[n] else "caption_cut"
-        captions.append(plan.say(kind, word=show_token(search.steps[step][i].text)))
-    cut = [n for n in range(len(tree.rows)) if not tree.ended[n]]
-    callouts = [g.Callout(f"end {n}", "cross", "below", 260, n + 1) for n in cut[-1:]]
-    heads = plan.small("columns")
-    return plan.compose(
-        g.Down(heads, tree, gap=8),
-        title=plan.say(key, **told),
-        note=own + plan.say("note", how=_name(plan, settings), rows=len(tree.rows), kept=kept),
-        callouts=callouts,
-        captions=captions,
-    )
-
-
-def _name(plan: g.Outline, settings: Any) -> str:
-    """Return the name of a search, such as "beam 4"."""
-    key = settings.search if settings.search in ("greedy", "sample") else "beam"
-    return plan.say(key, n=settings.beam)
+    def find_word(self, line: Sequence[int]) -> str:
+        """Return the word of a hypothesis at which it and the greedy one part."""
+        texts = [self.find(place).text for place in enumerate(line)]
+        return find_whole_word(texts, self.fork or 0)
 
 
 def find_whole_word(texts: Sequence[str], n: int) -> str:
@@ -313,15 +186,95 @@ def find_whole_word(texts: Sequence[str], n: int) -> str:
     return show_token("".join(texts[first:last]))
 
 
-def _find_story(trace: Any, search: Any, path: Sequence[int]) -> tuple[str, dict[str, Any]]:
-    """Return what the search shows: a better word than greedy search, a late winner, or neither."""
-    if not is_beam(search) or not path:
-        return "single", {}
-    greedy = [token.text for token in trace.predicted]
-    texts = [search.steps[n][i].text for n, i in enumerate(path)]
-    apart = (n for n in range(min(len(texts), len(greedy))) if texts[n] != greedy[n])
-    if search is not trace.search and (n := next(apart, None)) is not None:
-        return "better", {"word": find_whole_word(texts, n), "greedy": find_whole_word(greedy, n)}
-    step, rank = find_weakest(search, path)
-    word = find_whole_word(texts, step)
-    return ("behind", {"word": word, "rank": rank + 1}) if rank else ("ahead", {})
+@g.figure("beams")
+def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
+    """Show beam search as a tree: what was kept at each step, what was cut, what won (V82).
+
+    losers: candidates of each step that are drawn though they were never kept. If the recorded
+    search is no beam search of two or three, one of two is made for the figure, unless the
+    recording was read from disk.
+    """
+    trace, search = plan.trace, find_search(plan.trace)
+    tree = Tree(search, losers)
+    columns, links, captions = list[g.Node](), list[g.Link](), list[str]()
+    for step, n in enumerate(tree.steps, 1):
+        own = [place for place in tree.parents if place[0] == n]
+        first = tree.steps[step - 2] + 2 if step > 1 else 1
+        told = plan.say("token", n=n + 1) if first > n else plan.say("tokens", a=first, b=n + 1)
+        nodes = [_show(plan, tree, place).at(step) for place in own]
+        if n > tree.ends:  # nothing stands above what goes on when the chosen one has ended
+            nodes.insert(0, g.Spacer(0, nodes[0].height))
+        columns.append(g.middle(g.tiny(told).named(f"head {n}").at(step), *nodes, gap=10))
+        links += [_join(tree, place, step) for place in own]
+        captions.append(plan.say("caption", at=told, word=tree.spell(own[0])))
+    root = g.middle(g.Chip("<s>", size=style.SMALL).named("root"), plan.tiny("log_prob"), gap=2)
+    columns.insert(0, g.Held(root, 0, height=columns[0].height))
+    key, point, at = _find_story(tree)
+    facts: dict[str, Any] = {"n": search.settings.beam, "how": _name(plan, trace.search.settings)}
+    facts |= {"greedy": tree.find_word(tree.greedy), "word": tree.find_word(tree.path)}
+    note = "" if search is trace.search else plan.say("made", **facts)
+    note += plan.say("note", **facts) + (plan.say("grey") if tree.fork is not None else "")
+    note += plan.say("some", k=len(tree.steps), count=tree.steps[-1] + 1)
+    callouts = []
+    if at is not None:
+        below = tree.fork is None
+        name, side = (f"node {tree.find_last(at)}", "below") if below else (f"head {at}", "above")
+        step = tree.steps.index(at) + 1
+        callouts = [g.Callout(name, plan.say(point, **facts), side, 200, step)]  # type: ignore[arg-type]
+    return plan.compose(
+        g.Across(*columns, gap=GAP, align="top"),
+        title=plan.say(key, **facts),
+        note=note,
+        links=links,
+        callouts=callouts,
+        captions=captions,
+    )
+
+
+def _find_story(tree: Tree) -> tuple[str, str, int | None]:
+    """Return the keys of what the search shows and of the callout, and the step that shows it."""
+    if tree.search.settings.search != "beam" or tree.search.settings.beam < 2:
+        return "single", "", None
+    if tree.fork is None:
+        cut = [n for n in tree.steps if tree.find(tree.find_last(n)).fate == "OUTRANKED"]
+        at = min(cut, key=tree.find_lead, default=None)
+        return "same" if tree.ahead else "ahead", "cut", at
+    one, two = (tree.find((len(line) - 1, line[-1])) for line in (tree.path, tree.greedy))
+    if two.fate in ENDED and two.log_prob > one.log_prob:
+        return "shorter", "wins", tree.ends
+    leads = tree.ahead <= tree.ends
+    return "better", "leads" if leads else "wins", tree.ahead if leads else tree.ends
+
+
+def _name(plan: g.Outline, settings: Any) -> str:
+    """Return the name of a search, such as "beam 4"."""
+    key = settings.search if settings.search in ("greedy", "sample") else "beam"
+    return plan.say(key, n=settings.beam)
+
+
+def _show(plan: g.Outline, tree: Tree, place: Place) -> g.Node:
+    """Return a candidate as its token, with its numbers below."""
+    each, is_best = tree.find(place), tree.is_on(place, tree.path)
+    role = "decoder" if is_best else "residual" if tree.is_on(place, tree.greedy) else ""
+    chip: g.Node = g.Chip(tree.spell(place), role, size=style.SMALL, fit=FIT, lit=bool(role))
+    if tree.is_given_up(place):
+        chip = g.Struck(chip, ink=style.SOFT)
+    name = "{}_{}".format(*place)
+    ink = style.role("decoder").ink if is_best else style.SOFT
+    log_prob = plan.give(f"log_prob_{name}", each.log_prob)[0]
+    numbers = [g.Numeral(log_prob, style.SMALL, ink, bold=is_best)]
+    if each.fate in ENDED:
+        score = plan.give(f"score_{name}", each.score)[0]
+        numbers.append(g.Numeral(score, style.TINY, ink, before=plan.say("score"), bold=is_best))
+    return g.middle(chip.named(f"chip {place}"), *numbers, gap=1).named(f"node {place}")
+
+
+def _join(tree: Tree, place: Place, step: int) -> g.Link:
+    """Return the line from what a candidate hangs on to it."""
+    above = tree.parents[place]
+    is_best = tree.is_on(place, tree.path)
+    known = is_best or tree.is_on(place, tree.greedy)
+    ink = "decoder" if is_best else "residual" if known else style.FAINT
+    ends = f"chip {above}" if above else "root", f"chip {place}"
+    look: dict[str, Any] = {"head": False, "gap": 0, "layer": 1, "step": step}
+    return g.Link(*ends, "ribbon", ink, 3.0 if is_best else 1.6, sides=("right", "left"), **look)

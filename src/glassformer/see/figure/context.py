@@ -12,31 +12,36 @@ from . import grammar as g
 from . import style
 from .attention import Query, choose_token
 from .kinds import find_rows, read_kinds
-from .measured import find_riddle
-from .measures import length
+from .measured import Riddle, find_riddle
+from .measures import cosine, length
 from .reencode import Fetch, read_again
-from .selection import find_output, find_query, show_tokens
+from .selection import find_output, find_query, show_token, show_tokens
 from .typesetting import quote
 
 MOST = 96  # tokens of a sentence that is encoded again
 CHANGES, USUAL = 8, 24  # of one word, that are tried; fewer in a sentence of more tokens
-WIDE = 520.0
+PART, SPACE, BAR = 262.0, 4.0, 32.0  # widths: of a part of a sentence; before a word; of a bar
 FLIPS = ("wide", "tired")  # adjectives that decide what `it` is: of a street, of an animal
 ORDER = ("adjective", "animal", "person", "place", "verb")  # which word is changed, if one can be
 
 
 class Reading(NamedTuple):
-    """A second sentence with the same token: its tensors, the token's place, and its text."""
+    """A sentence with the token: its tensors, the token's place, and its tokens as spelt."""
 
     fetch: Fetch
     place: int
-    text: str
+    texts: list[str]  # without the end mark
     swap: tuple[str, str] | None = None  # the word that was changed, and the one in its place
+    riddle: Riddle | None = None  # to which the new word gives the other answer
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts).strip()
 
 
 @g.figure("context")
 def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> g.Scene:
-    """Show how far apart the vectors of one token are in two sentences, layer by layer (V18).
+    """Show one token in two sentences: what it means, what it is near, how far it moves (V18).
 
     other: a second recording of the same model with the same token. Without it, one word of the
     sentence is changed for another of its kind; if none can be, a part of it is the second.
@@ -45,49 +50,123 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
     names = ["source_embedding.embedded", "source_embedding.sum"]
     names += [find_output(trace, "encoder", n) for n in range(trace.settings.encoder_layers)]
     place, second = choose_readings(trace, names[-1], other, query)
-    word = plan.source[place]
-    moved, pillars = [], []
+    swap, meanings = second.swap or ("", ""), find_meanings(trace, second)
+    texts = [token.text for token in trace.source[:-1]]
+    pair = Reading(trace.__getitem__, place, texts), second
+    moved = []
     for n, name in enumerate(names):
-        plan.give(f"second{n}", second.fetch(name)[second.place])
-        differ = f"({name}[{place},d] - second{n}[d])"
-        moved.append(
-            plan.of(f"sqrt(sum[d] ({differ} * {differ})) / {length(f'{name}[{place},d]')}")
+        for side, each in zip("ab", pair, strict=True):
+            plan.give(f"{side}{n}", each.fetch(name))
+        a, b = f"a{n}[{place},d]", f"b{n}[{second.place},d]"
+        moved.append(plan.of(f"{length(f'({a} - {b})')} / {length(a)}"))
+    rows = [_show_sentence(n, each, swap[n]) for n, each in enumerate(pair)]
+    for row, (token, noun, sure) in zip(rows, meanings, strict=False):
+        chip = g.Chip(token.strip(), "decoder", lit=True, size=style.HEADING)
+        told = g.Label(plan.say("means", noun=noun), style.HEADING, bold=True)
+        probability = g.Numeral(
+            plan.give(f"sure_{noun}", [sure])[0], before="$P$ = ", ink=style.SOFT
         )
-    limit = max(0.01, g.find_largest(moved))
-    for n, share in enumerate(moved):
-        ink = ("embedded", "positions", "memory")[min(n, 2)]
-        pillar = g.Pillar(
-            share, limit, ink, width=30, height=96, show=partial(g.percent, digits=1)
-        ).named(f"pillar {n}")
-        told = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
-        pillars.append(g.middle(pillar, g.small(told), gap=4))
-    last = f"{names[-1]}[{place},d]", f"second{len(names) - 1}[d]"
-    vectors = [plan.of(each) for each in (*last, " - ".join(last))]
-    limit = g.find_largest(vectors[:2])
-    strips = [
-        [g.Label(sign, bold=True), g.Panel(vector, width=WIDE - 60, height=16, limit=limit)]
-        for sign, vector in zip(("1", "2", "1 − 2"), vectors, strict=True)
-    ]
-    texts = (f"1   {quote(trace.text.strip())}", f"2   {quote(second.text)}")
-    body = g.Down(
-        g.Down(*(g.Label(text, style.HEADING, bold=True, fit=WIDE) for text in texts), gap=2),
-        g.Across(*pillars, gap=18, align="bottom"),
-        g.Down(plan.small("top"), g.Columns(strips, gap=(8, 4), align="rl"), gap=6),
-        gap=style.APART,
-    )
-    key, (old, new) = ("changed", second.swap) if second.swap else ("other", ("", ""))
-    told_by = "told_one" if second.swap else "told"
+        row.append(g.Across(g.Label("→", ink=style.SOFT), chip, told, probability, gap=6))
+    nouns = [noun for _, noun, _ in meanings]
+    near, callout = _show_nearest(plan, len(names) - 1, pair, nouns)
+    key = "turns" if nouns else "changed" if second.swap else "other"
     where = "stays" if place == second.place else "shifted"
     return plan.compose(
-        body,
+        g.Down(
+            g.Columns(rows, gap=(8, 10)),
+            near,
+            g.Down(plan.small("apart"), _show_moves(plan, moved), gap=6),
+            gap=style.APART,
+        ),
         title=key,
-        note=plan.say("note") + plan.say(where, here=place, there=second.place),
-        callouts=[g.Callout(f"pillar {len(names) - 1}", told_by, "right", 110)],
-        old=old,
-        new=new,
-        word=word,
+        note=plan.say("note_decoder" if nouns else "note")
+        + plan.say(where, here=place, there=second.place),
+        callouts=[callout],
+        old=swap[0],
+        new=swap[1],
+        one=nouns[0] if nouns else "",
+        two=nouns[-1] if nouns else "",
+        word=plan.source[place],
         share=g.percent(float(moved[-1])),
     )
+
+
+def find_meanings(trace: Any, second: Reading) -> list[tuple[str, str, float]]:
+    """Return the pronoun that comes next in both sentences, its noun, and how probable it is.
+
+    What is written before it is that of the recording. There are none if the second sentence is
+    not one of a riddle, or if the pronoun is the same.
+    """
+    if second.riddle is None or trace.vocabulary is None:
+        return []
+    row, found = second.riddle.row, []
+    for fetch in (trace.__getitem__, second.fetch):
+        logits = np.asarray(fetch("logits")[row], dtype=float)
+        token = trace.vocabulary[best := int(logits.argmax())]
+        gender = "f" if token.strip().endswith("elle") else "m"
+        noun = second.riddle.nouns[second.riddle.genders.index(gender)]
+        found.append((token, noun, float(np.exp(logits[best] - np.logaddexp.reduce(logits)))))
+    return found if found[0][0] != found[1][0] else []
+
+
+def _show_sentence(n: int, each: Reading, changed: str) -> list[g.Part]:
+    """Return a sentence with its number, the token large, and the changed word bold."""
+    parts, plain = list[g.Part](), ""
+    for at, text in enumerate([*each.texts, ""]):
+        is_it, is_changed = at == each.place, bool(changed) and text.strip() == changed
+        if (is_it or is_changed or at == len(each.texts)) and plain:
+            node = g.Label(quote(plain.strip()), style.HEADING, fit=PART)
+            parts += [g.Spacer(SPACE * plain.startswith(" ")), node]
+        plain = "" if is_it or is_changed else plain + text
+        if is_it:
+            chip = g.Chip(quote(show_token(text)), "memory", size=style.TITLE, lit=True)
+            parts += [g.Spacer(SPACE), chip, g.Spacer(2)]
+        elif is_changed:
+            parts += [g.Spacer(SPACE), g.Label(changed, style.HEADING, style.LIT, bold=True)]
+    return [g.Label(str(n + 1), style.HEADING, style.SOFT), g.Across(*parts, gap=0)]
+
+
+def _show_nearest(
+    plan: g.Outline, last: int, pair: Sequence[Reading], nouns: Sequence[str]
+) -> tuple[g.Node, g.Callout]:
+    """Return the cosines of the token with two others, before and after the encoder.
+
+    These are the two nouns that it may mean, or else in each sentence the one that is nearest.
+    """
+    columns: list[dict[str, g.Quantity]] = []
+    for side, layer, each in (("a", 0, pair[0]), ("a", last, pair[0]), ("b", last, pair[1])):
+        vectors, texts = f"{side}{layer}", [*map(show_token, each.texts), "</s>"]
+        cosines = plan.of(cosine(f"{vectors}[{each.place},d]", f"{vectors}[m,d]"))
+        own = texts[each.place]
+        columns.append({text: cosines[at] for at, text in enumerate(texts) if text != own})
+    nearest = [max(column, key=lambda text: float(column[text])) for column in columns[1:]]
+    shown, inks = dict.fromkeys(nouns or nearest), (style.FAINT, "memory", "memory")
+    limit = g.find_largest([column[text] for column in columns for text in shown if text in column])
+    rows = [plan.heads("near", "before", "after_1", "after_2")]
+    for text in shown:
+        bars = [
+            g.Bar(column[text], limit, ink, width=BAR, signed=True) if text in column else None
+            for column, ink in zip(columns, inks, strict=True)
+        ]
+        rows.append([g.Label(quote(text), bold=True, fit=90), *bars])
+    tells = all(
+        noun == max(nouns, key=lambda text: float(column[text]))
+        for noun, column in zip(nouns, columns[1:], strict=False)
+    )
+    key = ("tells" if tells else "tells_not") if nouns else "told"
+    table = g.Columns(rows, gap=(10, 5), align="rm").named("near")
+    return table, g.Callout("near", key, "right", 96)
+
+
+def _show_moves(plan: g.Outline, moved: Sequence[g.Quantity]) -> g.Node:
+    """Return how far apart the token is in two sentences: as a word, with position, by layer."""
+    limit, pillars = max(0.01, g.find_largest(moved)), list[g.Node]()
+    for n, share in enumerate(moved):
+        ink = ("embedded", "positions", "memory")[min(n, 2)]
+        look: dict[str, Any] = {"width": 26, "height": 62, "show": partial(g.percent, digits=1)}
+        told = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
+        pillars.append(g.middle(g.Pillar(share, limit, ink, **look), g.small(told), gap=4))
+    return g.Across(*pillars, gap=18, align="bottom")
 
 
 def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[int, Reading]:
@@ -107,7 +186,7 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
             apart /= np.linalg.norm(trace[name], axis=1)
             for n in range(len(texts)):
                 if n != changed.at and is_whole_word(trace.source, n) and apart[n] > best:
-                    best, chosen = apart[n], (n, Reading(fetch, n, changed.text, changed.swap))
+                    best, chosen = apart[n], (n, Reading(fetch, n, changed.texts, changed.swap))
     return chosen or (place, read_second(trace, place, other, texts[place]))
 
 
@@ -117,12 +196,13 @@ def find_flip(trace: Any) -> tuple[int, Reading] | None:
     None if the sentence is no riddle that the shipped model translated.
     """
     riddle, texts = find_riddle(trace), show_tokens(trace.source)
-    if riddle is None or "it" not in texts or riddle.adjective not in texts:
+    if riddle is None or not {"it", riddle.adjective, *riddle.nouns} <= {*texts}:
         return None
     for changed in list_changes(trace, FLIPS):
         if texts[changed.at] == riddle.adjective:
-            place = texts.index("it")
-            return place, Reading(read_again(trace, changed.ids), place, changed.text, changed.swap)
+            place, rows = texts.index("it"), riddle.row + 1
+            fetch = read_again(trace, changed.ids, rows=rows)
+            return place, Reading(fetch, place, changed.texts, changed.swap, riddle)
     return None
 
 
@@ -141,24 +221,26 @@ def read_second(trace: Any, place: int, other: Any, word: str) -> Reading:
         row = "source_embedding.embedded"
         if not np.array_equal(other[row][there], trace[row][place]):
             raise ValueError(f"other: “{word}” has another vector there: it is of another model")
-        return Reading(other.__getitem__, there, other.text.strip())
+        texts = [token.text for token in other.source[:-1]]
+        return Reading(other.__getitem__, there, texts)
     if changes := [each for each in list_changes(trace) if each.at != place]:
-        return Reading(read_again(trace, changes[0].ids), place, changes[0].text, changes[0].swap)
+        change = changes[0]
+        return Reading(read_again(trace, change.ids), place, change.texts, change.swap)
+    texts = [token.text for token in trace.source[:-1]]
     if len(ids) == 2:
-        text = _quote(trace, slice(0, 1))
-        return Reading(read_again(trace, [ids[0], *ids]), 2 * place, f"{text} {text}")
+        spaced = f" {texts[0].strip()}"
+        return Reading(read_again(trace, [ids[0], *ids]), 2 * place, [texts[0], spaced])
     part = cut_sentence(len(ids) - 1, min(place, len(ids) - 2))
-    return Reading(
-        read_again(trace, [*ids[part], ids[-1]]), place - part.start, _quote(trace, part)
-    )
+    fetch = read_again(trace, [*ids[part], ids[-1]])
+    return Reading(fetch, place - part.start, texts[part])
 
 
 class Changed(NamedTuple):
-    """A sentence in which one word was changed: where, its ids, its text, and the words."""
+    """A sentence in which one word was changed: where, its ids, its tokens, and the words."""
 
     at: int
     ids: list[int]
-    text: str
+    texts: list[str]  # as spelt, without the end mark
     swap: tuple[str, str]
 
 
@@ -186,9 +268,9 @@ def list_changes(trace: Any, into: Collection[str] = ()) -> list[Changed]:
             new, token = others[int(alike.argmin())], trace.source[n]
             ids = [each.id for each in trace.source]
             ids[n] = rows[new]
-            spaced = " " * token.text.startswith(" ") + new
-            text = trace.text[: token.start] + spaced + trace.text[token.end :]
-            found.append(Changed(n, ids, text.strip(), (texts[n], new)))
+            spelt = [each.text for each in trace.source[:-1]]
+            spelt[n] = " " * token.text.startswith(" ") + new
+            found.append(Changed(n, ids, spelt, (texts[n], new)))
     return found
 
 
@@ -212,12 +294,6 @@ def cut_sentence(count: int, place: int) -> slice:
     if count - place >= 3:
         return slice(place, min(count, place + MOST))
     return slice(max(1, place // 2, place + 1 - MOST), count)
-
-
-def _quote(trace: Any, part: slice) -> str:
-    """Return the text that some source tokens stand for."""
-    tokens = trace.source[part]
-    return str(trace.text[tokens[0].start : tokens[-1].end].strip())
 
 
 @g.figure("order")

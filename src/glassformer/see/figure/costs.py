@@ -62,6 +62,20 @@ def find_crossing(told: Curves) -> float | None:
     return float(lengths[after - 1] + share * (lengths[after] - lengths[after - 1]))
 
 
+def double_length(told: Curves) -> dict[str, float]:
+    """Return how many times as long attention and the rest take for twice the tokens, if timed.
+
+    It is that of the longest length, `whole`, of which the half was timed too.
+    """
+    lengths = told["lengths"]
+    pairs = [(lengths.index(n / 2), two) for two, n in enumerate(lengths) if n / 2 in lengths]
+    if not pairs:
+        return {}
+    one, two = pairs[-1]
+    times = {name: told[name][two] / told[name][one] for name in ("attention", "rest")}
+    return {"half": lengths[one], "whole": lengths[two], **times}
+
+
 @g.figure("cost")
 def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     """Show the cost of attention against that of the rest of the layer, by length (V73).
@@ -78,20 +92,20 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     counted = {"lengths": lengths, "attention": [c["attention"] for c in counts], "rest": rest}
     meets = float(even) if even <= longest else None
     plots = [_plot(plan, "counted", counted, meets, longest)]
-    key = "title"
+    title, callouts = "title", [g.Callout("counted even", "even", "below", 78)] if meets else []
     facts: dict[str, Any] = {"n": even}
     if told:
-        crossing = find_crossing(told[1])
-        plots.append(_plot(plan, "timed", told[1], crossing, longest))
-        if np.greater(told[1]["attention"], told[1]["rest"]).all():
-            key = "title_every"
-        elif crossing:
-            key, facts["m"] = "title_timed", round(crossing)
+        plots.append(_plot(plan, "timed", told[1], find_crossing(told[1]), told[1]["lengths"][-1]))
+        grows = double_length(told[1])
+        if grows and grows["attention"] > grows["rest"]:
+            title = "title_timed"
+            callouts = [g.Callout("timed attention label", "longer", "below", 70)]
+            facts |= {name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()}
     return plan.compose(
         g.Across(_Squares(plan, count), *plots, gap=22),
-        title=key,
+        title=title,
         note=plan.say("note", n=even) + (plan.say("how", machine=told[0]) if told else ""),
-        callouts=[g.Callout("counted even", "even", "below", 78)] if meets else [],
+        callouts=callouts,
         **facts,
     )
 
@@ -99,7 +113,7 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
 def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None, last: int) -> g.Node:
     """Return the cost of attention and of the rest by length, with a dot where they are equal."""
     curves = [
-        g.Curve(told["lengths"], told[name], role, 2.2, plan.say(name))
+        g.Curve(told["lengths"], told[name], role, 2.2, plan.say(name), name=f"{key} {name}")
         for name, role in (("attention", "weights"), ("rest", "feed_forward"))
     ]
     if meets:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,41 +14,31 @@ from .alignment import align_weights
 from .selection import elide, list_shown, pick, show_token
 
 LAYERS, TOKENS, STEPS, WALK = 6, 6, 14, 16  # that are drawn
-WIDE = 78.0  # of a step
+WIDE, LAYER = 78.0, 22.0  # of a step; the height of a layer
 
 
 def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[int]]:
-    """Return the layers of a side, the first one lowest, and which of them are drawn."""
-    shown = elide(count, LAYERS)
-    look = {"width": 84, "height": 22, "size": style.SMALL, "strong": False}
-    rows: list[g.Node] = [
-        g.Label("⋮", ink=style.SOFT)
-        if n is None
-        else g.Component(plan.say("layer", n=n), side, **look).named(f"{side} {n}")  # type: ignore[arg-type]
-        for n in shown
-    ]
+    """Return the layers of a side, the first one lowest, and which of them are drawn.
+
+    Each layer of the decoder has its cross-attention in it; on a pre-norm stack is one norm more.
+    """
+    shown, crosses = elide(count, LAYERS), side == "decoder"
+    look: dict[str, Any] = {"height": LAYER, "size": style.SMALL, "strong": False}
+    rows: list[g.Node] = []
+    for n in shown:
+        if n is None:
+            rows.append(g.Label("⋮", ink=style.SOFT))
+            continue
+        name, told = f"{side} {n}", plan.say("layer", n=n)
+        layer: g.Node = g.Component(told, side, width=52 if crosses else 96, **look)
+        if crosses:
+            cross = g.Component(plan.say("cross_attention"), "attention", width=96, **look)
+            layer = g.Across(cross.named(f"cross {n}"), layer, gap=0)
+        rows.append(layer.named(name))
+    if plan.settings.norm == "pre":
+        rows.append(g.Component("LayerNorm", "norm", width=rows[0].width, **look))
     stack = g.middle(plan.label(side, ink=side, bold=True), *reversed(rows), gap=6)
     return g.Card(stack, edge=side, fill=style.PAPER, pad=10).named(side), list_shown(count, LAYERS)
-
-
-def fan_out(
-    plan: g.Outline, shown: Sequence[int], cell: tuple[float, float], step: int = 0
-) -> tuple[list[list[g.Part]], list[g.Link]]:
-    """Return the keys and values that decoder layers make of the memory, the last layer first."""
-    letters = (("$K$", "key"), ("$V$", "value"))
-    rows: list[list[g.Part]] = [[g.Label(each, style.HEADING, role) for each, role in letters]]
-    links, look = list[g.Link](), {"ink": "memory", "line": 1.2, "step": step}
-    for n in reversed(shown):
-        row: list[g.Part] = []
-        for window, far in (("key", -110.0), ("value", -150.0)):
-            values, (wide, high) = f"decoder.{n}.cross_attention.{window}[0,m,k]", cell
-            panel = plan.panel(values, width=wide, height=high, edge=window)
-            row.append(panel.named(f"{window} {n}").at(step, (far, 0) if step else None))
-        rows.append(row)
-        sides: tuple[g.Side, g.Side] = ("right", "left")
-        links.append(g.Link("memory", f"key {n}", "ribbon", sides=sides, **look))  # type: ignore[arg-type]
-        links.append(g.Link(f"value {n}", f"decoder {n}", **look))  # type: ignore[arg-type]
-    return rows, links
 
 
 @g.figure("first_word")
@@ -63,27 +52,37 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
     source = g.Across(*chips, gap=3).named("source")
     encoder, _ = _show_stack(plan, "encoder", settings.encoder_layers)
     decoder, shown = _show_stack(plan, "decoder", settings.decoder_layers)
-    panel = plan.panel("memory[m,d]", width=86, height=86, edge="memory").named("memory")
-    label = plan.label("memory", ink="memory", bold=True)
-    middle = g.middle(label, panel, gap=4, stands_on=1).at(3, (-90, 0))
-    rows, links = fan_out(plan, shown, (44, 24), 4)
+    panel = plan.panel("memory[m,d]", width=116, height=58, edge="memory").named("memory")
+    memory = g.middle(plan.label("memory", ink="memory", bold=True), panel, gap=4).at(3, (0, 60))
+    letters = (("$K$", "key"), ("$V$", "value"))
+    rows: list[list[g.Part]] = [[g.Label(each, style.HEADING, role) for each, role in letters]]
+    if settings.norm == "pre":
+        rows.append([g.Spacer(0, LAYER)])
+    links = list[g.Link]()
+    for n in reversed(shown):
+        pair = []
+        for window, far in (("key", -110.0), ("value", -150.0)):
+            values = f"decoder.{n}.cross_attention.{window}[0,m,k]"
+            small = plan.panel(values, width=44, height=LAYER, edge=window)
+            pair.append(small.named(f"{window} {n}").at(4, (far, 0)))
+        rows.append([*pair])
+        look: dict[str, Any] = {"ink": "memory", "line": 1.5, "sides": ("right", "left"), "step": 4}
+        links.append(g.Link("memory", f"key {n}", "elbow", **look))
+        links.append(g.Link(f"value {n}", f"cross {n}", **look))
     begin = g.Chip(plan.target[0], "decoder").named("begin").at(5, (0, 30))
     first = g.Chip(plan.predicted[0], "decoder", lit=True).named("first")
     out = g.Across(first, g.Numeral(plan.give_sure()[0], before="p = "), gap=6).at(5, (0, 60))
-    left = g.middle(encoder.at(2), source.at(1, (0, 40)), gap=24, stands_on=0)
+    left = g.middle(memory, encoder.at(2), source.at(1, (0, 40)), gap=24, stands_on=1)
     right = g.middle(out, decoder, begin, gap=24, stands_on=1)
-    fans = g.Columns(rows, gap=(6, 4), align="m")
     links += [
         g.Link("source", "encoder", step=2),
         g.Link("encoder", "memory", line=1.8, ink="memory", step=3),
         g.Link("begin", "decoder", step=5),
         g.Link("decoder", "first", step=5),
     ]
-    last = plan.say("last_norm") if settings.norm == "pre" else ""
     return plan.compose(
-        g.Across(left, middle, fans, right, gap=46),
+        g.Across(left, g.Columns(rows, gap=(6, 6), align="m"), right, gap=62),
         title="title" if any(map(str.isalnum, plan.predicted[0])) else "title_space",
-        note=plan.say("note") + last,
         links=links,
         callouts=[g.Callout(f"key {shown[0]}", "own", "below", 150, step=4)],
         captions=[plan.say(f"caption_{n}", n=settings.encoder_layers) for n in range(1, 6)],

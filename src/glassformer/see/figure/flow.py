@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from . import grammar as g
 from . import style
-from .selection import find_input, find_output, pick
+from .selection import find_input, find_output, find_stream, pick
 
-CELL, MOST = (32.0, 20.0), 380.0  # of a number; the widest panel
-COLUMN = 4 * CELL[0] + 24
+CELL, MOST = (36.0, 21.0), 380.0  # of a number; the widest panel
+NUMBERS, LANE = 3, 176.0  # of a vector that are drawn; the width of a token's way
+
+
+class Lanes:
+    """Rows of parts, one part for each of the first tokens, all in the middle of its lane."""
+
+    def __init__(self, plan: g.Outline, count: int):
+        self.plan, self.count = plan, count
+
+    def each(self, make: Callable[[int], g.Node]) -> g.Node:
+        return g.Across(*(g.Held(make(i), LANE) for i in range(self.count)), gap=0)
+
+    def vectors(self, letter: str, role: str, tensor: str) -> g.Node:
+        """Return the first numbers of a vector of each token, with its name."""
+
+        def draw(i: int) -> g.Node:
+            strip = self.plan.strip(f"{tensor}[{i},d]", role, cell=CELL, shown=NUMBERS)
+            name = g.Label(f"${letter}_{{{i}}}$", ink=role)
+            held = g.Held(name, strip.width - strip.body - 4, "end")  # the cells in the middle
+            return g.Across(held, strip, gap=4).named(f"{letter} {i}")
+
+        return self.each(draw)
+
+    def boxes(self, name: str, text: str, role: str, **look: Any) -> g.Node:
+        """Return a part of the network for each token, as wide as the cells of a vector."""
+        width = NUMBERS * CELL[0]
+        return self.each(
+            lambda i: g.Component(text, role, width=width, **look).named(f"{name} {i}")
+        )
+
+
+def _join_stages(count: int, pre: bool) -> list[g.Link]:
+    """Return the arrows of each token through the layer, and its two residual connections."""
+    way = ("t", "x", *(["norm1"] * pre), "attention", "z", "add1", *(["norm2"] * pre))
+    links, dashed = list[g.Link](), dict[str, Any](ink=style.LIT, line=1.6, dashed=True, layer=1)
+    for i in range(count):
+        names = [n if n == "attention" else f"{n} {i}" for n in (*way, "f", "add2", "r")]
+        links += [g.Link(a, b, gap=2) for a, b in pairwise(names)]
+        for n in (1, 2):
+            sides: tuple[g.Side, g.Side] = ("right", "right")
+            past = f"fork{n} {i}", f"add{n} {i}"
+            links.append(g.Link(*past, "around", sides=sides, gap=1, **dashed))
+    return links
 
 
 @g.figure("flow")
@@ -20,58 +62,44 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
 
     With two tokens, up to the next layer (V31).
     """
-    trace = plan.trace
+    trace, pre = plan.trace, plan.settings.norm == "pre"
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count, name = min(tokens, len(trace.source)), f"encoder.{layer}"
+    lanes, thin = Lanes(plan, count), {"height": 18, "size": style.SMALL, "strong": False}
+    norm, add = "LayerNorm", plan.say("add" if pre else "add_norm")
+    wide = LANE * count - 8
+    forks = [lanes.each(lambda i, n=n: g.Spacer().named(f"fork{n} {i}")) for n in (1, 2)]  # type: ignore[misc]
+    x = lanes.vectors("x", "sum", find_stream(trace, "encoder", layer, "self_attention"))
     stages = (
-        ("x", "sum", find_input(trace, "encoder", layer, "self_attention")),
-        ("z", "heads", f"{name}.self_attention.output"),
-        ("r", "residual", find_output(trace, "encoder", layer)),
+        lanes.vectors("r", "residual", find_output(trace, "encoder", layer)),
+        lanes.boxes("add2", add, "residual", **thin),
+        lanes.boxes("f", plan.say("feed_forward"), "feed_forward"),
+        lanes.boxes("norm2", norm, "norm", **thin) if pre else None,
+        g.Down(forks[1], lanes.boxes("add1", add, "residual", **thin), gap=7),
+        lanes.vectors("z", "heads", f"{name}.self_attention.output"),
+        g.Component(plan.say("self_attention"), "attention", width=wide).named("attention"),
+        lanes.boxes("norm1", norm, "norm", **thin) if pre else None,
+        g.Down(forks[0], x, gap=7),
     )
-    shown, links = range(count), list[g.Link]()
-
-    def spread(nodes: Iterable[g.Node]) -> g.Node:
-        return g.Across(*(g.Held(node, COLUMN + 24) for node in nodes), gap=0)
-
-    def vector(letter: str, role: str, tensor: str, i: int) -> g.Node:
-        strip = plan.strip(f"{tensor}[{i},d]", role, cell=CELL)
-        name = g.Label(f"${letter}_{{{i}}}$", ink=role)
-        held = g.Held(
-            name, strip.width - strip.body - 4, "end"
-        )  # so that the cells are in the middle
-        return g.Across(held, strip, gap=4).named(f"{letter} {i}")
-
-    x, z, r = (spread(vector(*stage, i) for i in shown) for stage in stages)
-    look: dict[str, Any] = {"text": plan.say("feed_forward"), "role": "feed_forward", "width": 130}
-    feeds = spread(g.Component(**look).named(f"f {i}") for i in shown)
-    chips = spread(g.Chip(plan.source[i], lit=True).named(f"t {i}") for i in shown)
-    attention = g.Component(plan.say("self_attention"), "attention", width=x.width)
-    layered = g.middle(r, feeds, z, attention.named("attention"), x, gap=24)
-    for i in shown:
-        way = (f"t {i}", f"x {i}", "attention", f"z {i}", f"f {i}", f"r {i}")
-        links += [g.Link(a, b) for a, b in pairwise(way)]
-    body: g.Node = g.middle(layered, chips, gap=18)
+    layered = g.middle(*(each for each in stages if each), gap=14)
+    chips = lanes.each(lambda i: g.Chip(plan.source[i], lit=True).named(f"t {i}"))
+    body, links = g.middle(layered, chips, gap=16), _join_stages(count, pre)
     if tokens == 2:
-        encoder = style.role("encoder")
-        frame = g.Card(layered, fill=style.PAPER, edge=encoder.ink, round=12, pad=16)
-        following = layer + 1 < trace.settings.encoder_layers
-        above = plan.say("next", n=layer + 1) if following else plan.say("end")
+        frame = g.Card(layered, fill=style.PAPER, edge="encoder", round=12, pad=16)
+        end = f"{'LayerNorm, ' * pre}{plan.say('end')}"
+        above = plan.say("next", n=layer + 1) if layer + 1 < trace.settings.encoder_layers else end
         box = g.Component(above, "encoder", width=frame.width, height=30).named("next")
-        body = g.middle(box, frame, chips, gap=22)
+        body = g.middle(box, frame, chips, gap=20)
         links += [g.Link(f"r {i}", "next") for i in range(count)]
-    pre = trace.settings.norm == "pre"
-    callouts = [
-        g.Callout("attention", "meet", "right", 100),
-        g.Callout(f"f {count - 1}", "alone", "right", 100),
-    ]
+    at, key = ("attention", "meet") if count > 2 else (f"f {count - 1}", "alone")
     return plan.compose(
         body,
         left=(count, len(trace.source)),
         title="title" if count > 2 else "title_two",
-        note="note_pre" if pre else "note",
         links=links,
-        callouts=callouts,
+        callouts=[g.Callout(at, key, "right", 100)],
         layer=layer,
+        shown=NUMBERS,
     )
 
 

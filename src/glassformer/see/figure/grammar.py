@@ -10,6 +10,7 @@ from .grids import Struck as Struck
 from .links import Callout as Callout
 from .links import Link as Link
 from .links import Side as Side
+from .links import Way as Way
 from .nodes import Across as Across
 from .nodes import Bar as Bar
 from .nodes import Bracket as Bracket

@@ -131,11 +131,12 @@ class Reasons(Node):
 class Struck(Held):
     """A node with a line through it."""
 
-    def __init__(self, node: Node, width: float = 0.0):
+    def __init__(self, node: Node, width: float = 0.0, ink: str = style.LIT):
         super().__init__(node, width)
+        self.ink = ink
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         super().draw(sheet, x, y)
         left, middle = x + (self.width - self.node.width) / 2, y + self.height / 2
         ends = ((left - 2, middle), (left + self.node.width + 2, middle))
-        sheet.line(*ends, ink=style.LIT, line=1.3, layer=7)
+        sheet.line(*ends, ink=self.ink, line=1.3, layer=7)

@@ -7,7 +7,6 @@ import numpy as np
 from . import grammar as g
 from . import style
 from .attention import Query, choose_token
-from .decoding import fan_out
 from .measures import cosine, length
 from .residual import SIDES
 from .selection import count_layers, find_output, list_shown, show_tokens
@@ -67,31 +66,36 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
 
 @g.figure("memory")
 def draw_memory(plan: g.Outline) -> g.Scene:
-    """Show the memory, and the keys and values that each decoder layer makes of it (V78)."""
+    """Show the memory and the keys that decoder layers make of it, the most alike lit (V78)."""
     trace, count = plan.trace, plan.settings.decoder_layers
     memory = plan.of("memory[m,d]")
     n, d = memory.shape
-    high = min(130.0, max(40.0, 7.0 * n))
-    panel = g.Panel(memory, width=130, height=high, edge="memory").named("memory")
-    word = plan.label("memory", ink="memory", bold=True)
-    left = g.middle(word, panel, g.tiny(f"{n} × {d}").named("shape"), gap=4, stands_on=1)
+    panel = g.Panel(memory, width=150, height=min(150.0, max(40.0, 8.0 * n)), edge="memory")
+    word = plan.label("memory", style.HEADING, "memory", bold=True)
+    size = g.small(f"{n} × {d}")
+    left = g.middle(word, panel.named("memory"), size, gap=4, stands_on=1)
+    keys = [f"decoder.{n}.cross_attention.key" for n in range(count)]
+    alike = np.abs(np.corrcoef([trace[key][0].ravel() for key in keys])).reshape(count, count)
+    np.fill_diagonal(alike, -1.0)
     shown = list_shown(count, 6)
-    rows, links = fan_out(plan, shown, (84, 44))
-    for row, layer in zip(rows[1:], reversed(shown), strict=True):
-        box = g.Component(plan.say("decoder_layer", n=layer), "decoder", width=130, height=30)
-        row += [g.Spacer(14), box.named(f"decoder {layer}")]
-    rows.append([g.tiny(f"{n} × {plan.settings.width}") for _ in range(2)])
-    pre = trace.settings.norm == "pre"
-    keys = [trace[f"decoder.{n}.cross_attention.key"][0].ravel() for n in range(count)]
-    alike = np.corrcoef(keys)[~np.eye(count, dtype=bool)] if count > 1 else np.ones(1)
-    most = float(np.abs(alike).max())
-    body = g.Across(left, g.Columns(rows, gap=(12, 10), align="mml"), gap=80)
+    pair = {*map(int, np.unravel_index(alike.argmax(), alike.shape))} if count > 1 else set[int]()
+    rows, links = list[list[g.Part]](), list[g.Link]()
+    for layer in reversed(shown):
+        ink = style.LIT if layer in pair else "key"
+        made = plan.panel(f"{keys[layer]}[0,m,k]", width=150, height=44, edge=ink)
+        name = g.Label(plan.say("key", n=layer), style.HEADING, ink, bold=layer in pair)
+        rows.append([made.named(f"key {layer}"), name.named(f"name {layer}")])
+        ends: tuple[g.Side, g.Side] = ("right", "left")
+        links.append(g.Link("memory", f"key {layer}", "elbow", "memory", 1.6, sides=ends))
+    most = plan.give("alike", alike.max())[0]
+    told = plan.say("pair", most=g.spell(float(most)))
+    seen = [layer for layer in shown if layer in pair]
     return plan.compose(
-        body,
-        title="title_one" if count == 1 else "unlike" if most < UNLIKE else "title",
-        note=plan.say("note") + (plan.say("last_norm") if pre else ""),
+        g.Across(left, g.Columns(rows, gap=(12, 12)), gap=90),
+        title="title_one" if count == 1 else "unlike" if float(most) < UNLIKE else "title",
         links=links,
-        callouts=[g.Callout("shape", "shared", "below", 130)],
+        callouts=[g.Callout(f"name {seen[-1]}", told, "right", 84, of=most)] if seen else [],
         n=count,
-        most=g.spell(most),
+        k=plan.settings.width,
+        most=g.spell(float(most)),
     )

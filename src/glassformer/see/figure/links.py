@@ -26,7 +26,7 @@ class Link:
     way: "straight"; "elbow", with right angles; "around", out to one side and back in; "ribbon",
     an S-curve; "arc", a bow above a line of words, or below it. A line that goes around and
     arrives from above or below crosses over between the two. `lane` moves the bend of an elbow, or
-    that crossing, as a share of the way.
+    that crossing, as a share of the way. `badge` is written in the middle of a curve.
     """
 
     start: str
@@ -42,6 +42,7 @@ class Link:
     lane: float = 0.5
     gap: float = 3.0
     layer: int = 3
+    badge: Label | None = None
 
     def draw(self, sheet: Sheet) -> None:
         """Add the line and its head to the sheet."""
@@ -52,6 +53,8 @@ class Link:
         if self.way == "straight":
             start, end = _level(one, two, start, end, leaves)
         points, curved = self._run(start, end, leaves, arrives)
+        if self.badge:
+            self._place_badge(sheet, points)
         if self.head:
             points = self._add_head(sheet, points, curved)
         look = {"curved": curved, "ink": self.ink, "line": self.line, "dashed": self.dashed}
@@ -61,6 +64,17 @@ class Link:
     def _common(self) -> dict[str, Any]:
         """Return what the line and its head have in common."""
         return {"alpha": self.alpha, "step": self.step, "layer": self.layer}
+
+    def _place_badge(self, sheet: Sheet, points: Sequence[Point]) -> None:
+        """Write the badge on a ground of its own, in the middle of a curve."""
+        assert self.badge is not None and len(points) == 4, "of one curve"
+        x, y = (
+            sum(w * p[n] for w, p in zip((1, 3, 3, 1), points, strict=True)) / 8 for n in (0, 1)
+        )
+        wide, high = self.badge.width + 10, self.badge.height + 3
+        look: dict[str, Any] = {"fill": style.PAPER, "edge": self.ink, "round": high / 2}
+        sheet.box(x - wide / 2, y - high / 2, wide, high, layer=5, step=self.step, **look)
+        self.badge.at(self.step).place(sheet, x - wide / 2 + 5, y - high / 2 + 1.5)
 
     def _run(
         self, start: Point, end: Point, leaves: Side, arrives: Side

@@ -30,6 +30,7 @@ class Riddle(NamedTuple):
 
     nouns: tuple[str, str]
     adjective: str
+    genders: tuple[str, str]  # of the nouns in French, m or f
     row: int  # the decoder's row that predicts the pronoun
     riddles: int
     right: float  # the share of riddles with the right pronoun
@@ -50,7 +51,8 @@ def find_riddle(trace: Any) -> Riddle | None:
     if read is None:
         return None
     cut = {each["cut"]: each["right"] for each in found["cut"]}
-    return Riddle(*read, rows[-1], found["riddles"], found["right"], cut)
+    genders = found["genders"][read[0][0]], found["genders"][read[0][1]]
+    return Riddle(*read, genders, rows[-1], found["riddles"], found["right"], cut)
 
 
 def read_riddle(

@@ -16,6 +16,7 @@ from .selection import find_input, pick_heads
 
 FEW, LOOKS, MOST_STEPS = 10, 5, 8  # tokens that are listed; bars of a head; steps to show all
 NAMED, WEAK = 16, 0.3  # tokens whose names are written; share of the weight, of a weak habit
+LARGE, OTHERS = 216.0, 324.0  # the side of the weights of one head; the width of all others
 
 
 @g.figure("two_heads")
@@ -125,51 +126,43 @@ def find_layer(plan: g.Outline) -> int:
 
 @g.figure("heads")
 def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = False) -> g.Scene:
-    """Show the weights of all heads, what each looks at and has read (V43), in turn (V46)."""
+    """Show what each head looks at and has read, the most marked one large (V43); in turn (V46)."""
     attention = plan.attention("encoder", find_layer(plan) if layer is None else layer)
     weights, count = plan.of(f"{attention.name}.weights[h,q,m]"), plan.settings.heads
-    in_line, side = (2, 196.0) if count <= 4 else (4, 112.0)
     portraits = portray_heads(weights.values, attention.keys)
-    texts = attention.keys if len(attention.keys) <= NAMED else ()
-    together = -(-count // MOST_STEPS)  # heads that appear in one step
-    cards: list[g.Node] = []
-    captions = [""] * -(-count // together) * moving
-    order = sorted(range(count), key=lambda h: -portraits[h].excess if moving else h)
-    for place, h in enumerate(order):
-        each, head, step = portraits[h], Head(plan, attention, h), place // together
-        told = each.tell(plan, h)
-        is_any = each.key == "anywhere"
-        line = told["at"] if is_any else f"{told['at']}: {told['share']}"
-        read = g.Panel(head.of("context"), width=40, height=44, edge="heads")
-        panel = g.Panel(weights[h], width=side, height=side, scale="share", edge=head.ink)
-        names: dict[str, Any] = {"columns": texts, "rows": texts if place % in_line == 0 else ()}
-        made = g.Across(g.Label(f"$Z_{{{h}}}$", ink="heads"), read, gap=6)
-        told_of = g.Label(line, style.SMALL, fit=side + 30)
-        both = g.middle(head.name(), told_of, gap=5).named(f"head {h}")
-        card = g.Down(
-            *(g.Held(each, side) for each in (both, g.Matrix(panel, fit=40, **names), made)),
-            gap=5,
-            align="end",
-        )
-        cards.append(g.Held(card, side + 18, "end").named(f"card {h}"))
-        if moving:
-            cards[-1].at(step + 1, (0, 30))
-            captions[step] += " " + plan.say("told_anywhere" if is_any else "told", **told)
-    habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     best = max(range(count), key=lambda h: portraits[h].excess)
-    place = order.index(best)
-    at, side_of = (f"head {best}", "above") if place < in_line else (f"card {best}", "below")
-    callout = g.Callout(at, "marked", side_of, 150, int(moving))  # type: ignore[arg-type]
-    is_seen = bool(habits) and (place < in_line or place >= count - in_line)
+    order = sorted(range(count), key=lambda h: -portraits[h].excess if moving else h != best)
+    together = -(-count // MOST_STEPS)  # heads that appear in one step
+    captions, cards = [""] * -(-count // together), list[g.Node]()
+    in_line = min(count, 3 if count <= 10 else 4)
+    for place, h in enumerate(order):
+        told, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
+        habit, is_best = portraits[h].key != "anywhere", h == best
+        captions[step] += " " + plan.say("told" if habit else "told_anywhere", **told)
+        wide = LARGE if is_best else OTHERS / in_line - 32
+        panel = g.Panel(weights[h], width=wide, height=wide, scale="share", edge=head.ink)
+        texts = attention.keys if is_best and len(attention.keys) <= NAMED else ()
+        seen = g.Matrix(panel, rows=texts, columns=texts, fit=52)
+        read = g.Panel(head.of("context"), width=wide / 6, height=wide, edge="heads")
+        made = g.middle(g.Label(f"$Z_{{{h}}}$", ink="heads") if is_best else None, read, gap=2)
+        name = head.name(style.HEADING if is_best else style.BODY)
+        share = g.small(told["share"], style.INK) if habit else None
+        title = g.Across(name, share, gap=6).named(f"head {h}")
+        at = g.small(told["at"], style.INK, fit=wide + 24)
+        card = g.Down(g.Down(title, at, gap=0), g.Across(seen, made, gap=4, align="bottom"), gap=4)
+        cards.append(card.at(step + 1, (0, 30)) if moving else card)
+    held = [g.Held(card, OTHERS / in_line, "start") for card in cards[1:]]
+    others = g.wrap_across(held, OTHERS + 1, 0, 14)
+    habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     marked = sum(each.key != "anywhere" for each in portraits)
     weak = "weak" if portraits[best].share < WEAK else "several"
     several = "sorted" if moving else weak if len(habits) > 1 else "shared"
-    title = several if marked > 1 else "lone" if marked else "none"
+    callout = g.Callout(f"head {best}", "marked", "right", 130, int(moving))
     return plan.compose(
-        g.wrap_across(cards, in_line * (side + 26) + 60, gap=8, between=20),
-        title=title,
-        callouts=[callout] if is_seen else [],
-        captions=[caption.strip() for caption in captions],
+        g.Across(cards[0], others if count > 1 else None, gap=style.APART, align="top"),
+        title=several if marked > 1 else "lone" if marked else "none",
+        callouts=[callout] if marked else [],
+        captions=[caption.strip() for caption in captions] if moving else [],
         n=count,
         k=len(habits),
         marked=marked,

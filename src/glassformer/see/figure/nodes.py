@@ -575,7 +575,7 @@ class Panel(Node):
         place: dict[str, Any] = {"x": x, "y": y, "width": self.width, "height": self.height}
         cells = tuple(tuple(map(float, row)) for row in clean)
         hidden = tuple((int(i), int(j)) for i, j in np.argwhere(self.hidden))
-        of = self.quantity.source if self.quantity else ""
+        of = self.quantity.source if self.quantity is not None else ""
         look: dict[str, Any] = {"scale": self.scale, "limit": self.limit, "hidden": hidden}
         sheet.add(GridMark(values=cells, of=of, **place, **look))
         sheet.cells[self.name] = self.cell

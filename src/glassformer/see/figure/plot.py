@@ -13,6 +13,7 @@ from .quantity import Array, Quantity
 from .scene import Area, Point
 
 Span = tuple[float, float]
+LEADER = 20.0  # from an end to its name, if a line joins them
 
 
 @dataclass(frozen=True)
@@ -102,17 +103,41 @@ class Plot(Node):
             sheet.dot(a, b, 2.4, curve.ink, alpha=curve.alpha, step=curve.step, layer=4)
 
     def _name(self, sheet: Sheet, x: float, y: float) -> None:
-        """Write the names beside the ends, each below the one before."""
+        """Write the names beside the ends; one that is not level with its end gets a line to it."""
         for curve in (each for each in self.curves if each.name):
             a, b = self.find(curve.xs[-1], curve.ys[-1])
             sheet.places[curve.name] = Area(x + a - 3, y + b - 3, 6, 6)
         ends = [(self.find(c.xs[-1], c.ys[-1]), c) for c in self.curves if c.label]
-        last = -1e9
-        for (across, down), curve in sorted(ends, key=lambda end: end[0][1]):
-            look: dict[str, Any] = {"bold": True, "fit": self.beside - 8, "of": curve.of}
-            label = Label(curve.label, style.SMALL, curve.ink, **look)
-            last = max(down - label.height / 2, last + label.height)
-            label.named(f"{curve.name} label").place(sheet, x + across + 6, y + last)
+        ends.sort(key=lambda end: end[0][1])
+        levels = spread([down for (_, down), _ in ends], style.SMALL * style.LEADING)
+        moved = any(abs(end[0][1] - level) > 1 for end, level in zip(ends, levels, strict=True))
+        gap = LEADER if moved else 6.0
+        for ((across, down), curve), level in zip(ends, levels, strict=True):
+            left, fit = x + across + gap, self.beside - gap - 2
+            look: dict[str, Any] = {"bold": True, "fit": fit, "of": curve.of}
+            label = Label(curve.label, style.SMALL, curve.ink, **look).named(f"{curve.name} label")
+            label.place(sheet, left, y + level - label.height / 2)
+            if moved:
+                points = ((left - gap + 4, y + down), (left - 3, y + level))
+                sheet.line(*points, ink=curve.ink, line=0.8, step=curve.step, layer=3)
+
+
+def spread(wanted: Sequence[float], apart: float) -> list[float]:
+    """Return places that are at least `apart`, in the same order, and near to those wanted.
+
+    wanted: in rising order. Places that are too near form a group, around the middle of its own.
+    """
+    groups: list[list[float]] = []  # of each place: where the first of its group wants to be
+    for place in wanted:
+        groups.append([place])
+        while len(groups) > 1 and _mean(groups[-1]) < _mean(groups[-2]) + apart * len(groups[-2]):
+            late = groups.pop()
+            groups[-1] += [each - apart * len(groups[-1]) for each in late]
+    return [_mean(group) + apart * n for group in groups for n in range(len(group))]
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def round_ticks(span: Span, most: int = 5) -> list[float]:

@@ -5,52 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 
 from . import grammar as g
 from . import style
 from .alignment import draw_cross_attention
-from .architecture import draw_figure_1
 from .attention import draw_look
 from .choice import draw_choice
-from .context import draw_context, draw_order
-from .decoding import draw_first_word, draw_walk
-from .feed_forward import draw_feed_forward
+from .decoding import draw_first_word
 from .measured import find_riddle
-from .multihead import draw_all_heads
-from .number import draw_number
-from .places import draw_sum
-from .residual import draw_stream
-from .steps import draw_table
+from .steps import draw_mean
 from .typesetting import quote
-from .words import draw_tokens
+from .words import draw_vectors
 
 A1 = (1683.8, 2383.9)  # points
-EDGE, GUTTER, HEAD, PAD = 60.0, 30.0, 196.0, 18.0
+EDGE, GUTTER, HEAD, PAD = 48.0, 26.0, 196.0, 18.0
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
-    (draw_tokens, draw_sum, draw_order, draw_figure_1, partial(draw_table, stage=6)),
-    (draw_number, draw_all_heads, draw_look, draw_context, draw_feed_forward),
-    (draw_stream, draw_first_word, draw_cross_attention, draw_walk, draw_choice),
+    (draw_vectors, draw_mean, draw_look),
+    (draw_first_word, draw_cross_attention, draw_choice),
 )
 
 
 @g.figure("poster")
 def draw_poster(plan: g.Outline) -> g.Scene:
-    """Show fifteen pictures in one size of type, on one thread from text to translation (V113)."""
+    """Show six pictures, each as wide as its column, on one thread to the translation (V113)."""
     width = (A1[0] - 2 * EDGE - (len(COLUMNS) - 1) * GUTTER) / len(COLUMNS)
-    scenes = [[draw(plan.trace, lang=plan.lang) for draw in functions] for functions in COLUMNS]
-    rooms = (A1[1] - HEAD - EDGE - 20 + GUTTER - len(c) * (GUTTER + 2 * PAD) for c in scenes)
-    scale = min(
-        (width - 2 * PAD) / max(each.width - 2 * style.MARGIN for each in chain(*scenes)),
-        *(room / sum(map(_measure, c)) for room, c in zip(rooms, scenes, strict=True)),
-    )
     sheet, cards = g.Sheet(), list[g.Area]()
     _write_head(plan, sheet)
-    for n, column in enumerate(scenes):
-        left = EDGE + n * (width + GUTTER)
-        cards += _fill_column(plan, sheet, column, scale, (left, width), len(cards))
+    for n, functions in enumerate(COLUMNS):
+        scenes = [draw(plan.trace, lang=plan.lang) for draw in functions]
+        across = EDGE + n * (width + GUTTER), width
+        cards += _fill_column(plan, sheet, scenes, across, len(cards))
     _draw_thread(sheet, cards)
     return g.Scene(
         id="",
@@ -77,7 +62,7 @@ def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
     texts = quote(plan.trace.text), quote(plan.trace.translation)
     g.Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
     g.Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
-    foot = g.Label(_write_note(plan), 13.0, style.SOFT, fit=wide - 130)
+    foot = g.Label(_write_note(plan), 16.0, style.SOFT, fit=wide - 130)
     foot.place(sheet, EDGE, A1[1] - EDGE + 12)
     own = g.Label("glassformer", 16.0, style.SOFT, bold=True)
     own.place(sheet, A1[0] - EDGE - own.width, A1[1] - EDGE + 10)
@@ -87,7 +72,6 @@ def _fill_column(
     plan: g.Outline,
     sheet: g.Sheet,
     scenes: Sequence[g.Scene],
-    scale: float,
     across: tuple[float, float],
     number: int,
 ) -> list[g.Area]:
@@ -95,12 +79,15 @@ def _fill_column(
 
     across: the left edge and the width of the column.
     """
-    highs = [_measure(scene) * scale + 2 * PAD for scene in scenes]
-    gaps = GUTTER * (len(scenes) - 1)
-    spare = (A1[1] - HEAD - EDGE - 20 - gaps - sum(highs)) / len(scenes)
+    room = A1[1] - HEAD - EDGE - 20 - GUTTER * (len(scenes) - 1)
+    scales = [(across[1] - 2 * PAD) / (scene.width - 2 * style.MARGIN) for scene in scenes]
+    high = sum(_measure(scene) * scale for scene, scale in zip(scenes, scales, strict=True))
+    shrink = min(1.0, (room - 2 * PAD * len(scenes)) / high)
+    spare = (room - 2 * PAD * len(scenes) - high * shrink) / len(scenes)
     (x, width), y, cards = across, HEAD, list[g.Area]()
-    for scene, high in zip(scenes, highs, strict=True):
-        number += 1
+    for scene, wide in zip(scenes, scales, strict=True):
+        number, scale = number + 1, wide * shrink
+        high = _measure(scene) * scale + 2 * PAD
         sheet.box(x, y, width, high + spare, edge=style.HAIR, round=10, layer=0)
         cards.append(g.Area(x, y, width, high + spare))
         left, top = x + PAD - style.MARGIN * scale, y + PAD + spare / 3 - TOP * scale

@@ -111,44 +111,47 @@ def draw_row_of_scores(
 
 @g.figure("formulas")
 def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
-    """Show the two formulas of section 3.2.2, each symbol joined to its tensor (V48)."""
+    """Show the two formulas of section 3.2.2 as tensors, and one head in both of them (V48)."""
     trace, attention = plan.trace, plan.attention("encoder", layer)
     name, h = attention.name, pick(head, trace.settings.heads, "head")
     own, z = Head(plan, attention, h), trace[f"{name}.context"]
+    count, n, k = z.shape
     given = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
-    unit = min(2.0, 120 / max(given.shape))
-    joined = z.transpose(1, 0, 2).reshape(z.shape[1], -1)
-    mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", unit=unit)
+    look = {"unit": min(2.4, 150 / max(*given.shape, count * k))}
+    size = {"width": look["unit"] * k, "height": max(12.0, look["unit"] * n)}
+    inks = (style.LIT if i == h else "heads" for i in range(count))
+    blocks = [g.Panel(z[i], edge=ink, **size) for i, ink in enumerate(inks)]
+    blocks[h].named("block")
+    joined = g.Label("$Concat ( head_0 , … )$", style.HEADING, "heads")
+    shape = g.tiny(f"{n} × {count * k}")
     rows: tuple[tuple[g.Node, ...], ...] = (
         (
             _sign("$Attention ($"),
-            g.tensor(given, "$X$", "sum", unit=unit),
+            g.tensor(given, "$X$", "sum", **look),
             _sign("$·$"),
-            *(own.show_learned(projection, unit=unit) for projection in PROJECTIONS),
+            *(own.show_learned(projection, **look) for projection in PROJECTIONS),
             _sign("$) =$"),
-            g.tensor(own.of("context"), f"$head_{h}$", "heads", unit=unit),
+            g.tensor(own.of("context"), f"$head_{{{h}}}$", "heads", **look).named("head"),
         ),
         (
-            g.tensor(joined, "$Concat ( head_0 , … )$", "heads", unit=unit),
+            g.middle(g.Across(*blocks, gap=1.5), joined, shape, gap=3, stands_on=0),
             _sign("×"),
-            mixer.named("mixer"),
+            g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", most=150, **look),
             _sign("="),
-            g.tensor(plan.of(f"{name}.output[q,d]"), "$MultiHead$", "heads", unit=unit),
+            g.tensor(plan.of(f"{name}.output[q,d]"), "$MultiHead$", "heads", most=150, **look),
         ),
     )
-    lines = [g.Across(*row, gap=12) for row in rows]
-    parts = (*PROJECTIONS, "output")
-    count, biases = (
-        sum(trace[f"{name}.to_{part}.{kind}"].size for part in parts) for kind in ("weight", "bias")
-    )
-    spelled = "$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$"
-    formulas = (spelled, "$MultiHead = Concat ( head_0 , … ) W_O$")
-    pairs = zip(formulas, lines, strict=True)
-    both = (g.Down(g.Label(formula, style.TITLE), line, gap=12) for formula, line in pairs)
+    first = g.Label("$head_i = Attention ( X W_{Q,i} , X W_{K,i} , X W_{V,i} )$", style.TITLE)
+    second = g.Label("$MultiHead = Concat ( head_0 , … ) W_O$", style.TITLE)
+    lines = (g.Across(*row, gap=12) for row in rows)
     return plan.compose(
-        g.Down(*both, gap=30),
-        note=plan.say("note", where=attention.title(plan.lang), h=h, n=trace.settings.heads),
-        callouts=[g.Callout("mixer", "shared", "below", 150)],
-        n=g.spell(count, 0),
-        m=g.spell(biases, 0),
+        g.Down(g.Down(first, next(lines), gap=10), g.Down(next(lines), second, gap=10), gap=20),
+        note=plan.say("note", where=attention.title(plan.lang), h=h, n=count),
+        links=[
+            g.Link("head", "block", "elbow", style.LIT, 1.6, sides=("below", "above"), lane=0.42)
+        ],
+        callouts=[g.Callout("head", "place", "right", 80)],
+        h=h,
+        k=k,
+        all=count * k,
     )

@@ -27,7 +27,7 @@ class Runs(g.Bar):
 
     def __init__(self, runs: g.Quantity, ink: str, width: float, guide: float | None):
         middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
-        look: dict[str, Any] = {"height": 12, "digits": None, "track": True, "guide": guide}
+        look: dict[str, Any] = {"height": 18, "digits": None, "track": True, "guide": guide}
         super().__init__(middle, 1.0, ink, width=width, **look)
         self.runs = runs.values.tolist()
         self.mean = g.small(g.percent(float(middle), 1), style.INK, of=middle)
@@ -38,7 +38,7 @@ class Runs(g.Bar):
         middle = y + self.height / 2
         for value in self.runs:
             look: dict[str, Any] = {"edge": style.INK, "line": 0.8, "layer": 4}
-            sheet.dot(x + self.length * value, middle, 2.2, style.PAPER, **look)
+            sheet.dot(x + self.length * value, middle, 3.2, style.PAPER, **look)
         self.mean.place(sheet, x + self.length + 8, middle - self.mean.height / 2)
 
 

@@ -228,9 +228,9 @@ BAR, SMALL_CELL = {3: 120.0, 4: 260.0}, (37.0, 20.0)  # of a share, else 70; of 
 COLUMNS = (  # name, role and formula of each, after the keys
     ("raw", "scores", "$q · k$"),
     ("scaled", "scores", "$÷ √d_k$"),
-    ("share", "weights", "$softmax$"),
+    ("share", "weights", "$α = softmax$"),
     ("value", "value", "$v$"),
-    ("read", "value", "$× v$"),
+    ("read", "value", "$α · v$"),
 )
 
 

@@ -11,7 +11,7 @@ from . import style
 from .measures import deviation
 from .selection import count_layers, find_unnormed
 
-RADIUS, RINGS, STEPS = 36.0, 4, 12
+RADIUS, RINGS, STEPS = 56.0, 4, 12
 MOST = 40  # tokens measured
 
 
@@ -70,11 +70,11 @@ def draw_why_norm(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
         curves.append(g.Curve(xs, middle, role, 1.6, plan.say(key), name=key))
     top = 1.05 * max(float(values.max()) for values in spreads.values())
     look = {"x": (-0.4, layers - 0.6), "y": (0.0, top), "x_ticks": range(layers)}
-    plot = plan.plot(curves, "layer", "sigma", width=250, beside=66, **look)
+    plot = plan.plot(curves, "layer", "sigma", width=270, beside=84, **look)
     low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
     key = "title" if high > 1.5 * low else "title_even"
     return plan.compose(
-        g.Across(g.Down(*sketches, gap=18), plot, gap=96),
+        g.Across(g.Down(*sketches, gap=18), plot, gap=84),
         title=key,
         callouts=[g.Callout("without", "astray", "right", 70)],
         one=f"{low:.1f}",

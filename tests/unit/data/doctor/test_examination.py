@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -36,6 +37,41 @@ def test_a_clean_corpus(clean: tuple[list[str], list[str]]) -> None:
     report = examine(*clean, source_lang="en", target_lang="fr")
     assert report.languages == ("en", "fr") and report.pairs == COUNT
     assert sum(each.count for each in report.findings if each.kind != "near-duplicate") < 20
+
+
+@pytest.mark.parametrize("count", [120, COUNT])
+def test_sides_in_different_orders(clean: tuple[list[str], list[str]], count: int) -> None:
+    source, target = (side[:count] for side in clean)
+    shuffled = Random(4).sample(target, count)
+    for thorough in (False, True):
+        assert examine(source, target, thorough=thorough)["unrelated"] is None
+        report = examine(source, shuffled, thorough=thorough)
+        assert _places(report, "unrelated") == list(range(count))
+        assert report["misaligned"] is None and report["unrelated"].is_serious
+        warnings = [each for each in report.warnings() if "do not belong together" in each]
+        assert len(warnings) == 1
+    assert examine(source, sorted(target), thorough=False)["unrelated"] is not None
+
+
+def test_a_lost_first_line_is_noticed_quickly_and_placed_thoroughly(
+    clean: tuple[list[str], list[str]],
+) -> None:
+    source, target = clean[0][1:], clean[1][:-1]
+    assert examine(source, target, thorough=False)["unrelated"] is not None
+    report = examine(source, target)
+    assert report["unrelated"] is None and len(_places(report, "misaligned")) > 0.9 * COUNT
+
+
+def test_equal_lengths_and_few_pairs_say_nothing(clean: tuple[list[str], list[str]]) -> None:
+    numbers = [f"{n:04}" for n in range(200)]
+    assert examine(numbers, numbers[::-1], thorough=False)["unrelated"] is None
+    few = clean[0][:99], Random(4).sample(clean[1][:99], 99)
+    assert examine(*few, thorough=False)["unrelated"] is None
+
+
+def test_the_app_has_a_text_for_each_kind() -> None:
+    table = json.loads(Path("web/src/own/messages.json").read_text("utf-8"))
+    assert set(table["kinds"]) == set(CHECKS)
 
 
 def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> None:

@@ -25,9 +25,10 @@ def draw_scene(trace: Trace, id: str = "V18", **options: object) -> Scene:
     return PICTURES[id].scene(trace, **options)  # type: ignore[misc]
 
 
-def read_shares(scene: Scene) -> list[float]:
+def read_shares(scene: Scene, unit: str = " %") -> list[float]:
     """Return how far apart the two vectors are, unrounded, in the order of the bars."""
-    return [mark.value for mark in scene.texts if mark.value is not None]
+    texts = (mark for mark in scene.texts if mark.text.endswith(unit))
+    return [mark.value for mark in texts if mark.value is not None]
 
 
 def measure_distance(a: np.ndarray, b: np.ndarray) -> float:
@@ -65,8 +66,9 @@ def test_one_word_is_changed_for_another_of_its_kind(see: Callable[..., Trace]) 
     assert changes, "cat, dog, bird, old, sing: the words of this model"
     for change in changes:
         old, new = change.swap
-        again = see("post", change.text, target="so")
-        assert change.text == trace.text.replace(old, new) and old != new
+        text = "".join(change.texts).strip()
+        again = see("post", text, target="so")
+        assert text == trace.text.replace(old, new) and old != new
         assert [token.id for token in again.source] == change.ids
         assert [a == b.id for a, b in zip(change.ids, trace.source, strict=True)].count(False) == 1
 
@@ -95,6 +97,24 @@ def test_at_the_same_position_all_is_context(see: Callable[..., Trace], other: T
         assert "all of the difference is context" in scene.description
 
 
+def test_the_nearest_word_of_each_sentence_is_told(see: Callable[..., Trace], trace: Trace) -> None:
+    """Of all others in it, after the last layer; beside it what their words have by themselves."""
+    there = see("post", "two birds sing on the old mat", target="so")
+    scene = draw_scene(trace, query="old", other=there)
+    bars = [mark for mark in scene.texts if "sum[d]" in mark.of and not mark.text.endswith(" %")]
+    last = "encoder.2.feed_forward_residual.normed"
+    for each, tensor in ((trace, "a4"), (there, "b4")):
+        texts = [token.text.strip() for token in each.source]
+        vectors = each[last].astype(float)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        cosines = vectors @ vectors[texts.index("old")]
+        cosines[texts.index("old")] = -2
+        told = [mark.value for mark in bars if f"{tensor}[" in mark.of]
+        assert max(told) == pytest.approx(cosines.max(), abs=1e-5)  # type: ignore[type-var]
+        assert texts[int(cosines.argmax())] in [mark.text for mark in scene.texts]
+    assert any("a0[" in mark.of for mark in bars)
+
+
 def test_a_sentence_is_not_compared_with_itself(see: Callable[..., Trace], trace: Trace) -> None:
     again = see("post", TEXT, target="so")
     with pytest.raises(ValueError, match="other: it is the same sentence"):
@@ -116,7 +136,7 @@ def test_order_matters_only_with_positions(trace: Trace) -> None:
     (one, two), (three, four) = compare_orders(trace, 4)
     assert np.abs(one - two).max() < 1e-12 < 1e-3 < np.abs(three - four).max()
     count = min(6, len(trace.source) - 1)
-    printed = np.array(read_shares(draw_scene(trace, "V28"))).reshape(count, 2)
+    printed = np.array(read_shares(draw_scene(trace, "V28"), "")).reshape(count, 2)
     (_, _), (there, back) = compare_orders(trace, count)
     assert printed[:, 0] == pytest.approx(np.zeros(count), abs=1e-9)
     assert printed[:, 1] == pytest.approx(np.linalg.norm(there - back, axis=1), rel=1e-5)

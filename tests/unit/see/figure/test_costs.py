@@ -85,6 +85,17 @@ def test_times_are_those_that_were_measured(trace: Trace) -> None:
     assert find_dots(scene)[-1] == pytest.approx(cross(one, two))
     assert costs.find_crossing(layer) == pytest.approx(2.8), "where -1 + 2.5 s is 0"
     assert "a test bench" in scene.description
+    assert "From 4 to 8 tokens, attention takes 4.0 times as long" in scene.title
+    assert "all the rest 1.6 times" in scene.title
+
+
+@pytest.mark.usefixtures("timed")
+def test_where_attention_grows_no_faster_the_title_counts(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {**TOLD["layers"][0], "attention": [1.0, 2.0, 3.0]}
+    monkeypatch.setattr(costs, "read_timed", lambda settings: ("a test bench", told))
+    assert PICTURES["V73"].scene(trace).title.startswith("Beyond 38 tokens")
 
 
 def test_of_a_layer_that_was_not_measured_nothing_is_timed(trace: Trace) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, style
+from glassformer.see.figure.lanes import LANES
 from glassformer.see.figure.multihead import LEAST, portray_heads
 from glassformer.see.figure.scene import GridMark, PathMark
 
@@ -98,8 +99,26 @@ def test_parameters_of_a_shared_table_count_once(trace: Trace, other: Trace) -> 
 
 def test_a_part_is_drawn_where_the_model_has_it(trace: Trace, other: Trace) -> None:
     """Pre-norm has a LayerNorm before each sub-layer and one behind each stack."""
-    for id in ("V07", "V09"):
-        for each, norms in ((trace, 0), (other, 5 + 2)):
-            texts = [mark.text for mark in PICTURES[id].scene(each).texts]  # type: ignore[misc]
-            assert texts.count("LayerNorm") == norms
-            assert texts.count("Add & norm") == (0 if norms else 5)
+    for each, norms in ((trace, 0), (other, 5 + 2)):
+        texts = [mark.text for mark in PICTURES["V07"].scene(each).texts]  # type: ignore[misc]
+        assert texts.count("LayerNorm") == norms
+        assert texts.count("Add & norm") == (0 if norms else 5)
+
+
+def test_lanes_meet_in_attention_as_much_as_they_read(trace: Trace, other: Trace) -> None:
+    """A line of V09 is as thick as the mean weight of the heads; a mask leaves no line."""
+    for each in (trace, other):
+        scene = PICTURES["V09"].scene(each)  # type: ignore[misc]
+        ink = style.role("attention").ink
+        lines = [m.line for m in scene.marks if isinstance(m, PathMark) and m.ink == ink]
+        wanted, rows = list[float](), 0
+        for side, most in LANES.items():
+            weights = each[f"{side}.0.self_attention.weights"].mean(0)[:most, :most]
+            wanted += [0.5 + 5 * float(w) for w in weights.ravel() if w]
+            rows = len(weights)
+        assert sorted(lines) == pytest.approx(sorted([*wanted, *[0.5 + 5 * 0.3] * rows]), rel=1e-5)
+        networks = [mark.text for mark in scene.texts].count("FFN")
+        assert networks == sum(
+            min(most, len(side))
+            for most, side in zip(LANES.values(), (each.source, each.target), strict=True)
+        )

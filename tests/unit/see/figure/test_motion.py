@@ -136,7 +136,7 @@ def test_what_has_turns_arrives_one_after_the_other() -> None:
 
 
 def test_a_film_has_one_scale_and_three_minutes(traces: dict[str, Trace]) -> None:
-    """Words have 14 pixels at least; no picture is too wide, and one alone is too high."""
+    """Words have 14 pixels at least; no picture is too wide or too high."""
     stage = film.Film(film.STAGES[".mp4"])
     seconds, high = 2 * film.CARD, []
     for id in film.REEL:
@@ -151,7 +151,7 @@ def test_a_film_has_one_scale_and_three_minutes(traces: dict[str, Trace]) -> Non
         moving.pauses = 0.0, film.HOLD
         seconds += sum(moment.seconds for moment in moving.list_moments()) + film.STILL
         seconds += (film.CHANGE + 1 + 2 * film.FADE) / film.RATE
-    assert high == ["V09"] and seconds <= 180
+    assert not high and seconds <= 180
 
 
 def test_what_two_pictures_print_stays_on_the_stage(traces: dict[str, Trace]) -> None:
@@ -163,7 +163,7 @@ def test_what_two_pictures_print_stays_on_the_stage(traces: dict[str, Trace]) ->
 
 
 def test_the_view_follows_what_comes(traces: dict[str, Trace]) -> None:
-    stage = film.Film((320, 240))
+    stage = film.Film((320, 120))  # a flat one, on which the picture is too high
     scene = film.put_on_stage(make_scene(traces["transformer"], "V09"), stage.zone)
     ways = stage.follow(scene)
     assert len(ways) == len(scene.captions) and ways[0] == max(ways) > 0 == ways[-1]

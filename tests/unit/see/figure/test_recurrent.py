@@ -229,6 +229,7 @@ def test_the_title_of_long_sentences_is_what_was_measured(
     monkeypatch.setattr(lengths, "read_json", lambda path: found)
     scene = draw_scene("V102", shipped)
     assert "90 %" in scene.title and ("31 %" in scene.title) == falls
+    assert ("never below 90 %" in scene.title) == falls
     assert "18 held-out" in scene.description
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from pathlib import Path
 
 from ....disk import read_json
@@ -41,6 +42,7 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
         origin="origin",
         short=g.percent(shares["rnn"][0]),
         long=g.percent(shares["rnn"][-1]),
+        least=g.percent(floor(100 * min(shares["transformer"])) / 100),
         machine=measured["machine"],
         questions=g.spell(sum(each["lines"] for each in known["bins"]), 0),
     )
