@@ -14,7 +14,7 @@ CELL, MOST = (36.0, 21.0), 380.0  # of a number; the widest panel
 NUMBERS, LANE = 3, 176.0  # of a vector that are drawn; the width of a token's way
 
 
-class Lanes:
+class TokenRows:
     """Rows of parts, one part for each of the first tokens, all in the middle of its lane."""
 
     def __init__(self, plan: g.Outline, count: int):
@@ -65,7 +65,7 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
     trace, pre = plan.trace, plan.settings.norm == "pre"
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count, name = min(tokens, len(trace.source)), f"encoder.{layer}"
-    lanes, thin = Lanes(plan, count), {"height": 18, "size": style.SMALL, "strong": False}
+    lanes, thin = TokenRows(plan, count), {"height": 18, "size": style.SMALL, "strong": False}
     norm, add = "LayerNorm", plan.say("add" if pre else "add_norm")
     wide = LANE * count - 8
     forks = [lanes.each(lambda i, n=n: g.Spacer().named(f"fork{n} {i}")) for n in (1, 2)]  # type: ignore[misc]
