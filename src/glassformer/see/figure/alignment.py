@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...text.function_words import WORD, WORDS
 from . import grammar as g
 from . import style
 from .aligning import find_aligner, find_aligning_head
@@ -17,8 +18,9 @@ from .choice import find_step
 from .selection import count_layers, get_mask, keep_largest, list_shown
 
 ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
-SURE, CLEAR = 0.5, 0.4  # of a weight: most of it is on one token; a word is clearly read
-CELL, WORD = (30.0, 19.0), 4  # of a vector; letters of a word that is worth a look
+SURE, TURNED = 0.5, 0.7  # of a weight: most of a row's is on one token; that of a step back
+CELL, LETTERS = (30.0, 19.0), 4  # of a vector; of a word that is worth a look
+UNSPACED = "\u2e80"  # the first of the letters that are written without spaces between words
 
 
 def roll_out_layers(layers: list[g.Array]) -> list[g.Array]:
@@ -151,16 +153,18 @@ def draw_alignment(
     cell = min(20.0, 520 / max(len(rows), len(columns)))
     size = {"width": cell * len(columns), "height": cell * len(rows)}
     look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
-    clear = find_clear(texts, values)
-    best = values.argmax(1).tolist()
+    best, clear = values.argmax(1).tolist(), find_clear(values)
     lit = [
         (rows.index(n), columns.index(best[n])) for n in clear if n in rows and best[n] in columns
     ]
     panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, lit=lit, **look)
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
     matrix = g.Matrix(panel, rows=names[0], columns=names[1], fit=84).named("matrix")
-    key, told = find_order(texts, attention.keys, values)
-    at = matrix.find_row(int(values[rows].max(1).argmin())) if key == "blurred" else "matrix"
+    written = [t.text for t in (trace.predicted if aligner.row == "predicts" else trace.target)]
+    step = find_step_back(written, [token.text for token in trace.source], values)
+    key, told = find_order(texts, attention.keys, values, step)
+    told_of = int(values.max(1).argmin()) if key == "blurred" else step[1] if step else clear[0]
+    at = matrix.find_row(rows.index(told_of)) if told_of in rows else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
     return plan.compose(
@@ -180,27 +184,59 @@ def align_weights(plan: g.Outline, layer: int, head: int | None) -> g.Quantity:
     return plan.of(mean if head is None else f"{name}[{head},q,m]")
 
 
-def find_clear(texts: list[str], weights: g.Array) -> list[int]:
-    """Return the rows of words that read mostly one token."""
-    found = zip(texts, weights.max(1), strict=True)
-    return [
-        n for n, (text, peak) in enumerate(found) if peak >= CLEAR and any(map(str.isalpha, text))
+def find_clear(weights: g.Array) -> list[int]:
+    """Return the rows that put more than half of their weight on one token."""
+    return [n for n, peak in enumerate(weights.max(1).tolist()) if peak > SURE]
+
+
+def list_content_words(spelt: Sequence[str]) -> set[int]:
+    """Return the tokens that are whole words and no function words of any language.
+
+    A word in Han or kana, which no spaces part, may be longer than its token.
+    """
+    common, parts, found = frozenset[str]().union(*WORDS.values()), set[int](), set[int]()
+    for n, (text, after) in enumerate(pairwise(spelt)):
+        if text[-1:].isalpha() and after[:1].isalpha() and after < UNSPACED:
+            parts |= {n, n + 1}
+    for n, text in enumerate(spelt):
+        words = WORD.findall(text.lower())
+        if n not in parts and any(len(w) > 2 or w >= UNSPACED for w in words if w not in common):
+            found.add(n)
+    return found
+
+
+def find_step_back(
+    written: Sequence[str], source: Sequence[str], weights: g.Array
+) -> tuple[int, int] | None:
+    """Return two content words, one soon after the other, of which the second reads further left.
+
+    Each puts most of its weight on a content word that no other row reads clearly: a head that
+    reads one word for two does not translate both.
+    """
+    best, peak, content = weights.argmax(1), weights.max(1), list_content_words(source)
+    readers = Counter(best[find_clear(weights)].tolist())
+    words = [
+        n
+        for n in sorted(list_content_words(written))
+        if peak[n] >= TURNED and readers[best[n]] == 1 and best[n] in content
     ]
+    back = [(a, b) for a, b in pairwise(words) if best[b] < best[a] and b <= a + 4]
+    return max(back, key=lambda pair: float(peak[[*pair]].min()), default=None)
 
 
-def find_order(texts: list[str], keys: list[str], weights: g.Array) -> tuple[str, dict[str, Any]]:
+def find_order(
+    texts: list[str], keys: list[str], weights: g.Array, step: tuple[int, int] | None
+) -> tuple[str, dict[str, Any]]:
     """Return a finding about the order of source and translation, and what it names."""
-    best, peak, words = weights.argmax(1), weights.max(1), find_clear(texts, weights)
-    back = [(a, b) for a, b in pairwise(words) if best[b] < best[a]]
-    readers = Counter(best[words].tolist())  # two rows read one word: not both translate it
-    turned = [(a, b) for a, b in back if b <= a + 4 and readers[best[a]] == readers[best[b]] == 1]
-    if turned:
-        a, b = max(turned, key=lambda pair: float(peak[[*pair]].min()))
-        names = {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
-        return "turned", names
-    if len(words) >= 0.5 * len(texts):
-        return ("clear", {"n": len(words), "all": len(texts)}) if back else ("straight", {})
-    return "blurred", {"n": len(words), "all": len(texts)}
+    best, clear = weights.argmax(1), find_clear(weights)
+    if step:
+        a, b = step
+        return "turned", {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
+    if len(clear) < 0.5 * len(texts):
+        return "blurred", {"n": len(clear), "all": len(texts)}
+    if all(best[a] <= best[b] for a, b in pairwise(clear)):
+        return "straight", {}
+    return "clear", {"n": len(clear), "all": len(texts)}
 
 
 @g.figure("mixed")
@@ -303,5 +339,5 @@ def draw_cross_attention(
 
 def _find_clearest(keys: list[str], weights: g.Array) -> int:
     """Return the step with the largest weight on a word of some letters, or else on a token."""
-    words = [n for n, key in enumerate(keys) if key.isalpha() and len(key) >= WORD]
+    words = [n for n, key in enumerate(keys) if key.isalpha() and len(key) >= LETTERS]
     return int(weights[:, words or slice(None)].max(1).argmax())

@@ -25,7 +25,12 @@ from glassformer.directory import Tokenizers, build_model, locate
 from glassformer.see.document import AlignmentHead
 from glassformer.see.figure import learning, style
 from glassformer.see.figure.aligning import find_aligner, find_aligning_head, measure_information
-from glassformer.see.figure.alignment import find_order, roll_out_layers
+from glassformer.see.figure.alignment import (
+    find_order,
+    find_step_back,
+    list_content_words,
+    roll_out_layers,
+)
 from glassformer.see.figure.animate import Animation
 from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
@@ -261,13 +266,58 @@ def test_a_recording_knows_the_aligner_that_is_stored_with_the_model() -> None:
     )
 
 
+def tell_order(written: list[str], source: list[str], weights: np.ndarray) -> tuple[str, ...]:
+    step = find_step_back(written, source, weights)
+    texts, keys = ([text.strip() for text in each] for each in (written, source))
+    key, told = find_order(texts, keys, weights, step)
+    return key, *map(str, told.values())
+
+
 def test_of_an_alignment_the_order_is_told() -> None:
-    keys, texts = ["a", "red", "apple", "."], ["une", "pomme", "rouge", "."]
+    source, written = [" a", " red", " apple", "."], [" une", " pomme", " rouge", "."]
     straight, turned = np.eye(4), np.eye(4)[[0, 2, 1, 3]]
-    assert find_order(texts, keys, straight)[0] == "straight"
-    names = {"one": "pomme", "two": "rouge", "a": "apple", "b": "red"}
-    assert find_order(texts, keys, turned) == ("turned", names)
-    assert find_order(texts, keys, np.full((4, 4), 0.25))[0] == "blurred"
+    assert tell_order(written, source, straight) == ("straight",)
+    assert tell_order(written, source, turned) == ("turned", "pomme", "rouge", "apple", "red")
+    assert tell_order(written, source, np.full((4, 4), 0.25)) == ("blurred", "0", "4")
+
+
+def test_a_head_that_misreads_turns_no_order() -> None:
+    """A function word, a part of a word, and one source word for two do not show the order."""
+    source = [" animal", " pas", " rue", " parce"]
+    function_word = np.eye(4)[[1, 0, 2, 3]]
+    assert tell_order([" The", " animal", " street", "."], source, function_word)[0] == "clear"
+    assert tell_order([" beast", "ling", " street", "."], source, function_word)[0] == "clear"
+    one_for_two = np.eye(4)[[0, 3, 2, 3]]
+    written = [" animal", " never", " street", " since"]
+    assert tell_order(written, source, one_for_two) == ("clear", "4", "4")
+    weak = 0.6 * function_word + 0.1
+    assert tell_order(written, source, weak / weak.sum(1, keepdims=True))[0] == "clear"
+    assert list_content_words(["▁", "动物", "没有穿过街道", "，", "it"]) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "told", "row"),
+    [
+        ("demo", "The red car is in the old house.", "“rouge” reads “red”", " rouge"),
+        (
+            "demo-fr-en",
+            "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
+            "12 of 13 tokens",
+            " The",
+        ),
+    ],
+)
+def test_the_callout_of_an_alignment_points_at_its_row(
+    model: str, text: str, told: str, row: str
+) -> None:
+    trace = Translator.load(model, device="cpu").see(text)
+    scene = PICTURES["V54"].scene(trace)
+    weights = next(m for m in scene.marks if isinstance(m, GridMark))
+    dot = next(m for m in scene.marks if isinstance(m, BoxMark) and m.fill == style.LIT)
+    n = int((dot.area.middle[1] - weights.y) / weights.height * len(weights.values))
+    assert told in scene.title and trace.predicted[n].text == row
+    framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
+    assert len(framed) == sum(max(values) > 0.5 for values in weights.values)
 
 
 def test_a_token_is_settled_where_it_stays_the_best() -> None:
