@@ -13,14 +13,14 @@ from . import style
 from .attention import Query, choose_token
 from .kinds import find_rows, read_kinds
 from .measured import Riddle, find_riddle
-from .measures import cosine, length
+from .measures import length
 from .reencode import Fetch, read_again
 from .selection import find_output, find_query, show_token, show_tokens
 from .typesetting import quote
 
 MOST = 96  # tokens of a sentence that is encoded again
 CHANGES, USUAL = 8, 24  # of one word, that are tried; fewer in a sentence of more tokens
-PART, SPACE, BAR = 262.0, 4.0, 32.0  # widths: of a part of a sentence; before a word; of a bar
+PART, SPACE = 262.0, 4.0  # widths: of a part of a sentence; before a word
 FLIPS = ("wide", "tired")  # adjectives that decide what `it` is: of a street, of an animal
 ORDER = ("adjective", "animal", "person", "place", "verb")  # which word is changed, if one can be
 
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 @g.figure("context")
 def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> g.Scene:
-    """Show one token in two sentences: what it means, what it is near, how far it moves (V18).
+    """Show one token in two sentences: what it means, and how far its vector moves (V18).
 
     other: a second recording of the same model with the same token. Without it, one word of the
     sentence is changed for another of its kind; if none can be, a part of it is the second.
@@ -67,25 +67,19 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
             plan.give(f"sure_{noun}", [sure])[0], before="$P$ = ", ink=style.SOFT
         )
         row.append(g.Across(g.Label("→", ink=style.SOFT), chip, told, probability, gap=6))
-    nouns = [noun for _, noun, _ in meanings]
-    near, callout = _show_nearest(plan, len(names) - 1, pair, nouns)
-    key = "turns" if nouns else "changed" if second.swap else "other"
+    key = "turns" if meanings else "changed" if second.swap else "other"
     where = "stays" if place == second.place else "shifted"
     return plan.compose(
         g.Down(
             g.Columns(rows, gap=(8, 10)),
-            near,
             g.Down(plan.small("apart"), _show_moves(plan, moved), gap=6),
             gap=style.APART,
         ),
         title=key,
-        note=plan.say("note_decoder" if nouns else "note")
+        note=plan.say("note_decoder" if meanings else "note")
         + plan.say(where, here=place, there=second.place),
-        callouts=[callout],
         old=swap[0],
         new=swap[1],
-        one=nouns[0] if nouns else "",
-        two=nouns[-1] if nouns else "",
         word=plan.source[place],
         share=g.percent(float(moved[-1])),
     )
@@ -124,38 +118,6 @@ def _show_sentence(n: int, each: Reading, changed: str) -> list[g.Part]:
         elif is_changed:
             parts += [g.Spacer(SPACE), g.Label(changed, style.HEADING, style.LIT, bold=True)]
     return [g.Label(str(n + 1), style.HEADING, style.SOFT), g.Across(*parts, gap=0)]
-
-
-def _show_nearest(
-    plan: g.Outline, last: int, pair: Sequence[Reading], nouns: Sequence[str]
-) -> tuple[g.Node, g.Callout]:
-    """Return the cosines of the token with two others, before and after the encoder.
-
-    These are the two nouns that it may mean, or else in each sentence the one that is nearest.
-    """
-    columns: list[dict[str, g.Quantity]] = []
-    for side, layer, each in (("a", 0, pair[0]), ("a", last, pair[0]), ("b", last, pair[1])):
-        vectors, texts = f"{side}{layer}", [*map(show_token, each.texts), "</s>"]
-        cosines = plan.of(cosine(f"{vectors}[{each.place},d]", f"{vectors}[m,d]"))
-        own = texts[each.place]
-        columns.append({text: cosines[at] for at, text in enumerate(texts) if text != own})
-    nearest = [max(column, key=lambda text: float(column[text])) for column in columns[1:]]
-    shown, inks = dict.fromkeys(nouns or nearest), (style.FAINT, "memory", "memory")
-    limit = g.find_largest([column[text] for column in columns for text in shown if text in column])
-    rows = [plan.heads("near", "before", "after_1", "after_2")]
-    for text in shown:
-        bars = [
-            g.Bar(column[text], limit, ink, width=BAR, signed=True) if text in column else None
-            for column, ink in zip(columns, inks, strict=True)
-        ]
-        rows.append([g.Label(quote(text), bold=True, fit=90), *bars])
-    tells = all(
-        noun == max(nouns, key=lambda text: float(column[text]))
-        for noun, column in zip(nouns, columns[1:], strict=False)
-    )
-    key = ("tells" if tells else "tells_not") if nouns else "told"
-    table = g.Columns(rows, gap=(10, 5), align="rm").named("near")
-    return table, g.Callout("near", key, "right", 96)
 
 
 def _show_moves(plan: g.Outline, moved: Sequence[g.Quantity]) -> g.Node:

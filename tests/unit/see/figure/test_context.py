@@ -97,24 +97,6 @@ def test_at_the_same_position_all_is_context(see: Callable[..., Trace], other: T
         assert "all of the difference is context" in scene.description
 
 
-def test_the_nearest_word_of_each_sentence_is_told(see: Callable[..., Trace], trace: Trace) -> None:
-    """Of all others in it, after the last layer; beside it what their words have by themselves."""
-    there = see("post", "two birds sing on the old mat", target="so")
-    scene = draw_scene(trace, query="old", other=there)
-    bars = [mark for mark in scene.texts if "sum[d]" in mark.of and not mark.text.endswith(" %")]
-    last = "encoder.2.feed_forward_residual.normed"
-    for each, tensor in ((trace, "a4"), (there, "b4")):
-        texts = [token.text.strip() for token in each.source]
-        vectors = each[last].astype(float)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        cosines = vectors @ vectors[texts.index("old")]
-        cosines[texts.index("old")] = -2
-        told = [mark.value for mark in bars if f"{tensor}[" in mark.of]
-        assert max(told) == pytest.approx(cosines.max(), abs=1e-5)  # type: ignore[type-var]
-        assert texts[int(cosines.argmax())] in [mark.text for mark in scene.texts]
-    assert any("a0[" in mark.of for mark in bars)
-
-
 def test_a_sentence_is_not_compared_with_itself(see: Callable[..., Trace], trace: Trace) -> None:
     again = see("post", TEXT, target="so")
     with pytest.raises(ValueError, match="other: it is the same sentence"):

@@ -139,7 +139,8 @@ def test_the_poster_of_a_riddle_says_which_picture_was_measured(shipped: Trace) 
 def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
     """V18 follows the pronoun from "tired" to "wide", and nothing but context differs."""
     scene = PICTURES["V18"].scene(shipped)
-    assert scene.title == "“it” turns from animal to street, yet its vector moves by only 5 %"
+    told = "Change “tired” to “wide”: the pronoun turns, the vector of “it” moves by 5 %"
+    assert scene.title == told
     shares = [m.value for m in scene.texts if m.value is not None and m.text.endswith(" %")]
     assert shares[:2] == pytest.approx([0, 0], abs=1e-6)
     assert shares == pytest.approx(sorted(shares), abs=0.01) and shares[-1] > 0.01
@@ -152,15 +153,4 @@ def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
         assert pronoun in texts and each.predicted[row].text.strip() == pronoun
         printed = [m.value for m in scene.texts if m.of.startswith("sure_")]
         assert any(value == pytest.approx(sure, abs=1e-5) for value in printed)
-    assert "does not say which noun" in scene.description
-    last = "encoder.5.feed_forward_residual.sum"
-    places = [
-        [token.text.strip() for token in shipped.source].index(n)
-        for n in ("it", "animal", "street")
-    ]
-    for each in (shipped, wide):
-        it, *nouns = each[last][places].astype(float)
-        told = [float(it @ n / np.linalg.norm(it) / np.linalg.norm(n)) for n in nouns]
-        for value in told:
-            assert any(m.value == pytest.approx(value, abs=1e-4) for m in scene.texts if m.value)
     assert shares[-1] < 0.1, "the title says only"
