@@ -242,11 +242,12 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
     table, losses = _show_cuts(plan, riddle)
 
     def join(start: str, end: str, part: str, way: g.Way, **look: Any) -> None:
-        """Add an arrow with the number of its way, and with what is lost, if it is the first."""
-        ink, told = inks[part], losses.pop(part, None)
-        number = 1 + [each[0] for each in WAYS].index(part)
-        text = f"{number}" if told is None else f"{number}: {g.percent(float(told))}"
-        badge = g.Label(text, style.SMALL, ink, bold=True, of=told)
+        """Add an arrow; the first of a way has its number, and how much is lost without it."""
+        ink, told, badge = inks[part], losses.pop(part, None), None
+        if told is not None:
+            number = 1 + [each[0] for each in WAYS].index(part)
+            lost = plan.say("points", n=number, lost=g.spell(100 * float(told), 0))
+            badge = g.Label(lost, style.SMALL, ink, bold=True, of=told)
         links.append(g.Link(start, end, way, ink, lines[part], badge=badge, **look))
 
     for n, text in enumerate(tokens[:-1]):  # without the end mark

@@ -290,6 +290,7 @@ def test_a_head_that_misreads_turns_no_order() -> None:
     one_for_two = np.eye(4)[[0, 3, 2, 3]]
     written = [" animal", " never", " street", " since"]
     assert tell_order(written, source, one_for_two) == ("clear", "4", "4")
+    source[1] = " jamais"
     assert tell_order(written, source, function_word)[0] == "turned"
     assert tell_order(written, source, 0.5 * function_word + 0.125)[0] == "clear", "too weak"
     assert list_content_words(["▁", "动物", "没有穿过街道", "，", "it"]) == {1, 2}

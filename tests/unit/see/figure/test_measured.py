@@ -93,7 +93,7 @@ def test_of_a_riddle_it_is_drawn_what_each_glance_is_worth(shipped: Trace) -> No
     study = json.loads((DOCS / "pronoun.json").read_text(encoding="utf-8"))
     shares = {each["cut"]: each["right"] for each in study["cut"]}
     scene = PICTURES["V49"].scene(shipped)
-    printed = [mark for mark in scene.texts if mark.text.endswith(" %")]
+    printed = [mark for mark in scene.texts if mark.text.endswith((" %", " points"))]
     nouns = "the pronoun step -> the nouns, English and French"
     wanted = [study["right"], shares["it -> the nouns"], shares[nouns]]
     wanted.append(shares["the pronoun step -> the adjective"])
@@ -101,7 +101,8 @@ def test_of_a_riddle_it_is_drawn_what_each_glance_is_worth(shipped: Trace) -> No
     assert [mark.value for mark in bars] == wanted
     assert [mark.text for mark in bars] == ["100 %", "100 %", "55 %", "50 %"]
     lost = {mark.text: mark.value for mark in printed if ":" in mark.text}
-    assert {*lost} == {"1: 0 %", "2: −45 %", "3: −50 %"}, "beside the arrows"
+    assert {*lost} == {"1: 0 points", "2: −45 points", "3: −50 points"}, "beside the arrows"
+    assert len(printed) == len(bars) + len(lost), "one for each cut"
     assert [lost[text] for text in sorted(lost)] == pytest.approx(
         [share - study["right"] for share in wanted[1:]], abs=1e-9
     )
