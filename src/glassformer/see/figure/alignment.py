@@ -43,21 +43,18 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
     trace, heads = plan.trace, plan.settings.heads
     wide = min(24.0, (188.0 - 4 * heads) / heads)
     peaks = {each: _find_peaks(trace, *each) for each in KINDS}  # of each, layers and heads
-    which = max(peaks, key=lambda each: float(peaks[each].max()))
-    layer, head = divmod(int(peaks[which].argmax()), heads)
     blocks: list[g.Node] = []
     for side, kind in KINDS:
-        lit = (layer, head) if (side, kind) == which else None
+        sure = peaks[side, kind] >= SURE
         numbers = (g.tiny(str(n), style.head_ink(n), bold=True) for n in range(heads))
         rows: list[list[g.Part]] = [[None, *numbers]] if wide > 12 else []
         rows += [
             [g.tiny(str(n)), *_show_thumbs(plan, f"{side}.{n}.{kind}", wide, lit)]
-            for n in range(len(peaks[side, kind]))
+            for n, lit in enumerate(sure.tolist())
         ]
         name = plan.small(f"{side}_{kind}", style.INK, bold=True)
-        told = plan.say("sharpest", layer=layer, head=head)
-        where = g.small(told, style.LIT, width=210, align="middle") if lit else None
-        blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), where))
+        told = g.small(plan.say("counted", n=int(sure.sum()), all=sure.size), style.LIT)
+        blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), told))
     return plan.compose(
         g.Across(*blocks, gap=22, align="top"),
         n=sum(int((each >= SURE).sum()) for each in peaks.values()),
@@ -75,14 +72,14 @@ def _show_thumbs(
     plan: g.Outline,
     name: str,
     wide: float,
-    lit: tuple[int, int] | None = None,
+    lit: Sequence[bool] = (),
     more: Sequence[g.Array] = (),
 ) -> list[g.Node]:
-    """Return a panel for each head, and for `more`; that of the lit layer and head is framed.
+    """Return a panel for each head, and for `more`; those of the lit heads are framed.
 
     The last colour of a panel is the 99th percentile of its weights.
     """
-    side, layer, kind = name.split(".")
+    side, _, kind = name.split(".")
     hidden = None
     if (side, kind) == ("decoder", "self_attention"):
         hidden = ~np.asarray(get_mask(plan.trace, name))
@@ -91,7 +88,7 @@ def _show_thumbs(
         g.Panel(
             values,
             limit=float(np.quantile(values, 0.99)) or 1.0,
-            edge=style.LIT if lit == (int(layer), head) else style.FAINT,
+            edge=style.LIT if any(lit[head : head + 1]) else style.FAINT,
             **look,
         )
         for head, values in enumerate([*plan.trace[f"{name}.weights"], *more])

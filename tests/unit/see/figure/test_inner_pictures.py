@@ -32,6 +32,7 @@ from glassformer.see.figure.alignment import (
     roll_out_layers,
 )
 from glassformer.see.figure.animate import Animation
+from glassformer.see.figure.attention import KINDS
 from glassformer.see.figure.beams import find_branch
 from glassformer.see.figure.choice import cut_off
 from glassformer.see.figure.code import BLOCKS, MODEL, list_ways, read_code
@@ -348,6 +349,22 @@ def test_every_place_that_is_counted_is_framed(trace: Trace) -> None:
     assert len(framed) == trace.settings.heads
     count = len({round(mark.x, 3) for mark in framed})
     assert f"at {count} places" in scene.title or "at one place" in scene.title
+
+
+def test_every_head_that_is_counted_is_framed(trace: Trace) -> None:
+    scene = PICTURES["V53"].scene(trace)
+    framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
+    told = [re.findall(r"\d+", m.text) for m in scene.texts if m.text.startswith("framed:")]
+    count = {"encoder": trace.settings.encoder_layers, "decoder": trace.settings.decoder_layers}
+    sure = [
+        sum(
+            int((trace[f"{side}.{n}.{kind}.weights"].max(-1).mean(-1) >= 0.5).sum())
+            for n in range(count[side])
+        )
+        for side, kind in KINDS
+    ]
+    assert [int(n) for n, _ in told] == sure
+    assert 0 < sum(sure) == len(framed) < sum(int(count) for _, count in told)
 
 
 def test_the_future_weighs_0(trace: Trace) -> None:
