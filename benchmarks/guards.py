@@ -41,6 +41,7 @@ ANCHORS = [
     "__TITLE__",
 ]
 DEMOS = {"demo": ("en", "fr"), "demo-fr-en": ("fr", "en"), "demo-en-zh": ("en", "zh")}
+TARGET = re.compile(r"-(\w\w)\b")  # in the name of a set
 HELD_OUT, SEED = 2_000, 2026
 
 
@@ -94,21 +95,27 @@ def translate(good: dict[str, Pairs], model: Path | None) -> Iterator[tuple[str,
         found = translator.search(sources, split=False)
         problems: Counter[str] = Counter()
         for source, (best, *_) in zip(sources, found, strict=True):
-            for each in find_problems(source, best):
+            for each in find_problems(source, best, name_target(name)):
                 problems[each.kind] += 1
                 print(f"{name}: {each.kind}: {each.said}: {source} -> {best.text}")
         yield name, problems
 
 
-def look(source: str, target: str) -> set[str]:
+def look(source: str, target: str, language: str | None) -> set[str]:
     by_people = Translation(target, [target], -1.0, -1.0, [-1.0], True, [])
-    return {each.kind for each in find_problems(source, by_people)}
+    return {each.kind for each in find_problems(source, by_people, language)}
+
+
+def name_target(name: str) -> str:
+    """Return the target language of a set."""
+    demo = DEMOS.get(name.partition(",")[0])
+    return demo[1] if demo else TARGET.findall(name)[0]
 
 
 def list_alarms(good: dict[str, Pairs], said: dict[str, Counter[str]]) -> Iterator[list[str]]:
     total: Counter[str] = Counter()
     for name, found in good.items():
-        counts = Counter(kind for pair in found for kind in look(*pair))
+        counts = Counter(kind for pair in found for kind in look(*pair, name_target(name)))
         total += counts
         yield row(f"{name}, by people", len(found), counts)
         if name in said:
@@ -203,14 +210,18 @@ HARMS: dict[str, tuple[str, Harm]] = {
 
 
 def list_damage(good: dict[str, Pairs]) -> Iterator[list[str]]:
-    sets = [each for name, each in good.items() if not name.endswith(("zh", "held out"))]
+    sets = [
+        (each, name_target(name))
+        for name, each in good.items()
+        if not name.endswith(("zh", "held out"))
+    ]
     for name, (kind, harm) in HARMS.items():
         random, found, done = Random(name), Counter[bool](), Counter[bool]()
-        for each in sets:
+        for each, language in sets:
             for source, target in each:
                 damaged = harm(random, source, target, random.choice(each)[1])
                 if damaged:
-                    seen = look(*damaged)
+                    seen = look(*damaged, language)
                     done[bool(seen)] += 1
                     found[kind in seen] += 1
         count = done.total()

@@ -17,8 +17,9 @@ from .decode.sentences import Constraint, Spelling
 from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
-from .text.sentences import cut_spans, has_letters, split_sentences
+from .text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
+from .text.symbols import strip_symbols
 from .text.unicode import Span
 from .translation import Part, Progress, Scored, Translation, combine, compose, scale_progress
 from .validation_errors import check_list
@@ -415,7 +416,7 @@ class Translator:
 
         A sentence is long if it has more than text.split_above tokens: more than nearly all of the
         training text. A line break ends a sentence. Between the spans there are no letters or
-        digits; that text is kept.
+        digits, or only those of keycaps; that text is kept.
         """
         most = min(self.config.text.split_above or self.longest, self.longest - 1 - len(self.tags))
         spans: list[Span] = []
@@ -423,15 +424,25 @@ class Translator:
         for line in text.splitlines(keepends=True):
             for start, stop in split_sentences(line, self.config.data.source_lang):
                 sentence = line[start:stop]
-                is_long = self._count(sentence) > most
-                places = [(0, stop - start)]
-                if is_long:
+                first, last = self._strip(sentence)
+                places = [(0, last - first)]
+                (whole,) = cut_spans(sentence, [(first, last)])
+                if (tokens := self._count(whole)) > most:
                     from .text.clauses import split_clauses
 
-                    places = split_clauses(sentence, most, self._read_untagged)
-                spans += [(begin + start + left, begin + start + right) for left, right in places]
+                    bare = sentence[first:last]
+                    room = max(1, most - (tokens - self._count(bare)))
+                    places = split_clauses(bare, room, self._read_untagged)
+                at = begin + start + first
+                spans += [(at + left, at + right) for left, right in places]
             begin += len(line)
         return [span for span in spans if has_letters(text[slice(*span)])]
+
+    def _strip(self, sentence: str) -> Span:
+        """Return the span of a sentence without unknown symbols at its edges; see `symbols`."""
+        if find_language_mark(sentence):
+            return 0, len(sentence)
+        return strip_symbols(sentence, lambda run: bool(self.tokenizers.source.find_unknown(run)))
 
     def _keep_whole(self, text: str) -> list[Span]:
         """Return the whole text as one span, or its parts if it is too long for the model."""

@@ -27,6 +27,7 @@ class Familiarity:
 
     def __init__(self, translator: Translator) -> None:
         self.language = name_base(translator.config.data.source_lang)
+        self.target_language = translator.config.data.target_lang
         self.tokenizer = translator.tokenizers.source
         folder = translator.weights.folder
         self.usual = measure_usual(folder, translator.tokenizers) if folder else None

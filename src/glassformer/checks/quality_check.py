@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from unicodedata import decimal, normalize
 
 from ..config import Decode
+from ..text.number_words import LARGEST, is_spelled_out
 from ..text.patterns import LazyPattern, RarePattern
 from ..text.sentences import cut_spans
 from ..translation import Problem, Progress, Translation, assemble, take_apart
@@ -29,13 +30,14 @@ LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
 LEAST_COPY, ALIKE = 4, 0.7  # words; the share of them that is the same
 LEAST_LENGTH, SHORT, LONG = 15, 0.4, 3.0  # as `measure_text` counts; times the source's length
 IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
-SPELLED_OUT = 12  # numbers up to it may come out as words
+SPELLED_OUT = 12  # numbers up to it may come out as words, in a language whose words we lack
 
 DIGITS = "0123456789"
 WIDE = LazyPattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
 GROUPS = RarePattern(r"\d+(?:[.,'’\s]\d+)*", DIGITS)
+MYRIADS = RarePattern(r"\d+(?=\s?[万萬亿億만억])", DIGITS)  # 4万 is 40,000 elsewhere
 ADDRESS = RarePattern(
     r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ("://", "www.", "@")
 )
@@ -97,7 +99,8 @@ def judge(text: str, best: list[Translation], knows: Familiarity | None = None) 
     problems: list[Problem] = []
     for part, (source, found) in enumerate(_list_sentences(text, best[0])):
         here = chain(
-            find_problems(source, found), knows.find_problems(source, found) if knows else ()
+            find_problems(source, found, knows.target_language if knows else None),
+            knows.find_problems(source, found) if knows else (),
         )
         problems += [each._replace(part=part) for each in here]
     return Judged(best, tuple(problems), _cap_confidence(best[0], problems), False)
@@ -119,7 +122,10 @@ def _note_parts(judged: Judged) -> Judged:
     return judged._replace(problems=(*judged.problems, problem))
 
 
-def find_problems(source: str, found: Translation) -> Iterator[Problem]:
+def find_problems(
+    source: str, found: Translation, language: str | None = None
+) -> Iterator[Problem]:
+    """Yield each visible fault of the translation of a sentence; `language`: that of the target."""
     target = found.text
     if not target.strip():
         if any(c.isalnum() for c in source):
@@ -132,7 +138,7 @@ def find_problems(source: str, found: Translation) -> Iterator[Problem]:
     yield from _compare_lengths(measure_text(source), measure_text(target))
     if not found.finished:
         yield Problem.describe("cut")
-    if lost := list_lost(source, target):
+    if lost := list_lost(source, target, language):
         yield Problem.describe("lost", list=", ".join(lost))
 
 
@@ -186,8 +192,11 @@ def _compare_lengths(source: int, target: int) -> Iterator[Problem]:
         yield Problem.describe("long", ratio=f"{ratio:.1f}")
 
 
-def list_lost(source: str, target: str) -> list[str]:
-    """Return the numbers, addresses and placeholders that the source has more often."""
+def list_lost(source: str, target: str, language: str | None = None) -> list[str]:
+    """Return the numbers, addresses and placeholders that the source has more often.
+
+    language: that of the target, by which a small number is known that is spelled out.
+    """
     source, target = _spell_digits(source), _spell_digits(target)
     lost: list[str] = []
     for pattern in (ADDRESS, PLACEHOLDER):
@@ -195,12 +204,33 @@ def list_lost(source: str, target: str) -> list[str]:
         lost += [each for each, times in wanted.items() if target.count(each) < times]
         source = pattern.replace(" ", source)
     known = set(_list_numbers(target))
+    source = MYRIADS.replace(" ", source)
     for number in dict.fromkeys(NUMBER.find_all(source)):
         parts = re.findall(r"\d+", number)
-        is_small = len(parts) == 1 and int(number[:9]) <= SPELLED_OUT
-        if not is_small and "".join(parts) not in known and not known.issuperset(parts):
+        is_kept = "".join(parts) in known or known.issuperset(parts)
+        if not is_kept and not (number.isdigit() and _is_said(number, target, known, language)):
             lost.append(number)
     return lost
+
+
+def _is_said(number: str, target: str, known: set[str], language: str | None) -> bool:
+    """Return whether a number is said although its digits are missing: in words, or as an hour.
+
+    8 p.m. may be 20 h or 08:00, and the 00 of 8:00 may go.
+    """
+    if len(number) > 2:
+        return False
+    value = int(number)
+    said = is_spelled_out(value, target, language)
+    if said is None:
+        return value <= SPELLED_OUT
+    if said or number == "00" or not known.isdisjoint((str(value), f"{value:02}")):
+        return True
+    later = value + 12
+    is_hour = 0 < value <= 12
+    return is_hour and (
+        str(later) in known or bool(is_spelled_out(min(later, LARGEST), target, language))
+    )
 
 
 def _list_numbers(text: str) -> Iterator[str]:
@@ -240,12 +270,13 @@ def _search_again(
     how: dict[str, Any],
 ) -> None:
     """Search again for the sentences with problems, and put better translations into `judged`."""
+    language = translator.config.data.target_lang
     doubtful = [
         _Doubtful(line, part, source, prefixes[line] if prefixes and not part else "", found, wrong)
         for line, (text, each) in enumerate(zip(texts, judged, strict=True))
         if each.problems
         for part, (source, found) in enumerate(_list_sentences(text, each.best[0]))
-        if (wrong := [*find_problems(source, found)])
+        if (wrong := [*find_problems(source, found, language)])
     ]
     better: dict[int, dict[int, Translation]] = {}
     for safer, chosen in _plan(decode, doubtful):
@@ -253,7 +284,7 @@ def _search_again(
         begins = [each.prefix for each in chosen]
         others = translator.search([each.source for each in chosen], **told, prefixes=begins, **how)
         for each, best in zip(chosen, others, strict=True):
-            if (other := _choose(each, best)) is not None:
+            if (other := _choose(each, best, language)) is not None:
                 better.setdefault(each.line, {})[each.part] = other
     knows = Familiarity(translator)
     for line, parts in better.items():
@@ -284,9 +315,11 @@ def _plan(
         yield decode.override(beam), others
 
 
-def _choose(former: _Doubtful, others: list[Translation]) -> Translation | None:
+def _choose(
+    former: _Doubtful, others: list[Translation], language: str | None
+) -> Translation | None:
     """Return the best translation of a second search, if its problems weigh less; else None."""
-    weights = [_weigh([*find_problems(former.source, other)]) for other in others]
+    weights = [_weigh([*find_problems(former.source, other, language)]) for other in others]
     least = min(weights)  # the first of equals
     return others[weights.index(least)] if least < _weigh(former.problems) else None
 

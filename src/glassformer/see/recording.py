@@ -95,7 +95,7 @@ def record(
         numerics = _compare(translator, edited, passage, logits_TV)
         predictions = _predict(translator, passage, logits_TV)
     look = (lambda _: progress(None, [])) if progress else None
-    if look and excerpt.many > 1:
+    if look and excerpt.text != text:
         look(0)  # the first translation of a process may start slowly
     whole = translate_whole(translator, text, excerpt, passage.text, decode, seed, look)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks.quality_check import search_checked
-from ..text.sentences import find_language_mark
+from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator
 from .document import SentenceSpans, Whole
@@ -24,20 +24,18 @@ class Excerpt:
 def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt:
     """Return one sentence of a text; -1 is the last. Raises ValueError if it does not exist."""
     places = [
-        (line, part, begin, span)
-        for line, (begin, content, _) in enumerate(_read_lines(text))
-        for part, span in enumerate(translator.split(content))
+        (line + PART * part, said)
+        for line, (_, content, _) in enumerate(_read_lines(text))
+        for part, said in enumerate(cut_spans(content, translator.split(content)))
     ]
     many = max(len(places), 1)
     if not -many <= sentence < many:
         have = "there is 1" if many == 1 else f"there are {many}, 0 to {many - 1}"
         raise ValueError(f"sentence {sentence} is out of range: {have}")
-    if many == 1:
+    if not places or (many == 1 and places[0][1] == text.strip()):
         return Excerpt(text)
-    line, part, begin, (start, end) = places[sentence]
-    mark = find_language_mark(text[begin:]) if part else ""
-    chosen = mark + text[begin + start : begin + end]
-    return Excerpt(chosen, sentence % many, many, line + PART * part)
+    key, chosen = places[sentence]
+    return Excerpt(chosen, sentence % many, many, key)
 
 
 def translate_whole(
@@ -51,9 +49,9 @@ def translate_whole(
 ) -> Whole | None:
     """Translate all sentences as `translate` does; `own` is the translation of the chosen one.
 
-    Returns None if the text is one sentence.
+    Returns None if the text is one sentence, and nothing else.
     """
-    if chosen.many == 1:
+    if chosen.text == text:
         return None
     lines = [*_read_lines(text)]
     told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}

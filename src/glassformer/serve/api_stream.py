@@ -13,6 +13,7 @@ from ..checks.familiarity import Familiarity
 from ..checks.quality_check import judge
 from ..config import EOS, Decode
 from ..see.tokens import read_source, spell_tokens
+from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..translation import Translation, assemble, compose
 from ..translator import Translator
@@ -62,9 +63,9 @@ def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str,
     spans = translator.split(body.text)
     job.say("sentences", sentences=spans)
     told, made = [], list[Translation]()
-    for number, span in enumerate(spans):
+    for number, (span, said) in enumerate(zip(spans, cut_spans(body.text, spans), strict=True)):
         forced = [] if number else _encode(translator, prefix)
-        found = _search(job, translator, decode, body, number, span, forced)
+        found = _search(job, translator, decode, body, number, said, forced)
         made += [
             compose(
                 body.text[slice(*span)],
@@ -89,11 +90,11 @@ def _search(
     decode: Decode,
     body: StreamRequest,
     number: int,
-    span: tuple[int, int],
+    text: str,
     forced: list[int],
 ) -> Hypothesis:
     """Return the best translation of a sentence; PyTorch tells the steps on the way to it."""
-    tokens = read_source(translator, body.text[slice(*span)])
+    tokens = read_source(translator, text)
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
     source = [token.id for token in tokens]
     how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}

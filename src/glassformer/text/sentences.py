@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .patterns import LazyPattern, RarePattern
 from .spacing import is_eastern, name_base
+from .symbols import find_moved_marks
 from .unicode import Span
 
 ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉"
@@ -82,9 +83,15 @@ def has_letters(text: str) -> bool:
 
 
 def cut_spans(text: str, spans: Sequence[Span]) -> list[str]:
-    """Return the texts of the spans, each with the language mark that the whole begins with."""
-    mark = find_language_mark(text)
-    return [(mark if part else "") + text[start:end] for part, (start, end) in enumerate(spans)]
+    """Return the texts of the spans, each with the language mark that the whole begins with.
+
+    Marks behind symbols that follow a sentence come with it: see `symbols`.
+    """
+    mark, moved = find_language_mark(text), find_moved_marks(text, spans)
+    return [
+        (mark if part else "") + text[slice(*span)] + text[slice(*marks)]
+        for part, (span, marks) in enumerate(zip(spans, moved, strict=True))
+    ]
 
 
 def split_sentences(text: str, language: str | None = None) -> list[Span]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from .patterns import LazyPattern
+from .symbols import find_moved_marks
 from .unicode import Span
 
 UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
@@ -72,20 +73,22 @@ def join_sentences(
 ) -> tuple[str, list[Span]]:
     """Return `text` with each span replaced by its translation, and the spans of the translations.
 
-    The spans are in order; the text around them stays. Where nothing separates two spans because
+    The spans are in order; the text around them stays, but for marks that were translated with the
+    sentence before them: see `symbols`. Where nothing separates two spans because
     the text is Chinese or Japanese, translations in other scripts are separated by a space.
     """
     places: list[Span] = []
     written: list[str] = []
-    at = before = 0
-    for span, translation in zip(spans, translations, strict=True):
-        gap = text[before : span[0]]
+    at, before, marks = 0, 0, (0, 0)
+    moved = find_moved_marks(text, spans)
+    for span, translation, behind in zip(spans, translations, moved, strict=True):
+        gap = text[before : marks[0]] + text[marks[1] : span[0]]
         if written and not gap and _needs_space(text, span[0], written[-1], translation):
             gap = " "
         written += [gap, translation]
         places.append((at + len(gap), at + len(gap) + len(translation)))
-        at, before = places[-1][1], span[1]
-    return "".join([*written, text[before:]]), places
+        at, before, marks = places[-1][1], span[1], behind
+    return "".join([*written, text[before : marks[0]], text[marks[1] :]]), places
 
 
 def _needs_space(text: str, cut: int, left: str, right: str) -> bool:

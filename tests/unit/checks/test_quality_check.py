@@ -16,6 +16,7 @@ from glassformer.checks.quality_check import (
     search_checked,
 )
 from glassformer.config import Config, Decode
+from glassformer.text.number_words import is_spelled_out
 from glassformer.translation import Translation, assemble
 
 
@@ -71,6 +72,73 @@ def test_what_was_cut_says_so() -> None:
 
 def test_lost_names_what_is_lost() -> None:
     assert list_lost("2021 and 1999, {x} {x}", "2021, {x}") == ["{x}", "1999"]
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "target"),
+    [
+        ("Platform 12.", "fr", "Quai douze."),
+        ("At 12 o'clock.", "fr", "À midi."),
+        ("I have 1 cat.", "fr", "Je n'ai qu'un chat."),
+        ("I have 1 cat.", "de-AT", "Ich sehe einen Kater."),
+        ("The 5th floor.", "de", "Der fünfte Stock."),
+        ("The 16th century.", "fr", "Le XVIe siècle."),
+        ("At 8 p.m. or 8:00.", "fr", "À 20 h."),
+        ("At 6 p.m.", "fr", "À dix-huit heures."),
+        ("At 2:30.", "fr", "À 02h30."),
+        ("On 7/12/1941.", "en", "On December 7, 1941."),
+        ("Mam 2 koty.", "en", "I have two cats."),
+        ("I have 2 cats.", "pl", "Mam dwa koty."),
+        ("I have 7 cats.", "es", "Tengo siete gatos."),
+        ("I have 3 cats.", "it", "Ho tre gatti."),
+        ("I have 2 cats.", "pt_BR", "Eu tenho duas gatas."),
+        ("I have 2 cats.", "nl", "Ik heb twee katten."),
+        ("I have 2 cats.", "zh", "我有两只猫。"),
+        ("4万个词条。", "en", "It has 40,000 entries."),
+        ("I am 19.", "en", "I am nineteen."),
+    ],
+)
+def test_a_small_number_may_be_spelled_out(source: str, language: str, target: str) -> None:
+    assert list_lost(source, target, language) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "target", "lost"),
+    [
+        ("Platform 12.", "fr", "Le quai.", ["12"]),
+        ("Bus 5 leaves.", "fr", "Le bus part.", ["5"]),
+        ("Bus 5 leaves.", "fr", "Le bus six part.", ["5"]),
+        ("Room 7 and 8.", "de", "Zimmer sieben.", ["8"]),
+        ("Room 0.", "en", "A room.", ["0"]),
+        ("Room 10.", "en", "A tent.", ["10"]),
+        ("Bus 2.", "zh", "公共汽车。", ["2"]),
+        ("Bus 1.", "en", "Buses.", ["1"]),
+        ("Bus 5 leaves.", "xx", "Bas.", []),
+        ("Bus 5 leaves.", None, "Le bus part.", []),
+        ("Bus 13 leaves.", None, "Le bus part.", ["13"]),
+    ],
+)
+def test_a_small_number_is_lost_where_neither_digits_nor_words_stand(
+    source: str, language: str | None, target: str, lost: list[str]
+) -> None:
+    assert list_lost(source, target, language) == lost
+
+
+@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "it", "nl", "pl", "pt", "zh"])
+def test_each_number_up_to_twenty_has_words(language: str) -> None:
+    """None of them is in a text of another script; the next number is in no table."""
+    assert [is_spelled_out(number, "Ωμέγα", language) for number in range(21)] == [False] * 21
+    assert is_spelled_out(21, "", language) is None
+
+
+def test_the_language_of_the_translations_is_that_of_the_model() -> None:
+    searcher = Searcher([translation("Le bus cinq part.", log_prob=-9.0)])
+    searcher.config = Config.model_validate({"data": {"target_lang": "fr"}})
+    (found,) = search_checked(searcher, ["Bus 5"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    assert found.retried and found.best[0].text == "Le bus cinq part." and not found.problems
+    searcher.config = Config()
+    (found,) = search_checked(searcher, ["Bus 5"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    assert not found.retried and not found.problems
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""Pictographs, arrows and other symbols at the edges of a sentence, which a model may not know.
+
+A sentence with a character that training lacked often becomes nonsense. So unknown symbols before
+and behind a sentence are no part of it: they stay where they are, as the text between sentences
+does. Behind may also mean before the last mark: the "!" of "Happy 🎉!" is translated with the
+sentence, and the symbol follows it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from .patterns import LazyPattern
+from .unicode import Span
+
+# Arrows, technical signs, shapes, dingbats and emoji, but neither brackets nor numbers in circles.
+_SIGN = (
+    "[\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u2500-\u2767\u2794-\u27bf\u2900-\u297f\u2b00-\u2bff"
+)
+_SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
+_JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
+_SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+"
+_RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
+_MARKS = r"[.!?…‥。！？｡؟।]"
+_END = LazyPattern(rf"{_MARKS}{{0,3}}")
+_MOVED = LazyPattern(rf"\s*+{_RUN.pattern}({_MARKS}{{1,3}}+)(?!{_MARKS})")
+
+
+def strip_symbols(text: str, is_unknown: Callable[[str], bool]) -> Span:
+    """Return the span of a sentence without the unknown symbols at its edges, and their marks.
+
+    text: without white space around it. Symbols within the sentence stay.
+    """
+    start, end = 0, len(text)
+    if text.isascii():
+        return start, end
+    for run in reversed([*_RUN.finditer(text)]):
+        is_first, is_last = run.start() == 0, _END.fullmatch(text, run.end(), end)
+        if not (is_first or is_last) or not is_unknown(run[0]):
+            continue
+        if is_first:
+            start = min(run.end(), end)
+        else:
+            end = len(text[: run.start()].rstrip())
+    return start, end
+
+
+def find_moved_marks(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the span of the marks that belong to each sentence, though symbols stand between.
+
+    It is empty at the end of a sentence that has no such marks.
+    """
+    found: list[Span] = []
+    limits = [*(start for start, _ in spans[1:]), len(text)]
+    for (start, end), limit in zip(spans, limits, strict=False):
+        moved = None if text.isascii() else _MOVED.match(text, end)
+        is_open = start < end and not re.fullmatch(_MARKS, text[end - 1])
+        found.append(moved.span(1) if moved and is_open and moved.end() <= limit else (end, end))
+    return found
