@@ -160,7 +160,8 @@ def draw_alignment(
     written = [t.text for t in (trace.predicted if aligner.row == "predicts" else trace.target)]
     step = find_step_back(written, [token.text for token in trace.source], values)
     key, told = find_order(texts, attention.keys, values, step)
-    told_of = int(values.max(1).argmin()) if key == "blurred" else step[1] if step else clear[0]
+    palest = rows[int(values[rows].max(1).argmin())]
+    told_of = palest if key == "blurred" else step[1] if step else clear[0]
     at = matrix.find_row(rows.index(told_of)) if told_of in rows else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
