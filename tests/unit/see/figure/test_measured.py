@@ -177,3 +177,13 @@ def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
         for value in told:
             assert any(m.value == pytest.approx(value, abs=1e-4) for m in scene.texts if m.value)
     assert shares[-1] < 0.1, "the title says only"
+
+
+def test_a_smoothed_target_is_named_only_where_it_is_met(shipped: Trace, riddle: Trace) -> None:
+    costs = [-each.log_prob for each in shipped.predictions]
+    assert max(costs) < 1.5 * np.median(costs) and abs(np.median(costs) + np.log(0.9)) < 0.01
+    scene = PICTURES["V88"].scene(shipped)
+    assert scene.title.startswith("Smoothed targets aim at 0.90")
+    assert [m.value for m in scene.texts if m.of.startswith("-log_prob")] == pytest.approx(costs)
+    for other in (PICTURES["V88"].scene(riddle), PICTURES["V88"].scene(shipped, smoothing=0.3)):
+        assert "Smoothed targets" not in other.title and "asks for" not in other.description
