@@ -74,7 +74,9 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     told = None if longest else read_timed(settings)
     grows = double_length(told[1]) if told else {}
     if told and grows and grows["attention"] > grows["rest"]:
-        facts = {name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()}
+        facts: dict[str, Any] = {
+            name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()
+        }
         return plan.compose(
             _plot_times(plan, told[1], grows),
             title="title_timed",
@@ -112,8 +114,8 @@ def _plot_times(plan: g.Outline, told: Curves, grows: dict[str, float]) -> g.Nod
         times = plan.of(f"time_{name}[{at[1]}] / time_{name}[{at[0]}]")
         label = plan.say("times", name=plan.say(name), n=g.spell(float(times), 1))
         curves.append(g.Curve(told["lengths"], told[name], role, 2.2, label, of=times))
-        ends = [[told[key][n] for n in at] for key in ("lengths", name)]
-        curves.append(g.Curve(*ends, role, 0.0, dots=True))
+        xs, ys = ([told[key][n] for n in at] for key in ("lengths", name))
+        curves.append(g.Curve(xs, ys, role, 0.0, dots=True))
     return _plot(plan, "timed", curves, [0, grows["half"], grows["whole"]])
 
 
