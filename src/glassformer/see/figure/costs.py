@@ -14,6 +14,7 @@ from . import style
 
 TIMED = Path(__file__).with_name("costs.json")  # written by benchmarks/attention_cost.py
 LAYERS, TOKENS, CELL = 6, 8, (12.0, 15.0)  # drawn in a timeline
+ROLES = {"attention": "weights", "rest": "feed_forward"}
 Curves = dict[str, Any]  # lengths, attention, rest; of rows at once and in turn: decoding
 
 
@@ -48,20 +49,6 @@ def read_timed(settings: Any) -> tuple[str, Curves] | None:
     return None
 
 
-def find_crossing(told: Curves) -> float | None:
-    """Return the length from which attention takes longer than the rest; None if there is none.
-
-    The times are interpolated linearly between the lengths that were timed.
-    """
-    ahead = np.subtract(told["attention"], told["rest"])
-    after = int(np.argmax(ahead > 0))
-    if not after:
-        return None
-    share = -ahead[after - 1] / (ahead[after] - ahead[after - 1])
-    lengths = told["lengths"]
-    return float(lengths[after - 1] + share * (lengths[after] - lengths[after - 1]))
-
-
 def double_length(told: Curves) -> dict[str, float]:
     """Return how many times as long attention and the rest take for twice the tokens, if timed.
 
@@ -80,72 +67,63 @@ def double_length(told: Curves) -> dict[str, float]:
 def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     """Show the cost of attention against that of the rest of the layer, by length (V73).
 
-    It is counted, and also timed if a layer of these sizes was timed. longest: the end of the x
-    axis, by default twice the length at which both counts are equal.
+    It is timed if a layer of these sizes was timed, else counted. longest: the end of the x axis
+    of the count, which is then what is drawn; by default twice the length at which both are equal.
     """
-    settings, count = plan.settings, len(plan.trace.source)
-    even, told = find_even(settings), read_timed(plan.settings)
-    longest = longest or max(2 * even, *(told[1]["lengths"] if told else (0,)))
+    settings, even = plan.settings, find_even(plan.settings)
+    told = None if longest else read_timed(settings)
+    grows = double_length(told[1]) if told else {}
+    if told and grows and grows["attention"] > grows["rest"]:
+        facts: dict[str, Any] = {
+            name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()
+        }
+        return plan.compose(
+            _plot_times(plan, told[1], grows),
+            title="title_timed",
+            note=plan.say("note_timed", machine=told[0], n=even, **facts),
+            **facts,
+        )
+    longest = longest or 2 * even
     lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
     counts = [count_products(n, settings) for n in lengths]
     rest = [each["projections"] + each["feed-forward"] for each in counts]
     counted = {"lengths": lengths, "attention": [c["attention"] for c in counts], "rest": rest}
-    meets = float(even) if even <= longest else None
-    plots = [_plot(plan, "counted", counted, meets, longest)]
-    title, callouts = "title", [g.Callout("counted even", "even", "below", 78)] if meets else []
-    facts: dict[str, Any] = {"n": even}
-    if told:
-        plots.append(_plot(plan, "timed", told[1], find_crossing(told[1]), told[1]["lengths"][-1]))
-        grows = double_length(told[1])
-        if grows and grows["attention"] > grows["rest"]:
-            title = "title_timed"
-            callouts = [g.Callout("timed attention label", "longer", "below", 70)]
-            facts |= {name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()}
-    return plan.compose(
-        g.Across(_Squares(plan, count), *plots, gap=22),
-        title=title,
-        note=plan.say("note", n=even) + (plan.say("how", machine=told[0]) if told else ""),
-        callouts=callouts,
-        **facts,
-    )
+    meets = even if even <= longest else None
+    callouts = [g.Callout("counted even", "even", "below", 78)] if meets else []
+    return plan.compose(_plot_counts(plan, counted, meets, longest), callouts=callouts, n=even)
 
 
-def _plot(plan: g.Outline, key: str, told: Curves, meets: float | None, last: int) -> g.Node:
-    """Return the cost of attention and of the rest by length, with a dot where they are equal."""
+def _plot_counts(plan: g.Outline, counted: Curves, meets: int | None, last: int) -> g.Node:
+    """Return the products of attention and of the rest, with a dot where they are as many."""
     curves = [
-        g.Curve(told["lengths"], told[name], role, 2.2, plan.say(name), name=f"{key} {name}")
-        for name, role in (("attention", "weights"), ("rest", "feed_forward"))
+        g.Curve(counted["lengths"], counted[name], role, 2.2, plan.say(name))
+        for name, role in ROLES.items()
     ]
     if meets:
-        height = float(np.interp(meets, told["lengths"], told["rest"]))
-        dot = g.Curve([meets], [height], style.INK, 0.0, f"{meets:.0f}", dots=True)
-        curves.append(replace(dot, of=plan.of(f"{meets:.9f}"), name=f"{key} even"))
-    top = 1.05 * max(*told["attention"], *told["rest"])
-    look: dict[str, Any] = {"x": (0, last), "y": (0, top), "x_ticks": [0, last // 2, last]}
-    return plan.plot(curves, "tokens", key, width=140, height=170, beside=74, **look)
+        height = float(np.interp(meets, counted["lengths"], counted["rest"]))
+        dot = g.Curve([meets], [height], style.INK, 0.0, f"{meets}", dots=True)
+        curves.append(replace(dot, of=plan.of(f"{meets:.9f}"), name="counted even"))
+    return _plot(plan, "counted", curves, [0, last // 2, last])
 
 
-class _Squares(g.Node):
-    """The weights of this sentence, and their size at two and four times its length."""
+def _plot_times(plan: g.Outline, told: Curves, grows: dict[str, float]) -> g.Node:
+    """Return the times of attention and of the rest, with dots at a length and its half."""
+    at, curves = [told["lengths"].index(grows[name]) for name in ("half", "whole")], list[g.Curve]()
+    for name, role in ROLES.items():
+        plan.give(f"time_{name}", told[name])
+        times = plan.of(f"time_{name}[{at[1]}] / time_{name}[{at[0]}]")
+        label = plan.say("times", name=plan.say(name), n=g.spell(float(times), 1))
+        curves.append(g.Curve(told["lengths"], told[name], role, 2.2, label, of=times))
+        xs, ys = ([told[key][n] for n in at] for key in ("lengths", name))
+        curves.append(g.Curve(xs, ys, role, 0.0, dots=True))
+    return _plot(plan, "timed", curves, [0, grows["half"], grows["whole"]])
 
-    def __init__(self, plan: g.Outline, count: int, side: float = 28.0):
-        self.count, self.side = count, side
-        weights = plan.of("encoder.0.self_attention.weights[0,q,m]")
-        self.panel = g.Panel(weights, width=side, height=side, scale="share")
-        told = plan.say("double")
-        self.told = g.small(told, width=4 * side, align="middle")
-        self.width, self.height = 4 * side, 4 * side + 6 + self.told.height
 
-    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
-        look = style.role("weights")
-        for scale in (4, 2):
-            side = self.side * scale
-            top = y + 4 * self.side - side
-            sheet.box(x, top, side, side, fill=look.fill, edge=look.ink)
-            told = g.tiny(f"{scale * self.count} × {scale * self.count}", look.ink)
-            told.place(sheet, x + side - told.width - 4, top + 2)
-        self.panel.place(sheet, x, y + 3 * self.side)
-        self.told.place(sheet, x, y + 4 * self.side + 6)
+def _plot(plan: g.Outline, key: str, curves: list[g.Curve], ticks: list[Any]) -> g.Node:
+    top = 1.05 * max(max(curve.ys) for curve in curves)
+    last = max(curve.xs[-1] for curve in curves)
+    look: dict[str, Any] = {"x": (0, last), "y": (0, top), "x_ticks": ticks}
+    return plan.plot(curves, "tokens", key, width=340, height=210, beside=120, **look)
 
 
 class Timeline(g.Node):

@@ -11,7 +11,7 @@ from .measures import cosine, length
 from .residual import SIDES
 from .selection import count_layers, find_output, list_shown, show_tokens
 
-MOST, LEAST, UNLIKE = 8, 0.2, 0.5  # layers drawn; a cosine of alike, a correlation of unlike ones
+MOST, LEAST = 8, 0.2  # layers drawn; a cosine of alike ones
 
 
 @g.figure("climb")
@@ -66,7 +66,7 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
 
 @g.figure("memory")
 def draw_memory(plan: g.Outline) -> g.Scene:
-    """Show the memory and the keys that decoder layers make of it, the most alike lit (V78)."""
+    """Show the memory and the keys that decoder layers make of it (V78)."""
     trace, count = plan.trace, plan.settings.decoder_layers
     memory = plan.of("memory[m,d]")
     n, d = memory.shape
@@ -75,27 +75,19 @@ def draw_memory(plan: g.Outline) -> g.Scene:
     size = g.small(f"{n} × {d}")
     left = g.middle(word, panel.named("memory"), size, gap=4, stands_on=1)
     keys = [f"decoder.{n}.cross_attention.key" for n in range(count)]
-    alike = np.abs(np.corrcoef([trace[key][0].ravel() for key in keys])).reshape(count, count)
-    np.fill_diagonal(alike, -1.0)
+    unlike = len({trace[key].tobytes() for key in keys}) == count > 1
     shown = list_shown(count, 6)
-    pair = {*map(int, np.unravel_index(alike.argmax(), alike.shape))} if count > 1 else set[int]()
     rows, links = list[list[g.Part]](), list[g.Link]()
     for layer in reversed(shown):
-        ink = style.LIT if layer in pair else "key"
-        made = plan.panel(f"{keys[layer]}[0,m,k]", width=150, height=44, edge=ink)
-        name = g.Label(plan.say("key", n=layer), style.HEADING, ink, bold=layer in pair)
-        rows.append([made.named(f"key {layer}"), name.named(f"name {layer}")])
+        made = plan.panel(f"{keys[layer]}[0,m,k]", width=150, height=44, edge="key")
+        name = g.Label(plan.say("key", n=layer), style.HEADING, "key")
+        rows.append([made.named(f"key {layer}"), name])
         ends: tuple[g.Side, g.Side] = ("right", "left")
         links.append(g.Link("memory", f"key {layer}", "elbow", "memory", 1.6, sides=ends))
-    most = plan.give("alike", alike.max())[0]
-    told = plan.say("pair", most=g.spell(float(most)))
-    seen = [layer for layer in shown if layer in pair]
     return plan.compose(
         g.Across(left, g.Columns(rows, gap=(12, 12)), gap=90),
-        title="title_one" if count == 1 else "unlike" if float(most) < UNLIKE else "title",
+        title="title" if unlike else "title_one",
         links=links,
-        callouts=[g.Callout(f"name {seen[-1]}", told, "right", 84, of=most)] if seen else [],
         n=count,
         k=plan.settings.width,
-        most=g.spell(float(most)),
     )

@@ -87,7 +87,7 @@ KINDS: Mapping[str, Kind] = {
     "tokens": _whole(2, 100_000),
     "positions": _whole(1, 512),
     "query": _TOKEN,
-    "question": _one_of("V107", "V108", "V109", "V110", "V111"),
+    "question": _one_of("V107", "V109", "V110", "V111"),
     "row": _NUMBER,
     "sentence": _NUMBER,
     "sides": _one_of("encoder", "decoder", "encoder decoder"),

@@ -28,7 +28,7 @@ def draw_sum(plan: g.Outline) -> g.Scene:
         ("sum", "sum", "both", "="),
     ):
         vectors = (f"source_embedding.{window}[{i},d]" for i in shown)
-        cells = [plan.strip(each, role, digits=3, cell=(44.0, 22.0)) for each in vectors]
+        cells = [plan.strip(each, role, shown=3, digits=3, cell=(44.0, 22.0)) for each in vectors]
         name = plan.small(key, role, bold=True, width=80, align="end")
         rows.append([name, g.Label(sign, style.HEADING, style.SOFT), *cells])
     body = g.Columns(rows, gap=(style.NEAR, 10), align="rml")

@@ -5,54 +5,54 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from . import grammar as g
 from . import style
 from .alignment import draw_cross_attention
-from .attention import draw_look
 from .choice import draw_choice
 from .decoding import draw_first_word
-from .measured import find_riddle
-from .steps import draw_mean
+from .places import draw_sum
+from .products import draw_row_of_scores
+from .residual import draw_residual
 from .typesetting import quote
-from .words import draw_vectors
+from .words import draw_tokens
 
 A1 = (1683.8, 2383.9)  # points
-EDGE, GUTTER, HEAD, PAD = 48.0, 26.0, 196.0, 18.0
+EDGE, GUTTER, HEAD, PAD = 40.0, 36.0, 176.0, 10.0
+BETWEEN, BADGE = 20.0, 14.0  # two cards; the radius of a number on the line
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
-    (draw_vectors, draw_mean, draw_look),
+    (draw_tokens, draw_sum, draw_row_of_scores, partial(draw_residual, sublayer="feed_forward")),
     (draw_first_word, draw_cross_attention, draw_choice),
 )
 
 
 @g.figure("poster")
 def draw_poster(plan: g.Outline) -> g.Scene:
-    """Show six pictures, each as wide as its column, on one thread to the translation (V113)."""
-    width = (A1[0] - 2 * EDGE - (len(COLUMNS) - 1) * GUTTER) / len(COLUMNS)
-    sheet, cards = g.Sheet(), list[g.Area]()
+    """Show the pictures of the way to the translation, all at one scale (V113)."""
+    columns = [[draw(plan.trace, lang=plan.lang) for draw in column] for column in COLUMNS]
+    widths = [max(scene.width for scene in column) - 2 * style.MARGIN for column in columns]
+    across = A1[0] - 2 * EDGE - (len(columns) - 1) * GUTTER - 2 * PAD * len(columns)
+    scale = min(across / sum(widths), *(_fill_height(column) for column in columns))
+    spare = (across - scale * sum(widths)) / len(columns)
+    sheet, x, count = g.Sheet(), EDGE, 0
     _write_head(plan, sheet)
-    for n, functions in enumerate(COLUMNS):
-        scenes = [draw(plan.trace, lang=plan.lang) for draw in functions]
-        across = EDGE + n * (width + GUTTER), width
-        cards += _fill_column(plan, sheet, scenes, across, len(cards))
-    _draw_thread(sheet, cards)
+    for column, wide in zip(columns, widths, strict=True):
+        width = scale * wide + 2 * PAD + spare
+        cards = _stack_cards(plan, sheet, column, (x, width), scale, count)
+        _draw_line(sheet, cards, count, last=column is columns[-1])
+        x, count = x + width + GUTTER, count + len(cards)
     return g.Scene(
         id="",
         lang=plan.lang,
-        title=plan.say("title", n=len(cards)),
-        description=_write_note(plan),
+        title=plan.say("title", n=count),
+        description=plan.say("note"),
         width=A1[0],
         height=A1[1],
         marks=tuple(sheet.marks),
         data=plan.data,
     )
-
-
-def _write_note(plan: g.Outline) -> str:
-    """Return the line at the foot; of a riddle, one picture was measured on other sentences."""
-    own = not find_riddle(plan.trace)
-    return plan.say("note" if own else "note_but", n=1 + sum(COLUMNS, ()).index(draw_look))
 
 
 def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
@@ -62,52 +62,56 @@ def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
     texts = quote(plan.trace.text), quote(plan.trace.translation)
     g.Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
     g.Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
-    foot = g.Label(_write_note(plan), 16.0, style.SOFT, fit=wide - 130)
+    foot = g.Label(plan.say("note"), 16.0, style.SOFT, fit=wide - 130)
     foot.place(sheet, EDGE, A1[1] - EDGE + 12)
     own = g.Label("glassformer", 16.0, style.SOFT, bold=True)
     own.place(sheet, A1[0] - EDGE - own.width, A1[1] - EDGE + 10)
 
 
-def _fill_column(
+def _fill_height(scenes: Sequence[g.Scene]) -> float:
+    """Return the scale at which scenes below each other fill the page."""
+    return _measure_room(scenes) / sum(map(_measure, scenes))
+
+
+def _measure_room(scenes: Sequence[g.Scene]) -> float:
+    """Return the height of the page that is left for what is on the cards of a column."""
+    return A1[1] - HEAD - EDGE - 20 - BETWEEN * (len(scenes) - 1) - 2 * PAD * len(scenes)
+
+
+def _stack_cards(
     plan: g.Outline,
     sheet: g.Sheet,
     scenes: Sequence[g.Scene],
     across: tuple[float, float],
+    scale: float,
     number: int,
 ) -> list[g.Area]:
     """Put scenes below each other on cards that fill the column; return the cards.
 
-    across: the left edge and the width of the column.
+    across: the left edge and the width of the column. number: the pictures before these.
     """
-    room = A1[1] - HEAD - EDGE - 20 - GUTTER * (len(scenes) - 1)
-    scales = [(across[1] - 2 * PAD) / (scene.width - 2 * style.MARGIN) for scene in scenes]
-    high = sum(_measure(scene) * scale for scene, scale in zip(scenes, scales, strict=True))
-    shrink = min(1.0, (room - 2 * PAD * len(scenes)) / high)
-    spare = (room - 2 * PAD * len(scenes) - high * shrink) / len(scenes)
     (x, width), y, cards = across, HEAD, list[g.Area]()
-    for scene, wide in zip(scenes, scales, strict=True):
-        number, scale = number + 1, wide * shrink
-        high = _measure(scene) * scale + 2 * PAD
-        sheet.box(x, y, width, high + spare, edge=style.HAIR, round=10, layer=0)
-        cards.append(g.Area(x, y, width, high + spare))
-        left, top = x + PAD - style.MARGIN * scale, y + PAD + spare / 3 - TOP * scale
-        sheet.marks += [m.shift(left, top, scale) for m in _rename(plan, scene, f"n{number}_")]
-        y += high + spare + GUTTER
+    spare = (_measure_room(scenes) - scale * sum(map(_measure, scenes))) / len(scenes)
+    for n, scene in enumerate(scenes, number + 1):
+        high = _measure(scene) * scale + 2 * PAD + spare
+        sheet.box(x, y, width, high, edge=style.HAIR, round=10, layer=0)
+        cards.append(g.Area(x, y, width, high))
+        left = x + PAD - style.MARGIN * scale
+        top = y + PAD + spare / 3 - TOP * scale
+        sheet.marks += [m.shift(left, top, scale) for m in _rename(plan, scene, f"n{n}_")]
+        y += high + BETWEEN
     return cards
 
 
-def _draw_thread(sheet: g.Sheet, cards: Sequence[g.Area]) -> None:
-    """Join the cards by a line in their order, with the number of each on it."""
-    points: list[g.Point] = []
-    for n, card in enumerate(cards, 1):
-        if points and card.x > points[-1][0]:  # from the foot of a column to the head of the next
-            below, above, between = cards[n - 2].bottom + 12, HEAD - 14, card.x - GUTTER / 2
-            points += [(points[-1][0], below), (between, below), (between, above), (card.x, above)]
-        points.append((card.x, card.y + 26))
-        sheet.dot(card.x, card.y + 26, 14.0, style.TOPIC, layer=6)
+def _draw_line(sheet: g.Sheet, cards: Sequence[g.Area], number: int, *, last: bool) -> None:
+    """Draw a line beside the cards of a column, with the number of each; but for the last, on."""
+    x = cards[0].x - BADGE
+    for n, card in enumerate(cards, number + 1):
+        sheet.dot(x, card.y + BADGE, BADGE, style.TOPIC, layer=6)
         told = g.Label(str(n), 15.0, style.PAPER, bold=True)
-        told.place(sheet, card.x - told.width / 2, card.y + 26 - told.height / 2)
-    sheet.line(*points, ink=style.TOPIC, line=3.0, layer=5)
+        told.place(sheet, x - told.width / 2, card.y + BADGE - told.height / 2)
+    end = cards[-1].y + BADGE if last else cards[-1].bottom
+    sheet.line((x, cards[0].y + BADGE), (x, end), ink=style.TOPIC, line=3.0, layer=5)
 
 
 def _measure(scene: g.Scene) -> float:

@@ -16,7 +16,7 @@ from .waves import encode_waves
 
 MEASURED = Path(__file__).with_name("questions.json")  # by `benchmarks questions --pages`
 INKS = {"reverse": "model", "scan": "weights"}
-POINTS = {"V107": 3, "V108": 1, "V109": 7, "V110": 2, "V111": 5}  # the row that a callout tells of
+POINTS = {"V107": 3, "V109": 7, "V110": 1, "V111": 5}  # the row that a callout tells of
 MORE = 18  # % of weights, that concatenated positions need
 WITH_DEFAULT, NEW = ("V109", "V110"), (1, 3, 5)  # its first row is marked; rows that begin a group
 SHIFT = 5  # of positions, that a matrix is to make
@@ -51,9 +51,6 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     lines: list[list[g.Part]] = [
         [None, *(plan.small(task, INKS[task], bold=True) for task in tasks)]
     ]
-    errors = measure_shifts() if question == "V108" else {}
-    if errors:
-        lines[0].append(plan.small("shift_error", bold=True))
     for n, row in enumerate(rows):
         bars: list[g.Part] = []
         for task in tasks:
@@ -63,10 +60,6 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
         told = re.search(r"\d+\.\d+$", row[plan.lang])
         label = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
-        if errors:
-            name = [*errors][n]
-            bars.append(g.Numeral(plan.give(name, [errors[name]])[0], digits=1))
-            plan.facts[name] = f"{errors[name]:.2g}"
         if question == "V109" and n in NEW:
             lines.append([g.Spacer(0, 3)])
         lines.append([label, *bars])
@@ -74,35 +67,65 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     room = wide - sum(end.width for end in ends)
     lines.append([None, *(g.Across(ends[0], g.Spacer(room), ends[1], gap=0) for _ in tasks)])
     note = plan.say("note", scan=plan.say("and_scan") if "scan" in tasks else "")
-    title, see = question, f"{question}_see"
+    title = question
     plan.facts["more"] = MORE
     if question in WITH_DEFAULT:
         note += plan.say("dashed")
-    if question in ("V108", "V110"):  # the first two rows are compared
-        one, two = (row["reverse"] for row in rows[:2])
-        title = f"{question}_even" if min(one) <= max(two) and min(two) <= max(one) else title
-    if question == "V108":
-        note += plan.say("shifts", **plan.facts)
-        see = see if title == "V108_even" else "V108_apart"
+    if question == "V110":  # the last row is compared with the first
+        one, few, two = (row["reverse"] for row in rows)
+        title = "V110_match" if min(one) <= mean(two) <= max(one) else title
+        plan.facts |= {"low": f"{min(few):.1f}", "high": f"{max(few):.1f}\u00a0%"}
     at = f"{tasks[-1]} {POINTS[question]}"
     return plan.compose(
         g.Columns(lines, gap=(16, 7), align="rl"),
         title=title,
         note=note,
-        callouts=[g.Callout(at, see, "right", 110)],
+        callouts=[g.Callout(at, f"{question}_see", "right", 110)],
         origin="measured",
     )
 
 
-def measure_shifts(d_model: int = 64, count: int = 100) -> dict[str, float]:
-    """Return the error of the best matrix that shifts positions, with sine and cosine or sines.
+@g.figure("questions")
+def draw_shift(plan: g.Outline) -> g.Scene:
+    """Show how far the best matrix is off that moves positions on, and two trainings (V108)."""
+    curves, lines, runs = list[g.Curve](), list[list[g.Part]](), list[list[float]]()
+    rows = json.loads(MEASURED.read_text(encoding="utf-8"))["V108"]
+    for (name, errors), row, ink in zip(
+        measure_shifts().items(), rows, ("model", "weights"), strict=True
+    ):
+        worst = plan.give(name, errors)[int(errors.argmax())]
+        plan.facts[name] = f"{float(worst):.1f}"
+        label = plan.say("up_to", name=row[plan.lang], most=plan.facts[name])
+        xs, ys = [*range(len(errors))], errors.tolist()
+        curves.append(g.Curve(xs, ys, ink, 2.2, label, name=name, of=worst))
+        given = plan.give(f"reverse_{name}", np.array(row["reverse"]) / 100)
+        lines.append([g.small(row[plan.lang], ink), Runs(given, ink, 150.0, None)])
+        runs.append(row["reverse"])
+    one, two = runs
+    even = min(one) <= max(two) and min(two) <= max(one)
+    top = max(max(curve.ys) for curve in curves)
+    span: dict[str, Any] = {"x": (0, len(curves[0].xs)), "y": (0, 1.05 * top)}
+    plot = plan.plot(curves, "position", "shift_error", width=330, height=130, beside=150, **span)
+    trained = plan.small("V108_even" if even else "V108_apart", bold=True)
+    table = g.Columns(lines, gap=(12, 4), align="rl")
+    return plan.compose(
+        g.Down(plot, g.Down(trained, table, gap=6), gap=style.APART),
+        title="V108",
+        note=plan.say("shifts") + plan.say("note", scan=""),
+        origin="measured",
+    )
 
-    The matrix is found by least squares; the error is its largest, over all positions.
+
+def measure_shifts(d_model: int = 64, count: int = 100) -> dict[str, g.Array]:
+    """Return the error, by position, of the best matrix that shifts positions.
+
+    It is that of sine and cosine, and of sines alone. The matrix is found by least squares; the
+    error of a position is the largest of its numbers.
     """
     both = encode_waves(range(count), d_model)
     sines = encode_waves(range(count), 2 * d_model)[:, ::2]  # as many sines as there were numbers
     errors = {}
     for name, table in (("both", both), ("sines", sines)):
         shift, *_ = np.linalg.lstsq(table[:-SHIFT], table[SHIFT:], rcond=None)
-        errors[name] = float(np.abs(table[:-SHIFT] @ shift - table[SHIFT:]).max())
+        errors[name] = np.abs(table[:-SHIFT] @ shift - table[SHIFT:]).max(1)
     return errors

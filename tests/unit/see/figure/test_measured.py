@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, draw, measured
-from glassformer.see.figure.scene import GridMark
+from glassformer.see.figure import PICTURES, draw, measured, style
+from glassformer.see.figure.scene import GridMark, PathMark
 from glassformer.see.files import fingerprint
 from glassformer.translator import Translator
 
@@ -128,13 +128,26 @@ def test_below_the_words_stands_what_a_head_really_gives_them(shipped: Trace) ->
     assert f"layer {layer}, head {head}" in scene.description
 
 
-def test_the_poster_of_a_riddle_says_which_picture_was_measured(shipped: Trace) -> None:
+def test_the_pictures_of_a_poster_have_one_scale(shipped: Trace) -> None:
     scene = PICTURES["V113"].scene(shipped)
-    assert "and those of picture 3, which were measured on other" in scene.description
     assert min(mark.size for mark in scene.texts) > 9, "legible at one metre"
-    (bars,) = (mark for mark in scene.texts if mark.text == "Where a word looks")
-    numbers = [mark for mark in scene.texts if mark.text == "3" and mark.area.y < bars.area.y]
-    assert any(bars.area.y - mark.area.y < 60 for mark in numbers)
+    topics = ["Tokens and their ids", "Word plus position", "One query, one row"]
+    topics += [
+        "The residual connection",
+        "The first word",
+        "Cross-attention",
+        "From a vector to a word",
+    ]
+    found = [
+        next(m for m in scene.texts if m.text == topic and m.ink == style.TOPIC) for topic in topics
+    ]
+    assert len({round(mark.size, 6) for mark in found}) == 1
+    badges = [mark for mark in scene.texts if mark.text in "1234567" and mark.size == 15]
+    assert [mark.text for mark in badges] == list("1234567")
+    for badge, topic in zip(badges, found, strict=True):
+        assert 0 < topic.area.y - badge.area.y < 30, "each beside its own picture"
+    lines = [mark for mark in scene.marks if isinstance(mark, PathMark) and mark.ink == style.TOPIC]
+    assert len(lines) == len({line.points[0][0] for line in lines}) == 2, "one a column"
 
 
 def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
@@ -155,3 +168,13 @@ def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
         printed = [m.value for m in scene.texts if m.of.startswith("sure_")]
         assert any(value == pytest.approx(sure, abs=1e-5) for value in printed)
     assert shares[-1] < 0.1, "the title says only"
+
+
+def test_a_smoothed_target_is_named_only_where_it_is_met(shipped: Trace, riddle: Trace) -> None:
+    costs = [-each.log_prob for each in shipped.predictions]
+    assert max(costs) < 1.5 * np.median(costs) and abs(np.median(costs) + np.log(0.9)) < 0.01
+    scene = PICTURES["V88"].scene(shipped)
+    assert scene.title.startswith("Smoothed targets aim at 0.90")
+    assert [m.value for m in scene.texts if m.of.startswith("-log_prob")] == pytest.approx(costs)
+    for other in (PICTURES["V88"].scene(riddle), PICTURES["V88"].scene(shipped, smoothing=0.3)):
+        assert "Smoothed targets" not in other.title and "asks for" not in other.description
