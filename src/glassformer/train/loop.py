@@ -16,7 +16,6 @@ from .goal import Goal
 from .journal import Journal
 from .meter import Meter
 from .plan import Plan, settle_again, write_plan
-from .process import listen_for_stop
 from .resuming import sign_learning
 from .schedule import rate
 from .selection import ModelSelection
@@ -51,8 +50,7 @@ class Loop:
     def run(self) -> Progress:
         """Train until the last step, early stopping or a signal; return the progress."""
         self._begin()
-        training = self.report.phase("training", self.steps, self.progress.step)
-        with listen_for_stop(self._stop), training as advance:
+        with self.report.phase("training", self.steps, self.progress.step) as advance:
             while self.progress.step < self.steps and not (self.stopped or self._is_over):
                 updater, step = self.updater, self.progress.step + 1
                 batches = self.setup.deal(step, updater)
@@ -291,7 +289,8 @@ class Loop:
             is_over = self.setup.hooks.call_back(kind, model, **told)
             self.is_ended_by_callback |= bool(self.group.sum(is_over)[0])
 
-    def _stop(self) -> None:
+    def ask_to_stop(self) -> None:
+        """Stop and save after the next update, also if the training has not begun yet."""
         self.is_asked_to_stop = True
         self.report.say("Stopping after this update; once more stops at once")
 

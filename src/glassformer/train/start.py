@@ -27,7 +27,7 @@ from .hooks import NONE, Hooks
 from .init_from import InitModel
 from .loop import Loop
 from .preparation import Prepared, prepare_run
-from .process import hold_lock, limit_memory, repeat_bits
+from .process import hold_lock, limit_memory, listen_for_stop, repeat_bits
 from .resuming import look_before
 from .run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .settle import settle
@@ -223,7 +223,8 @@ def _run(
         with limit_memory(found, group.local_size), same:
             setup, plan = settle(out, prepared, found, group, report, began, hooks)
             loop = Loop(setup, plan, began, goal)
-            progress = loop.run()
+            with listen_for_stop(loop.ask_to_stop):
+                progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is intact
         said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
         raise OSError(error.errno, said, error.filename or str(out)) from None
