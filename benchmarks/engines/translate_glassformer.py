@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from .translating import Rows, imported, read_sentences, serve
 from .turns import Turns
 
 
 def main() -> None:
     """Translate texts into tokens; unlike the other engines, ours also tokenizes the text."""
-    turns, bare = Turns(), imported_torch()
+    turns, bare = Turns(), imported()
     from glassformer.config import Decode
     from glassformer.translator import Translator
 
     folder, sentences, precision = read_sentences()
     translator = Translator.load(folder, device="cpu", precision=precision)
 
-    facts: dict[str, Any] = {
-        **bare,
-        "precision": translator.precision,
-        "vectors": torch.backends.cpu.get_cpu_capability(),
-    }
+    facts: dict[str, Any] = {**bare, "precision": translator.precision}
 
     def translate(rows: Sequence[int], settings: dict[str, Any]) -> Rows:
         decode = Decode(
@@ -40,12 +34,6 @@ def main() -> None:
         return [best[0].tokens for best in translator.search(texts, decode=decode, split=False)]
 
     serve(turns, sentences, translate, facts)
-
-
-def imported_torch() -> dict[str, float]:
-    """Return the memory after the import of torch, before that of our own larger modules."""
-    assert torch.__version__
-    return imported()
 
 
 if __name__ == "__main__":
