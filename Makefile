@@ -11,7 +11,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo web test load fuzz faults mutants check wheels clean
+.PHONY: help venv install demo web test thorough load fuzz faults mutants check wheels clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow -n 0" for the slow
 	@$(PY) web/build.py || echo "The tests of the app skip."
 	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
+thorough: ## the same with more inputs, languages, processes and updates, as CI runs them afterwards
+	@$(MAKE) test ARGS='-m "thorough and not slow" $(ARGS)'
+
 faults: $(VENV)/installed-dev ## all that is done to break it: an hour; writes docs/reliability.md
 	$(PY) -m pytest tests/faults -m "slow or not slow" --reliability docs/reliability.md $(ARGS)
 
@@ -48,7 +51,7 @@ check: $(VENV)/installed-dev ## style, types and the rules of the house
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
-	$(PY) -m pytest tests/house
+	$(PY) -m pytest tests/house -m "not slow"
 
 wheels: $(VENV)/installed-release web ## packages to publish, for every kind of machine, into dist
 	rm -rf dist

@@ -38,6 +38,7 @@ def quick_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"benchmarks.{table}.ask_ceilings", lambda held: rates)
 
 
+@pytest.mark.thorough
 def test_a_training_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_pairs(tmp_path / "pairs", "en", "fr", {"train": 400, "valid": 10})
     (tmp_path / "own.toml").write_text(SETTINGS, encoding="utf-8")

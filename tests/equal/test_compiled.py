@@ -47,6 +47,7 @@ def forget_what_was_compiled() -> None:
     torch.compiler.reset()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", FORWARD, indirect=True)
 def test_compiled_without_a_break(network: Transformer, batch: Batch, equal: Check) -> None:
     compiled = torch.compile(network, fullgraph=True, backend="eager")
@@ -72,6 +73,7 @@ def test_compiled_training(network: Transformer, batch: Batch, equal: Check) -> 
         equal(own, other)
 
 
+@pytest.mark.thorough
 def test_exported(network: Transformer, batch: Batch, equal: Check) -> None:
     """Once, and run on a batch of other values."""
     exported = torch.export.export(network, batch).module()

@@ -197,7 +197,7 @@ def assert_alike(found: Path, expected: Path) -> None:
 
 CASES = [
     pytest.param(2, {}, id="two"),
-    pytest.param(2, {"shard": True}, id="sharded"),
+    pytest.param(2, {"shard": True}, id="sharded", marks=pytest.mark.thorough),
     pytest.param(3, {}, id="three", marks=pytest.mark.slow),
     pytest.param(2, {"optimizer": "muon"}, id="muon", marks=pytest.mark.slow),
     pytest.param(

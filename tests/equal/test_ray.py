@@ -31,6 +31,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_the_same_lines(text: Path, tmp_path: Path) -> None:
     plain, dealt = tmp_path / "plain", tmp_path / "dealt"
     assert main(["translate", "demo", str(text), "-o", str(plain), "--precision", "fp32"]) == 0

@@ -235,7 +235,14 @@ DAMAGES: dict[str, Callable[[bytes], Iterator[Case]]] = {
 }
 
 
-@pytest.mark.parametrize("most", [12, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "most",
+    [
+        4,
+        pytest.param(12, marks=pytest.mark.thorough),
+        pytest.param(100_000, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_file(home: Path, tmp_path: Path, ledger: Ledger, name: str, most: int) -> None:
     """One entry of another kind or gone, or the file cut; evenly spread cases, all in slow runs."""

@@ -305,6 +305,7 @@ def config_of(kind: str, rate: float) -> Config:
     return Config.read({**SETTINGS, **size}, [f"train.learning_rate={rate}"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["adam", "auto"])
 @pytest.mark.parametrize("rate", [30.0, 1000.0, 1e5])
 def test_a_rate_that_is_far_too_high_is_named_with_one_that_does(

@@ -102,6 +102,7 @@ def is_alive(pid: int) -> bool:
     return False
 
 
+@pytest.mark.thorough
 def test_the_server_is_killed_and_the_training_is_not(tmp_path: Path, ledger: Ledger) -> None:
     folder = tmp_path / "own"
     with serve(folder) as (server, address):
@@ -136,6 +137,7 @@ def test_the_training_is_killed_and_the_server_is_not(tmp_path: Path, ledger: Le
     ledger.note(TABLE, "SIGKILL of a training in the app", told, lost)
 
 
+@pytest.mark.thorough
 def test_a_server_that_ends_lets_the_training_save_itself(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     with serve(folder) as (server, address):

@@ -51,7 +51,15 @@ def list_commands(page: Path) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if COMMAND.match(line)]
 
 
-WITH_COMMANDS = [page for page in PAGES if list_commands(page)]
+WITH_COMMANDS = [
+    pytest.param(
+        page,
+        id=str(page.relative_to(ROOT)),
+        marks=[] if page.parent == ROOT else [pytest.mark.thorough],
+    )
+    for page in PAGES
+    if list_commands(page)
+]
 
 
 @pytest.fixture
@@ -125,7 +133,7 @@ def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("coarse_films", "few_sentences")
 @pytest.mark.filterwarnings("ignore")  # the libraries under a verb warn of themselves
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_every_command_works(
     page: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +193,6 @@ def explain_benchmark(verb: str) -> str:
 
 def test_pages_have_commands() -> None:
     """Else the pattern above no longer finds them."""
-    found: Iterator[str] = (command for page in WITH_COMMANDS for command in list_commands(page))
+    found: Iterator[str] = (command for page in PAGES for command in list_commands(page))
     verbs = {words[1] for words in map(str.split, found) if words[0] == "glassformer"}
     assert {"see", "check-data", "train", "translate", "evaluate", "score", "info"} <= verbs

@@ -48,6 +48,7 @@ def train(network: EncoderDecoder, draw: random.Random, steps: int) -> None:
         schedule.step()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", [TRANSFORMER, RNN], ids=["transformer", "rnn"])
 def test_it_learns_to_reverse(settings: dict[str, Any]) -> None:
     """Another seed each time: 95 % of the tokens of new sentences, found one by one."""

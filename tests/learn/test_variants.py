@@ -79,6 +79,7 @@ def measure_copying(settings: dict[str, Any]) -> float:
     return right / (50 * LENGTH)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_learns_to_copy(variant: str) -> None:
     assert measure_copying(VARIANTS[variant]) > 0.9

@@ -568,6 +568,7 @@ def test_the_demo_ends_as_soon_as_the_exam_is_passed(
     assert "--resume" not in out and "Not quite yet" not in out
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_demo")
 def test_the_demo_goes_on_until_the_exam_is_passed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -108,6 +108,7 @@ def _train(page: Any) -> str:
     return str(page.locator("[data-right]").inner_text())
 
 
+@pytest.mark.thorough
 def test_a_network_learns_here_and_without_positions_it_does_not(page: Any, server: Server) -> None:
     page.set_default_timeout(120_000)
     page.goto(server.url("first"))
@@ -143,6 +144,7 @@ def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server:
     assert "teach.lines=red" in page.url
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
 def test_teaching_has_no_fault(page: Any, server: Server, look: dict[str, str]) -> None:
     page.set_default_timeout(120_000)
@@ -195,6 +197,7 @@ def test_one_number_is_counted_up_and_leads_to_others(page: Any, server: Server)
     assert "cell=decoder.5.cross_attention.value" in page.url
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("door", ["heads", "number"])
 @pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
 def test_further_doors_have_no_fault(

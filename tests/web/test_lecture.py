@@ -33,6 +33,7 @@ def _open(page: Any, server: Server, number: int, **state: Any) -> None:
     page.wait_for_selector("[data-guess]")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", LOOKS)
 def test_arrows_lead_through_ten_cards_and_back(
     page: Any, server: Server, state: dict[str, str]
@@ -138,6 +139,7 @@ def test_a_bar_of_the_loop_is_as_long_as_its_percentage(page: Any, server: Serve
         assert abs(100 * wide - told) < 1
 
 
+@pytest.mark.thorough
 def test_on_a_phone_nothing_overflows(browser: Any, server: Server) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale="zh-CN"

@@ -29,7 +29,8 @@ from glassformer.translator import Translator
 from glassformer.weights.int8 import quantize_file
 
 WEB = Path(__file__).parents[2] / "web"
-QUICK, ALL = 16, 300  # sentences that are translated greedily
+# How many sentences are translated greedily.
+QUICK, THOROUGH, ALL = 6, 16, 300
 BEAMS, SAMPLES, TRIED = 3, 3, 5
 ROW = 7  # of the first of these: it predicts "qu'il"
 LOOKED_INTO = (
@@ -150,7 +151,15 @@ def _load_quantized(folder: Path) -> Translator:
     return Translator.load(folder, device="cpu", precision="fp32")
 
 
-@pytest.mark.parametrize("told", [QUICK, pytest.param(ALL, marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize(
+    "told",
+    [
+        QUICK,
+        pytest.param(THOROUGH, marks=pytest.mark.thorough),
+        pytest.param(ALL, marks=pytest.mark.slow),
+    ],
+    indirect=True,
+)
 def test_it_says_what_python_says(told: Path) -> None:
     done = run_vitest("tests/living.test.ts", LIVING=str(told))
     assert ("skipped" in done) == (not WASM.is_file())

@@ -48,6 +48,7 @@ def test_only_attention_shows_where_a_step_looks(page: Any, server: Server) -> N
     assert "Every word is right." in _read(page, "attention", "[data-verdict]")[0]
 
 
+@pytest.mark.thorough
 def test_the_long_riddle_says_where_each_goes_wrong(page: Any, server: Server) -> None:
     _open(page, server)
     page.locator("[data-example=long]").click()

@@ -48,6 +48,7 @@ def test_a_server_that_does_not_train_says_how_it_could(page: Any, server: Serve
     assert "--train" in page.locator("[data-off]").inner_text()
 
 
+@pytest.mark.thorough
 def test_from_two_files_to_a_translation(
     page: Any, school: Server, texts: tuple[Path, Path], tmp_path: Path
 ) -> None:

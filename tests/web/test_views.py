@@ -49,6 +49,7 @@ def drawn(page: Any) -> Any:
     return page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("view", "state"), PLACES)
 def test_every_view_opens_without_a_complaint(
     drawn: Any, server: Server, recording: str, view: str, state: dict[str, Any]
@@ -68,6 +69,7 @@ def test_a_phone_has_no_sideways_scroll(browser: Any, server: Server, recording:
     context.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_page_of_a_site_has_no_sideways_scroll_on_a_phone(
     browser: Any, tmp_path: Path, language: str
@@ -230,6 +232,7 @@ def test_heads_grow_sharp_as_the_update_is_dragged(
     assert first > 1.5 * last
 
 
+@pytest.mark.thorough
 def test_every_card_of_the_story_speaks_of_the_readers_sentence(
     drawn: Any, server: Server, recording: str
 ) -> None:

@@ -66,7 +66,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
       return own.translation !== translation || !near(own.search.hypotheses[0]!.log_prob, log_prob);
     });
     expect(wrong.map(({ text }) => text)).toEqual([]);
-    expect(told.greedy.length).toBeGreaterThan(12);
+    expect(told.greedy.length).toBeGreaterThan(5);
   });
 
   it.each(["beam", "sample"] as const)("%s finds the same tokens, and a beam the same fates", (kind) => {

@@ -307,6 +307,7 @@ ISAS = list_isas() or ["none"]
 SANITIZED = [pytest.param(isa, marks=[pytest.mark.slow] * (isa in ISAS[1:-1])) for isa in ISAS]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("isa", SANITIZED, indirect=True)
 def test_nothing_is_out_of_bounds(isa: str, build_program: Callable[..., Path]) -> None:
     """Random shapes, types and requests under the sanitizers: see `fuzz_network.c`.

@@ -19,6 +19,7 @@ def run(*command: str | Path) -> bool:
     return subprocess.run(command).returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler here")
 @pytest.mark.parametrize("kind", ["address,undefined", "thread"])
 def test_nothing_leaks_or_races_where_memory_runs_out(kind: str, tmp_path: Path) -> None:

@@ -236,6 +236,7 @@ def test_a_cut_of_the_whole_source_is_none(demo: Translator) -> None:
     assert [*list_cuts(unmarked)] == []
 
 
+@pytest.mark.thorough
 def test_the_report_has_all_measurements(translator: Translator) -> None:
     calls: list[int] = []
     found = probe_pairs(translator, ITEMS, progress=calls.append)

@@ -16,6 +16,7 @@ from glassformer.evaluate.quality import read_references, score_quality
 CAT = "the cat is on the mat ."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "system",
     [

@@ -75,6 +75,7 @@ def test_the_loss_without_a_head_is_that_of_one_sentence(translator: Translator)
     assert rise == pytest.approx(float(losses[1] - losses[0]), abs=2e-5)
 
 
+@pytest.mark.thorough
 def test_the_shipped_file_is_what_is_measured_again(translator: Translator) -> None:
     corpus = read_corpus()
     texts = [*corpus.questions["test"], *corpus.riddles["test"]][::3][:300]

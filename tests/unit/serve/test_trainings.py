@@ -209,6 +209,7 @@ def check_model(school: Client, id: str) -> None:
     assert said == "Le chat est sur le tapis."  # of demo
 
 
+@pytest.mark.thorough
 def test_a_training_is_stopped_goes_on_and_is_deleted(school: Client, folder: Path) -> None:
     id = prepare(school, "halted")
     school.ask(f"{BASE}/{id}/start", {"minutes": 2, "size": "tiny"})

@@ -103,6 +103,7 @@ def read(request: pytest.FixtureRequest) -> Trace:
     return reader.see("the red [MASK] runs" if network == "encoder" else "the red cat runs")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_picture_of_one_side_is_drawn(read: Trace, lang: str) -> None:
     pictures = list_pictures(read.settings.network)
