@@ -80,14 +80,8 @@ def combine(found: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked
     return [way for *_, way in best]
 
 
-def compose(
-    text: str, spans: Sequence[Span], found: Sequence[Hypothesis], target: Tokenizer
-) -> Translation:
-    """Return the translation of `text` made of one hypothesis for each span; see `assemble`."""
-    return assemble(text, spans, [_read(each, target) for each in found])
-
-
-def _read(found: Hypothesis, target: Tokenizer) -> Translation:
+def read_hypothesis(found: Hypothesis, target: Tokenizer) -> Translation:
+    """Return the translation that a hypothesis spells, on one line and by itself."""
     return Translation(
         text=target.decode(found.tokens).strip().translate(LINE_BREAKS),
         tokens=[target.token(id) for id in found.tokens],

@@ -19,9 +19,18 @@ from .engine import Weights
 from .text import Tokens
 from .text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
-from .text.symbols import strip_symbols
+from .text.symbols import SetAside, set_aside, strip_symbols
 from .text.unicode import Span
-from .translation import Part, Progress, Scored, Translation, combine, compose, scale_progress
+from .translation import (
+    Part,
+    Progress,
+    Scored,
+    Translation,
+    assemble,
+    combine,
+    read_hypothesis,
+    scale_progress,
+)
 from .validation_errors import check_list
 from .weights.weights_file import WeightsFile
 
@@ -289,14 +298,38 @@ class Translator:
             self._constrain(sentences, glossary, decode),
             strict=True,
         )
-        found = iter(self._search([*starmap(SearchInput, asked)], decode, n_best, seed, told))
+        hypotheses = self._search([*starmap(SearchInput, asked)], decode, n_best, seed, told)
+        found = iter(self.read_hypotheses(sentences, hypotheses))
         if progress and not parts:
             progress(len(texts))
         ways = (combine(islice(found, len(places)), n_best) for places in spans)
         return [
-            [compose(text, places, way, self.tokenizers.target) for way in best]
+            [assemble(text, places, way) for way in best]
             for text, places, best in zip(texts, spans, ways, strict=True)
         ]
+
+    def read_hypotheses(
+        self, sentences: Sequence[str], found: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Translation]]:
+        """Return the translations that hypotheses of sentences spell.
+
+        Symbols that were set aside are in them, where the alignment puts them.
+        """
+        target = self.tokenizers.target
+        read = [[read_hypothesis(each, target) for each in ways] for ways in found]
+        return [
+            [each._replace(text=self.place_symbols(sentence, each.text)) for each in ways]
+            if self.set_aside(sentence)
+            else ways
+            for sentence, ways in zip(sentences, read, strict=True)
+        ]
+
+    def place_symbols(self, sentence: str, said: str) -> str:
+        """Return a translation with the symbols that were set aside from its sentence."""
+        if aside := self.set_aside(sentence):
+            symbols = import_module(".documents.symbols", __package__)
+            return str(symbols.place_symbols(self, aside, said))
+        return said
 
     def _search(
         self,
@@ -442,7 +475,11 @@ class Translator:
         """Return the span of a sentence without unknown symbols at its edges; see `symbols`."""
         if find_language_mark(sentence):
             return 0, len(sentence)
-        return strip_symbols(sentence, lambda run: bool(self.tokenizers.source.find_unknown(run)))
+        return strip_symbols(sentence, self.tokenizers.source.find_unknown)
+
+    def set_aside(self, text: str) -> SetAside | None:
+        """Return a text without unknown symbols, as the network reads it; None if it has none."""
+        return set_aside(text, self.tokenizers.source.find_unknown)
 
     def _keep_whole(self, text: str) -> list[Span]:
         """Return the whole text as one span, or its parts if it is too long for the model."""
@@ -466,12 +503,12 @@ class Translator:
         )
 
     def _read_untagged(self, text: str) -> Tokens:
+        if aside := self.set_aside(text):
+            return _trace_back(self._read_untagged(aside.text), aside.origins)
         if not is_unspaced(self.config.data.source_lang):
             return self.tokenizers.source.tokens(text)
         closed, origins = close_up_with_spans(text)
-        found = self.tokenizers.source.tokens(closed)
-        spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in found.spans)
-        return Tokens(found.ids, found.texts, spans)
+        return _trace_back(self.tokenizers.source.tokens(closed), origins)
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -563,6 +600,7 @@ class Translator:
         return ids
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        texts = [aside.text if (aside := self.set_aside(text)) else text for text in texts]
         if is_unspaced(self.config.data.source_lang):
             texts = [close_up(text) for text in texts]
         return self.tokenizers.source.encode_many(texts)
@@ -614,6 +652,12 @@ def join_translators(members: Sequence[Translator], names: Sequence[str], **how:
     joined.config = _limit(first.config, min(each.longest for each in members))
     joined.weights = EnsembleWeights([e.weights for e in members], joined._encode_pairs, **how)
     return joined
+
+
+def _trace_back(found: Tokens, origins: Sequence[Span]) -> Tokens:
+    """Return tokens with the spans that their characters came from."""
+    spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in found.spans)
+    return Tokens(found.ids, found.texts, spans)
 
 
 def _limit(config: Config, longest: int) -> Config:

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from glassformer.decode import Hypothesis
-from glassformer.text import Tokenizer
-from glassformer.translation import combine, compose
+from glassformer.translation import assemble, combine
 
 
 def draw(random: Random, number: int) -> list[Hypothesis]:
@@ -33,7 +32,6 @@ def test_the_best_combinations_are_those_of_all(number: int) -> None:
 
 def test_of_no_part_there_is_one_translation() -> None:
     assert combine([], 3) == [()]
-    tokenizer = Tokenizer.train(["a a"], 300)
-    empty = compose(" \t", [], (), tokenizer)
+    empty = assemble(" \t", [], ())
     assert (empty.text, empty.tokens, empty.log_prob, empty.finished) == ("", [], 0.0, True)
     assert empty.parts == []

@@ -12,7 +12,7 @@ from glassformer.directory import Tokenizers, build_model
 from glassformer.evaluate import quality
 from glassformer.evaluate.significance import compare_systems
 from glassformer.text import Tokenizer
-from glassformer.translation import compose
+from glassformer.translation import assemble, read_hypothesis
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "yes", "so it is"]
@@ -74,7 +74,7 @@ def test_one_line_in_one_line_out(translator):
     """Whatever the tokens spell, a translation holds no line break."""
     target = translator.tokenizers.target
     found = Hypothesis(target.encode("a\nb\u2028c\rd"), -1.0, -1.0, [-1.0], True)
-    made = compose("x.\x85y.", [(0, 2), (3, 5)], [found, found], target)
+    made = assemble("x.\x85y.", [(0, 2), (3, 5)], [read_hypothesis(found, target)] * 2)
     assert made.text == "a b c d a b c d"
 
 

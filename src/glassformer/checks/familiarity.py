@@ -15,6 +15,7 @@ from ..disk import read_json
 from ..text.function_words import NAMES, find_other_language
 from ..text.sentences import has_letters
 from ..text.spacing import name_base
+from ..text.symbols import set_aside
 from ..translation import Problem, Translation
 from ..translator import Translator
 
@@ -36,7 +37,8 @@ class Familiarity:
         """Yield each sign that the model was not trained on such a text."""
         if not has_letters(source):
             return
-        if unknown := self.tokenizer.find_unknown(source):
+        aside = set_aside(source, self.tokenizer.find_unknown)
+        if unknown := self.tokenizer.find_unknown(aside.text if aside else source):
             yield Problem.describe("unknown", list=" ".join(unknown))
         if other := find_other_language(source, self.language):
             yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])

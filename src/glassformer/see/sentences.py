@@ -32,9 +32,11 @@ def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt
     if not -many <= sentence < many:
         have = "there is 1" if many == 1 else f"there are {many}, 0 to {many - 1}"
         raise ValueError(f"sentence {sentence} is out of range: {have}")
-    if not places or (many == 1 and places[0][1] == text.strip()):
+    key, chosen = places[sentence] if places else (0, text)
+    if aside := translator.set_aside(chosen):
+        chosen = aside.text
+    if not places or (many == 1 and chosen == text.strip()):
         return Excerpt(text)
-    key, chosen = places[sentence]
     return Excerpt(chosen, sentence % many, many, key)
 
 
@@ -63,7 +65,8 @@ def translate_whole(
         spans = [part.source for part in best.parts]
         said = [best.text[slice(*part.target)] for part in best.parts]
         if 0 <= chosen.number - len(sentences) < len(said):
-            said[chosen.number - len(sentences)] = own
+            number = chosen.number - len(sentences)
+            said[number] = translator.place_symbols(cut_spans(line, spans)[number], own)
         joined, places = join_sentences(line if spans else best.text, spans, said)
         sentences += [
             SentenceSpans(

@@ -14,8 +14,7 @@ from ..checks.quality_check import judge
 from ..config import EOS, Decode
 from ..see.tokens import read_source, spell_tokens
 from ..text.sentences import cut_spans
-from ..text.spacing import join_sentences
-from ..translation import Translation, assemble, compose
+from ..translation import Translation, assemble
 from ..translator import Translator
 from .api_error import ApiError
 from .api_models import check_ids
@@ -63,25 +62,16 @@ def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str,
     spans = translator.split(body.text)
     job.say("sentences", sentences=spans)
     told, made = [], list[Translation]()
-    for number, (span, said) in enumerate(zip(spans, cut_spans(body.text, spans), strict=True)):
+    for number, said in enumerate(cut_spans(body.text, spans)):
         forced = [] if number else _encode(translator, prefix)
         found = _search(job, translator, decode, body, number, said, forced)
-        made += [
-            compose(
-                body.text[slice(*span)],
-                [(0, span[1] - span[0])],
-                [found],
-                translator.tokenizers.target,
-            )
-        ]
+        made += translator.read_hypotheses([said], [[found]])[0]
         told.append(_tell_found(translator, found))
         job.say("sentence", sentence=number, **told[-1])
-    joined, _ = join_sentences(
-        body.text if body.text.strip() else "", spans, [each["text"] for each in told]
-    )
-    judged = judge(body.text, [assemble(body.text, spans, made)], Familiarity(translator))
+    whole = assemble(body.text, spans, made)
+    judged = judge(body.text, [whole], Familiarity(translator))
     checked = {name: judged.to_json()[name] for name in ("confidence", "problems")}
-    return {"translation": joined, **checked, "sentences": told}
+    return {"translation": whole.text, **checked, "sentences": told}
 
 
 def _search(

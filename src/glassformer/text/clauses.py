@@ -32,7 +32,7 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
     ]
     parts: list[Span] = []
     begin = 0
-    while begin < len(text):
+    while begin < ends[-1]:  # symbols that are set aside may follow
         first = bisect_right(ends, begin)
         room = most
         end = _choose_end(places, ends, begin, first, room)

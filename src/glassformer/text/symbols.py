@@ -1,13 +1,15 @@
-"""Pictographs, arrows and other symbols at the edges of a sentence, which a model may not know.
+"""Pictographs, arrows and other symbols in a sentence, which a model may not know.
 
-A sentence with a character that training lacked often becomes nonsense. So unknown symbols before
-and behind a sentence are no part of it: they stay where they are, as the text between sentences
-does. Behind may also mean before the last mark: the "!" of "Happy 🎉!" is translated with the
-sentence, and the symbol follows it.
+A sentence with a character that training lacked often becomes nonsense. So unknown symbols are no
+part of what the network reads. Those before and behind a sentence stay where they are, as the text
+between sentences does. Behind may also mean before the last mark: the "!" of "Happy 🎉!" is
+translated with the sentence, and the symbol follows it. Those within a sentence are set aside, and
+placed in the translation by its alignment: see `documents.symbols`.
 """
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from .patterns import LazyPattern
 from .unicode import Span
@@ -20,12 +22,16 @@ _SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
 _JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
 _SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+"
 _RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
+_ANY = rf"(?:{_SYMBOL}|[©®™•]{_JOINED}*+)"
+_ANYS = rf"{_ANY}(?:\s*+{_ANY})*+"
+_ASIDE = LazyPattern(rf"(\s*+)(\({_ANYS}\)|{_ANYS})(\s*+)")
+_HINT = LazyPattern(f"{_SIGN[:-1]}\u20e3©®™•]")
 _MARKS = r"[.!?…‥。！？｡؟।]"
 _END = LazyPattern(rf"{_MARKS}{{0,3}}")
 _MOVED = LazyPattern(rf"\s*+{_RUN.pattern}({_MARKS}{{1,3}}+)(?!{_MARKS})")
 
 
-def strip_symbols(text: str, is_unknown: Callable[[str], bool]) -> Span:
+def strip_symbols(text: str, is_unknown: Callable[[str], object]) -> Span:
     """Return the span of a sentence without the unknown symbols at its edges, and their marks.
 
     text: without white space around it. Symbols within the sentence stay.
@@ -42,6 +48,57 @@ def strip_symbols(text: str, is_unknown: Callable[[str], bool]) -> Span:
         else:
             end = len(text[: run.start()].rstrip())
     return start, end
+
+
+class Aside(NamedTuple):
+    """Symbols that were taken out of a text, and the gap between what is left on either side."""
+
+    symbols: str
+    gap: Span  # in the text that is left
+    spaced: tuple[bool, bool]  # whether white space was before and behind
+
+
+class SetAside(NamedTuple):
+    """A text without its unknown symbols; `origins` are the spans that its characters came from."""
+
+    text: str
+    origins: list[Span]
+    asides: list[Aside]
+
+
+def set_aside(text: str, is_unknown: Callable[[str], object]) -> SetAside | None:
+    """Return a text without its unknown symbols; None if it has none, or nothing else."""
+    if text.isascii() or not _HINT.search(text):
+        return None
+    left, origins = list[str](), list[Span]()
+    asides = list[Aside]()
+    at = 0
+    for run in _ASIDE.finditer(text):
+        if not is_unknown(run[2]):
+            continue
+        left += text[at : run.start()]
+        origins += [(i, i + 1) for i in range(at, run.start())]
+        at, start = run.end(), len(left)
+        if gap := _choose_gap(text, run):
+            left.append(gap)
+            origins.append((run.end() - bool(run[3]), run.end()))
+        asides.append(Aside(run[2], (start, len(left)), (bool(run[1]), bool(run[3]))))
+    if not asides:
+        return None
+    left += text[at:]
+    origins += [(i, i + 1) for i in range(at, len(text))]
+    bare = "".join(left)
+    return SetAside(bare, origins, asides) if any(map(str.isalnum, bare)) else None
+
+
+def _choose_gap(text: str, run: re.Match[str]) -> str:
+    """Return what is between the texts on both sides of symbols that are taken out."""
+    before, behind = text[: run.start()][-1:], text[run.end() :][:1]
+    if not before or not behind or before in "([{«“„¿¡":
+        return ""
+    if behind in ".,;:!?…)]}»”’":
+        return " " * bool(run[3])
+    return " " * bool(run[1] or run[3] or (before.isalnum() and behind.isalnum()))
 
 
 def find_moved_marks(text: str, spans: Sequence[Span]) -> list[Span]:

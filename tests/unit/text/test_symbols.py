@@ -1,4 +1,4 @@
-"""Symbols that a model does not know are no part of a sentence and stand around its translation."""
+"""Symbols that a model does not know are no part of a sentence, and are kept in its translation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from glassformer.checks.quality_check import search_checked
 from glassformer.see.sentences import choose_sentence, translate_whole
 from glassformer.text.sentences import cut_spans
 from glassformer.text.spacing import join_sentences
-from glassformer.text.symbols import find_moved_marks, strip_symbols
+from glassformer.text.symbols import find_moved_marks, set_aside, strip_symbols
 from glassformer.translator import Translator
 
 FAMILY, FLAG, SCOTLAND = (
@@ -116,3 +116,72 @@ def test_a_long_sentence_is_measured_without_its_symbols(everyday: Translator) -
     assert len(sentences) > 1 and sentences[-1].endswith("!!!")
     assert max(len(everyday.read(each).ids) for each in sentences) < everyday.longest
     assert not any("🙂" in each or "🎉" in each for each in sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("I love 🍕 and pasta.", "I love and pasta."),
+        ("Pizza 🍕, cheese🧀, and wine 🍷.", "Pizza, cheese, and wine."),
+        ("Paris❤last summer (🇫🇷).", "Paris last summer."),
+        (f"My {FAMILY} family{SCOTLAND} 1️⃣ here", "My family here"),
+        ("« 🍕 » et « vin 🍷 »", "«» et « vin »"),
+        ("Our product™ → the best®!", "Our product the best!"),
+        ("👍🏽 Yes ❤️ 🎉 no 🙂", "Yes no"),
+    ],
+)
+def test_symbols_within_a_sentence_are_set_aside(text: str, bare: str) -> None:
+    found = set_aside(text, lambda run: True)
+    assert found and found.text == bare and len(found.origins) == len(bare)
+    for character, (start, end) in zip(bare, found.origins, strict=True):
+        assert text[start:end] == character or character == " "
+    assert not any(each.symbols in bare for each in found.asides)
+    assert set_aside(text, lambda run: False) is None
+
+
+@pytest.mark.parametrize("text", ["A cat", "Déjà vu: 20 € – « là » №", "🙂 🎉", "5️⃣", "20 °C ≥ £5"])
+def test_a_text_without_symbols_or_without_words_stays(text: str) -> None:
+    assert set_aside(text, lambda run: True) is None
+
+
+def test_symbols_within_a_sentence_are_placed_by_its_alignment(everyday: Translator) -> None:
+    bare = everyday.translate("I know him very well.")
+    (judged,) = search_checked(everyday, ["I know him very 🍕 well."])
+    best = judged.best[0]
+    assert (bare, best.text) == ("Je le connais très bien.", "Je le connais très 🍕 bien.")
+    assert not judged.problems and best.text[slice(*best.parts[0].target)] == best.text
+    assert everyday.translate("Give ❤ me that.") == "Donne-moi ❤ ça."
+    assert everyday.translate("I like pizza🍕, too 🎉.", split=False).count("pizza🍕") == 1
+    once, twice = everyday.translate(["Give me that.", "Give 🎉 me that. 🍕 Give 🎉 me that."])
+    assert twice.replace(" 🎉", "") == f"{once} 🍕 {once}"
+
+
+def test_symbols_keep_their_order(everyday: Translator) -> None:
+    found = everyday.translate("The red 🍎 apple 🍏 and the 🍊 orange 🍋 are 🍇 good.")
+    assert [each for each in found if each in "🍎🍏🍊🍋🍇"] == [*"🍎🍏🍊🍋🍇"]
+
+
+def test_a_model_without_attention_places_symbols_in_proportion() -> None:
+    plain = Translator.load("demo-rnn", device="cpu")
+    found = plain.translate("The cat is 🍕 on the mat.")
+    assert found.replace(" 🍕", "") == plain.translate("The cat is on the mat.")
+    assert 0 < found.index("🍕") < len(found) - 1
+
+
+def test_a_recording_reads_the_sentence_without_its_symbols(everyday: Translator) -> None:
+    text = "I know him very 🍕 well."
+    excerpt = choose_sentence(everyday, text, 0)
+    assert excerpt.text == "I know him very well."
+    own = everyday.translate(excerpt.text)
+    whole = translate_whole(everyday, text, excerpt, own, None, 0)
+    assert whole and whole.translation == everyday.translate(text) != own
+    read, bare = everyday.read(text), everyday.read(excerpt.text)
+    assert read.ids == bare.ids and text[slice(*read.spans[-2])].strip() == "well"
+
+
+def test_a_long_sentence_with_symbols_ends(everyday: Translator) -> None:
+    text = "I am very happy 🍕 and " * 200 + "you are sad, product™"
+    spans = everyday.split(text)
+    assert len(spans) > 1 and text[spans[-1][1] :] in ("", "™")
+    assert max(len(everyday.read(each).ids) for each in cut_spans(text, spans)) < everyday.longest
+    assert everyday.translate(text).count("🍕") == 200

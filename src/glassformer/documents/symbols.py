@@ -1,0 +1,61 @@
+"""Symbols that were set aside, placed in the translation by its alignment; see `text.symbols`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from ..text.spacing import is_eastern
+from ..text.symbols import Aside, SetAside
+from ..translator import Translator
+from .alignment import Alignments, Said
+from .placing import CLOSING, Link, find_marked_words
+
+_ALIGNMENTS = Alignments()
+_REST = re.compile(r"(?:[^\s.,;:!?…)\]}»”]|[.,:](?=\w))*")  # of a word, with what hyphens join
+
+
+def place_symbols(translator: Translator, source: SetAside, said: str) -> str:
+    """Return a translation with the symbols that were set aside from its source, in their order.
+
+    Where a model has no attention, or no folder, they are placed in proportion.
+    """
+    folder, links = translator.weights.folder, list[Link]()
+    if folder and translator.config.model.attending_layers:
+        whole = Said(source.text, said, (((0, len(source.text)), (0, len(said))),))
+        (links,) = _ALIGNMENTS.align(folder, translator, [whole])
+    written, at = "", 0
+    for aside in source.asides:
+        place = max(at, _find_place(source.text, aside, said, links))
+        written, at = written + said[at:place], place
+        left, right = written[-1:], said[at : at + 1]
+        needs_left = aside.spaced[0] and left and not left.isspace()
+        needs_right = aside.spaced[1] and right and not (right.isspace() or right in CLOSING)
+        written += " " * bool(needs_left) + aside.symbols + " " * bool(needs_right)
+    return written + said[at:]
+
+
+def _find_place(text: str, aside: Aside, said: str, links: Sequence[Link]) -> int:
+    """Return where in the translation symbols belong.
+
+    It is behind the word aligned with the source word before them, else before the one aligned with
+    the next source word, which has them first if they touch it; else a proportional place.
+    """
+    ends, words = [end for _, end in find_marked_words(text)], find_marked_words(said)
+    before = bisect_right(ends, aside.gap[0])
+    if before in (0, len(ends)):
+        return len(said) if before else 0
+    left, right = (
+        sorted(t for s, t, _ in links if s == word and said[words[t][0]] not in CLOSING)
+        for word in (before - 1, before)
+    )
+    if right and (not left or aside.spaced == (True, False)):
+        place = words[right[0]][0]
+    else:
+        place = words[left[-1]][1] if left else round(len(said) * before / len(ends))
+    around = said[max(0, place - 1) : place + 1]
+    if around[:1].isspace() or any(map(is_eastern, around)):
+        return place
+    rest = _REST.match(said, place)
+    return rest.end() if rest else place
