@@ -7,6 +7,7 @@ it has never met.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from ..directory import write_text
@@ -72,6 +73,17 @@ def read_known_words(folder: Path) -> frozenset[str] | None:
     """Return the words that a model met in training; None if its directory does not list them."""
     path = folder / WORDS
     return frozenset(read_text(path).split("\n")) - {""} if path.is_file() else None
+
+
+def check_known_words(folder: Path) -> None:
+    """Raise ValueError, which names the line, for a list that `WordCollector` would not write."""
+    path = folder / WORDS
+    *words, rest = read_text(path).split("\n") if path.is_file() else [""]
+    for number, (before, word) in enumerate(pairwise(["", *words]), 1):
+        if before >= word or not word.isprintable() or "\ufffd" in word:
+            raise ValueError(f"{path}, line {number}: damaged; it lists words, sorted, one a line")
+    if rest:
+        raise ValueError(f"{path}: cut short; its last line does not end")
 
 
 def find_unknown_words(known: frozenset[str], text: str) -> list[str]:

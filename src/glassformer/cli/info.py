@@ -16,8 +16,8 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import RUN, locate, name_pair, open_model, split_pair
-    from ..publish.card import read_facts
+    from ..directory import CARD, RUN, locate, name_pair, open_model, split_pair
+    from ..publish.card import list_changed, read_facts
     from ..publish.publishing import measure_run
 
     config = open_model(model)[0]
@@ -25,10 +25,10 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     first = "-".join(map(str, config.data.pairs[0])) if len(config.data.pairs) > 1 else None
     translator = open_reader(name_pair(model, None if pair else first))
     sizes, card = translator.describe(), read_facts(locate(model))
-    run = measure_run(locate(model))
+    run, changed = measure_run(locate(model)), list_changed(locate(model), card)
     if as_json:
         held = {"run": run.to_json()} if run else {}
-        print(to_json({**sizes, "card": card, **held}))
+        print(to_json({**sizes, "card": card, "changed": changed, **held}))
         return
     sizes.pop("settings")
     rows = (
@@ -37,6 +37,10 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
         else []
     )
     rows += [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
+    if changed:
+        are = "is not the file" if len(changed) == 1 else "are not the files"
+        said = f"{', '.join(changed)} {are} that {CARD} describes: what it says may be wrong"
+        rows.append(("changed", said))
     rows += tell_card(card)
     if run:
         rows.append(("training", f"{locate(model) / RUN} holds {run}; publish leaves it behind"))

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from ..checks.known_words import WORDS
 from ..compatibility.former_names import rename_keys
 from ..data.files import Fingerprint
 from ..directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
@@ -28,7 +29,7 @@ READS = {
     "decoder": "Completes text",
     "encoder": "Reads text both ways: fills masks, or names classes",
 }
-HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE)
+HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, WORDS)
 
 
 class Origin(BaseModel):
@@ -87,8 +88,15 @@ def hash_file(path: Path) -> str:
 
 
 def hash_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that affects how a model translates."""
+    """Return the SHA-256 of each file that a training makes a model of."""
     return {name: hash_file(folder / name) for name in HASHED if (folder / name).is_file()}
+
+
+def list_changed(folder: Path, facts: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files that are not those that the facts of a card are about."""
+    known = facts.get("sha256", {})
+    found = hash_files(folder) if known else {}
+    return [name for name, digest in found.items() if known.get(name, digest) != digest]
 
 
 def write_card(folder: Path, facts: Mapping[str, Any]) -> None:

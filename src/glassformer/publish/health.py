@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checks.known_words import WORDS, check_known_words
 from ..directory import (
     ALIGNMENT,
     CARD,
@@ -150,7 +151,8 @@ def _read_digests(folder: Path) -> tuple[dict[str, str], list[HealthFinding]]:
 
 def _expect_files(folder: Path) -> tuple[str, ...]:
     is_separate = any((folder / name).exists() for name in SEPARATE)
-    return (WEIGHTS, CONFIG, *(SEPARATE if is_separate else (SHARED,)), CARD, GOLDEN)
+    words = (WORDS,) if (folder / WORDS).exists() else ()
+    return (WEIGHTS, CONFIG, *(SEPARATE if is_separate else (SHARED,)), CARD, GOLDEN, *words)
 
 
 def _examine_measurements(folder: Path) -> Iterator[HealthFinding]:
@@ -160,6 +162,11 @@ def _examine_measurements(folder: Path) -> Iterator[HealthFinding]:
             read_findings(folder, name)
         except (ValueError, OSError) as error:
             yield HealthFinding(name, str(error), "delete it, or measure anew", is_wrong=True)
+    try:
+        check_known_words(folder)
+    except (ValueError, OSError) as error:
+        advice = "get it anew, or delete it: the model works without"
+        yield HealthFinding(WORDS, str(error), advice, is_wrong=True)
 
 
 def _examine_file(path: Path, known: str | None) -> HealthFinding:

@@ -9,6 +9,7 @@ import pytest
 from glassformer.checks.known_words import (
     WORDS,
     WordCollector,
+    check_known_words,
     copy_known_words,
     read_known_words,
     write_known_words,
@@ -43,3 +44,26 @@ def test_too_many_words_are_no_list(tmp_path: Path) -> None:
     assert read_known_words(tmp_path) is None
     copy_known_words(tmp_path, tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        (b"a\nb\xff\nc\n", "not UTF-8 at byte 3"),
+        (b"a\nb\0\nc\n", "line 2: damaged"),
+        (b"a\nc\nb\n", "line 3: damaged"),
+        (b"a\n\nb\n", "line 2: damaged"),
+        (b"a\nb\nb\n", "line 3: damaged"),
+        (b"a\nb", "cut short"),
+        (b"", ""),
+        (b"a\nb\n", ""),
+    ],
+)
+def test_damage_is_named(tmp_path: Path, damaged: bytes, said: str) -> None:
+    check_known_words(tmp_path)
+    (tmp_path / WORDS).write_bytes(damaged)
+    if not said:
+        return check_known_words(tmp_path)
+    with pytest.raises(ValueError, match=said) as raised:
+        check_known_words(tmp_path)
+    assert WORDS in str(raised.value)

@@ -136,6 +136,22 @@ def test_doctor_looks_at_a_model(run: Run, home: Path) -> None:
     golden.write_bytes(kept)
 
 
+def test_other_weights_and_damaged_words_are_named(run: Run, home: Path) -> None:
+    shutil.copytree(home / "m", home / "other", ignore=shutil.ignore_patterns("run"))
+    assert json.loads(run("info other --json")[1])["changed"] == []
+    weights, words = home / "other/model.safetensors", home / "other/words.txt"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\0")
+    words.write_bytes(words.read_bytes()[:-5] + b"\xff\n")
+    code, out, _ = run("doctor other")
+    assert code == 1 and re.search(r"^! model.safetensors .*\n +> card.md says sha256", out, re.M)
+    assert re.search(r"^! words.txt +\S*words.txt: damaged .not UTF-8 at", out, re.M)
+    assert re.search(r"^! words.txt .*\n +> card.md says sha256", out, re.M)
+    assert json.loads(run("info other --json")[1])["changed"] == ["model.safetensors", "words.txt"]
+    words.unlink()
+    said = "changed +model.safetensors is not the file that card.md describes: what it says may be"
+    assert re.search(said, run("info other")[1])
+
+
 def test_info_says_what_the_training_has_left(run: Run, home: Path) -> None:
     held = json.loads(run("info m --json")[1])["run"]
     sizes = [path.stat().st_size for path in (home / "m/run").rglob("*") if path.is_file()]
