@@ -17,6 +17,7 @@ from .libre import TAG, Wanted, check_access, find_routes
 from .limits import wait_for
 from .openapi import TRANSLATE_FILE
 from .request_log import note
+from .requests import read_form
 from .service import Service, TheService
 
 router = APIRouter(tags=["LibreTranslate"])
@@ -53,7 +54,7 @@ class TranslatedFiles:
 @router.post("/translate_file", openapi_extra=TRANSLATE_FILE)
 async def translate_file(request: Request, service: TheService) -> dict[str, str]:
     """Translate a document with its layout and markup; the answer says where it can be fetched."""
-    async with request.form() as form:
+    async with read_form(request) as form:
         given = {name: value for name, value in form.items() if isinstance(value, str)}
         owner = check_access(service, given, request)
         file = form.get("file")

@@ -19,7 +19,7 @@ from .limits import wait_for
 from .model_pool import PooledModel
 from .openapi import DETECT, TRANSLATE
 from .request_log import name_key, note, note_texts
-from .requests import check_characters
+from .requests import check_characters, check_escapes, read_form
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, format_event
 
@@ -200,7 +200,8 @@ async def read_body(request: Request) -> Mapping[str, Any]:
     """Return the fields of a request from JSON, a form or the query: clients send all three.
 
     JSON may have any charset that its Content-Type names, and no Content-Type but text/plain, as
-    scripts in browsers send it. Raises ApiError for malformed JSON and for a compressed body.
+    scripts in browsers send it. Raises ApiError for malformed JSON, for a form or query that is not
+    UTF-8, and for a compressed body.
     """
     packed = request.headers.get("content-encoding", "identity")
     if packed.lower() != "identity":
@@ -221,9 +222,10 @@ async def read_body(request: Request) -> Mapping[str, Any]:
         if not isinstance(found, dict):
             raise ApiError(400, "Invalid request: the body is no JSON object")
         return found
+    check_escapes(request.scope["query_string"], "the query")
     given = _gather(request.query_params)
     if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        async with request.form() as form:
+        async with read_form(request) as form:
             given |= _gather(form)
     return given
 

@@ -1,8 +1,14 @@
-"""The bodies of /api requests. An unknown key is an error."""
+"""The bodies of requests: /api takes JSON, where an unknown key is an error, others take forms."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from email.message import Message
 from typing import Any, Literal
+from urllib.parse import unquote_to_bytes
 
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import FormData, UploadFile
 
 from ..config import Decode
 from ..translator import Translator
@@ -117,3 +123,46 @@ def check_text_size(translator: Translator, sentence: str, limits: Limits) -> No
             f"the sentence has {tokens} tokens: at most {most} are recorded; "
             "look into a part of it",
         )
+
+
+@asynccontextmanager
+async def read_form(request: Request) -> AsyncIterator[FormData]:
+    """Give the fields of a form. Raises ApiError 400 if its text is not UTF-8.
+
+    A form with files may have another charset, if its Content-Type names it.
+    """
+    kind = Message()
+    kind["Content-Type"] = request.headers.get("content-type", "")
+    if kind.get_content_type() != "multipart/form-data":
+        check_escapes(await request.body(), "the form")
+        async with request.form() as form:
+            yield form
+        return
+    charset = str(kind.get_param("charset", "utf-8"))
+    kind.set_param("charset", "latin-1")  # in which each byte is a character: nothing is lost
+    headers = [each for each in request.scope["headers"] if each[0] != b"content-type"]
+    headers.append((b"content-type", kind["Content-Type"].encode("latin-1")))
+    raw = Request({**request.scope, "headers": headers}, request.receive)
+    async with raw.form() as form:
+        yield FormData([_decode_field(*field, charset) for field in form.multi_items()])
+
+
+def _decode_field(name: str, value: str | UploadFile, charset: str) -> tuple[str, str | UploadFile]:
+    try:
+        name = name.encode("latin-1").decode(charset)
+        if isinstance(value, str):
+            return name, value.encode("latin-1").decode(charset)
+        value.filename = (value.filename or "").encode("latin-1").decode(charset)
+    except LookupError:
+        raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
+    except ValueError:
+        raise ApiError(400, f"the field {name!r} of the form is not {charset.upper()}") from None
+    return name, value
+
+
+def check_escapes(given: bytes, what: str) -> None:
+    """Raise ApiError 400 if a query, or a form that is written like one, is not UTF-8."""
+    try:
+        unquote_to_bytes(given).decode()
+    except UnicodeDecodeError:
+        raise ApiError(400, f"{what} is not UTF-8") from None

@@ -43,6 +43,56 @@ def test_a_form_and_the_query_will_do(client: Client, plain: Translator) -> None
     assert client.ask(f"/translate?{urlencode(given)}", b"").json == expected
 
 
+def write_parts(q: bytes, file: bytes = b"") -> bytes:
+    fields = [b'name="q"\r\n\r\n' + q, b'name="source"\r\n\r\nen', b'name="target"\r\n\r\nfr']
+    if file:
+        fields.append(b'name="file"; filename="' + file + b'"\r\n\r\n<p>I am a student.</p>')
+    return (
+        b"".join(b"--x\r\nContent-Disposition: form-data; " + each + b"\r\n" for each in fields)
+        + b"--x--\r\n"
+    )
+
+
+PARTS = {"Content_Type": "multipart/form-data; boundary=x"}
+LATIN = {"Content_Type": 'multipart/form-data; charset="latin-1"; boundary=x'}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "said"),
+    [
+        ("/translate", b"q=caf%E9&source=en&target=fr", FORM, "the form is not UTF-8"),
+        ("/translate", b"q=caf\xe9&source=en&target=fr", FORM, "the form is not UTF-8"),
+        ("/translate", b"q=a&source=en&target=f%ff", FORM, "the form is not UTF-8"),
+        ("/translate?q=caf%E9&source=en&target=fr", b"", {}, "the query is not UTF-8"),
+        ("/translate", write_parts(b"caf\xe9"), PARTS, "the field 'q' of the form is not UTF-8"),
+        ("/detect", b"q=%C3%28", FORM, "the form is not UTF-8"),
+        ("/detect", write_parts(b"\xff"), PARTS, "the field 'q' of the form is not UTF-8"),
+        (
+            "/translate_file",
+            write_parts(b"", b"\xe9.html"),
+            PARTS,
+            "'file' of the form is not UTF-8",
+        ),
+        ("/translate_file", write_parts(b"\xe9", b"a.html"), PARTS, "'q' of the form is not UTF-8"),
+    ],
+)
+def test_a_form_that_is_not_utf8_is_refused(
+    client: Client, path: str, body: bytes, headers: dict[str, str], said: str
+) -> None:
+    found = client.ask(path, body, **headers)
+    assert found.status == 400 and found.json["error"].endswith(said)
+
+
+def test_a_form_in_parts_has_the_charset_that_it_names(client: Client, plain: Translator) -> None:
+    text = "The café is on the mat."
+    expected = {"translatedText": plain.translate(text)}
+    assert client.ask("/translate", write_parts(text.encode()), **PARTS).json == expected
+    assert client.ask("/translate", write_parts(text.encode("latin-1")), **LATIN).json == expected
+    named = {"Content_Type": "multipart/form-data; boundary=x; charset=nosuch"}
+    assert client.ask("/translate", write_parts(text.encode()), **named).status == 415
+    assert client.ask("/translate_file", write_parts(b"", "é.html".encode()), **PARTS).status == 200
+
+
 def test_several_texts_in_a_form(client: Client, plain: Translator) -> None:
     texts = ["The cat is on the mat.", "I am a student."]
     given = [("q", texts[0]), ("q", texts[1]), ("source", "en"), ("target", "fr")]
