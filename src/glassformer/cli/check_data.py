@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ from .verb import takes
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.doctor import Report
+
+Sides = tuple[Iterable[str], Iterable[str]]
 
 
 @takes("data.source_lang", "data.target_lang")
@@ -60,6 +62,7 @@ def check_data(
     keep_apart(None, *data, *(held_out or ()))
     fixed = name_fixed(fix, *langs) if fix else []
     from ..data.corpus import find_data
+    from ..data.doctor import realign
 
     found = find_data(data, *langs)
     for path in (report_to, *fixed):
@@ -67,10 +70,21 @@ def check_data(
     others = _find_others(held_out or (), *langs)
     if found.valid:
         others["valid"] = found.valid
-    report = _examine(found.train, others, thorough=not quick)
+    sides = found.train.sides()
+    report = _examine(found.train, sides, others, thorough=not quick)
     _write_report(report, report_to, as_json)
     if fix:
-        kept = _write_fixed(found.train, report, fixed)
+        left = report
+        if report["unrelated"]:
+            hint = "; without --quick, a shift of the lines is found and repaired" * quick
+            raise ValueError(
+                "--fix wrote nothing: the sides are unrelated, and nothing tells which of their "
+                f"lines are partners{hint}"
+            )
+        if report.misalignments:
+            sides = realign(*sides, report)
+            left = _examine(found.train, sides, others, thorough=True)
+        kept = _write_fixed(sides, left, fixed)
         if not as_json:
             are = "is" if kept == 1 else "are"
             print(f"\n{say_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
@@ -99,14 +113,16 @@ def _find_others(
     return {str(path): find_data(path, source_lang, target_lang).train for path in paths}
 
 
-def _examine(corpus: Corpus, others: Mapping[str, Corpus], *, thorough: bool) -> Report:
-    """Return the report on a corpus; `others` are those that should have no line of it."""
+def _examine(
+    corpus: Corpus, sides: Sides, others: Mapping[str, Corpus], *, thorough: bool
+) -> Report:
+    """Return the report on the sides of a corpus; `others` are to have no line of it."""
     from ..data.doctor import examine
 
     source_lang, target_lang = read_languages(corpus)
     with show_progress("checking") as tell:
         return examine(
-            *corpus.sides(),
+            *sides,
             source_lang=source_lang,
             target_lang=target_lang,
             held_out={name: other.sides() for name, other in others.items()},
@@ -166,13 +182,13 @@ def _print(report: Report) -> None:
         print(f"  -> {each.check.advice}")
 
 
-def _write_fixed(corpus: Corpus, report: Report, paths: Sequence[Path]) -> int:
+def _write_fixed(sides: Sides, report: Report, paths: Sequence[Path]) -> int:
     from ..data.doctor import fix
 
     kept = 0
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path)) for path in paths]
-        for pair in fix(*corpus.sides(), report):
+        for pair in fix(*sides, report):
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
             kept += 1

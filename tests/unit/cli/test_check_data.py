@@ -39,6 +39,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixt
     return run
 
 
+LANGUAGES = ("en", "fr")
 LANGS = "--source-lang en --target-lang fr"
 
 
@@ -92,6 +93,25 @@ def test_mended_files_have_nothing_left(run: Run, folder: Path, test: str) -> No
         len((folder / f"clean.{lang}").read_text("utf-8").split("\n")) for lang in ("en", "fr")
     }
     assert len(counts) == 1 and counts.pop() > 900
+
+
+def test_lost_lines_are_mended_and_shuffled_sides_are_not(run: Run, folder: Path) -> None:
+    lines = {lang: (folder / f"train.{lang}").read_text("utf-8").splitlines() for lang in LANGUAGES}
+    pairs = set(zip(*lines.values(), strict=True))
+    for source, target in ((slice(0, -1), slice(1, None)), (slice(1, None), slice(0, -1))):
+        for lang, part in zip(LANGUAGES, (source, target), strict=True):
+            text = "\n".join(lines[lang][part]) + "\n"
+            (folder / f"shifted.{lang}").write_text(text, encoding="utf-8")
+        assert run(f"--data shifted {LANGS} --fix mended")[0] == 0
+        mended = [(folder / f"mended.{lang}").read_text("utf-8").splitlines() for lang in LANGUAGES]
+        assert {*zip(*mended, strict=True)} <= pairs and len(mended[0]) > 1000
+    code, _, err = run(f"--data shifted {LANGS} --fix quick --quick")
+    assert code == 2 and "without --quick, a shift of the lines is found and repaired" in err
+    (folder / "shifted.fr").write_text("\n".join(sorted(lines["fr"][:-1])), encoding="utf-8")
+    code, out, err = run(f"--data shifted {LANGS} --fix quick")
+    assert code == 2 and "\nunrelated, line 1\n" in out
+    assert err.count("\n") == 1 and "--fix wrote nothing: the sides are unrelated" in err
+    assert not [*folder.glob("quick*")]
 
 
 @pytest.mark.parametrize(

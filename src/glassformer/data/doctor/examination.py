@@ -115,6 +115,7 @@ class _Examiner:
         self.found: dict[str, list[int]] = {kind: [] for kind in CHECKS}
         self.notes: dict[tuple[str, int], str] = {}  # of a kind and a pair
         self.about: dict[str, str] = {}  # a kind of finding as a whole
+        self.misalignments: list[Misalignment] = []
 
     def look_at(self, pairs: Pairs) -> None:
         """Examine one block of pairs, and note the findings."""
@@ -190,13 +191,14 @@ class _Examiner:
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
         evidence: Array = np.zeros(0)
-        misalignments: list[Misalignment] = []
+        found: list[Misalignment] = []
         if self.gathered:
-            evidence, misalignments = compare_partners(*self.gathered)
-        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], misalignments):
+            evidence, found = compare_partners(*self.gathered)
+        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], found):
             self.found["unrelated"] = list(range(self.total))
         else:
-            self._note_misalignments(misalignments, names)
+            self.misalignments = found
+            self._note_misalignments(found, names)
         explained = {
             place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
         }
@@ -259,4 +261,5 @@ class _Examiner:
             if len(found)
         ]
         first, second = (language.code for language in self.side_languages)
-        return Report(self.total, findings, (first, second), bool(self.gathered))
+        is_thorough, misalignments = bool(self.gathered), tuple(self.misalignments)
+        return Report(self.total, findings, (first, second), is_thorough, misalignments)

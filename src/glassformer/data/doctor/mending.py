@@ -1,21 +1,51 @@
 """Repair of a corpus: leave out or mend the pairs in a report."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
 from .characters import repair_encoding, repair_lookalikes
+from .ragged import Array
 from .report import REPAIRS, Report
 from .words import Texts
 
 
+def realign(source: Texts, target: Texts, report: Report) -> tuple[Texts, Texts]:
+    """Return the sides with each line beside its partner, by the misalignments of a report.
+
+    Lines without a partner are left out. What else the report says is not about these pairs.
+    """
+    partners = np.arange(report.pairs)
+    for each in report.misalignments:
+        partners[each.line :] = np.arange(each.line, report.pairs) + each.offset
+    taken = np.append(-1, np.maximum.accumulate(partners)[:-1])  # by an earlier line, up to here
+    keep = (partners > taken) & (partners < report.pairs)
+    kept = np.zeros(report.pairs, bool)
+    kept[partners[keep]] = True
+    return _Kept(source, keep), _Kept(target, kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    texts: Texts
+    keep: Array
+
+    def __iter__(self) -> Iterator[str]:
+        return compress(self.texts, self.keep.tobytes())
+
+
 def fix(source: Texts, target: Texts, report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the pairs that are left, in order, mended as the table of checks says."""
+    """Yield the pairs that are left, in order, mended as the table of checks says.
+
+    Pairs that are misaligned are left out: `realign` comes before.
+    """
     marks = {repair: np.zeros(report.pairs, bool) for repair in REPAIRS}
     for finding in report.findings:
         if finding.check.repair:
             marks[finding.check.repair][finding.places] = True
-    left_out = marks["leave out"] | marks["keep first"]
+    left_out = marks["leave out"] | marks["realign"] | marks["keep first"]
     for number, pair in enumerate(zip(source, target, strict=True)):
         mended: tuple[str | None, str | None] = pair
         if left_out[number]:

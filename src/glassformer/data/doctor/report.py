@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...plurals import say_count
+from .order import Misalignment
 from .ragged import Array
 
 SHOWN = 20  # line numbers
@@ -12,6 +13,7 @@ SHOWN = 20  # line numbers
 # What --fix does with the pairs of a finding.
 REPAIRS = {
     "leave out": "--fix leaves them out",
+    "realign": "--fix puts each line beside its partner again, and leaves out lines without one",
     "exchange": "--fix exchanges them back",
     "one script": "--fix writes each word in one script",
     "encoding": "--fix mends what can be mended and leaves out the others",
@@ -55,6 +57,7 @@ CHECKS = {
     "misaligned": Check(
         "not beside their translation: a line was lost or added on one side",
         "put the line back, or take its partner out",
+        repair="realign",
         serious=0.0,
         explains=True,
     ),
@@ -152,6 +155,7 @@ class Report:
     findings: list[Finding]
     languages: tuple[str | None, str | None]  # as identified; None: unknown
     thorough: bool  # whether lines were compared with their partners by their words
+    misalignments: tuple[Misalignment, ...] = ()
 
     @property
     def extent(self) -> str:

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.data.doctor import Report, examine, fix
+from glassformer.data.doctor import Report, examine, fix, realign
 from glassformer.data.doctor.characters import count_scripts
 from glassformer.data.doctor.languages import SideLanguage, identify
 from glassformer.data.doctor.lengths import find_outliers
@@ -60,6 +60,19 @@ def test_a_lost_first_line_is_noticed_quickly_and_placed_thoroughly(
     assert examine(source, target, thorough=False)["unrelated"] is not None
     report = examine(source, target)
     assert report["unrelated"] is None and len(_places(report, "misaligned")) > 0.9 * COUNT
+
+
+def test_lines_are_put_beside_their_partners(clean: tuple[list[str], list[str]]) -> None:
+    source, target = clean
+    source = source[:700] + source[702:]  # two lines lost here, three there, one added
+    target = [*target[:300], *target[303:1000], "Une ligne de trop.", *target[1000:]]
+    report = examine(source, target)
+    assert len(report.misalignments) == 3
+    ours, theirs = map(list, realign(source, target, report))
+    right = {*zip(*clean, strict=True)}
+    wrong = sum(pair not in right for pair in zip(ours, theirs, strict=True))
+    assert wrong <= 4 and len(ours) > COUNT - 15
+    assert examine(ours, theirs)["misaligned"] is None
 
 
 def test_equal_lengths_and_few_pairs_say_nothing(clean: tuple[list[str], list[str]]) -> None:
