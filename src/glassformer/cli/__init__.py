@@ -81,9 +81,9 @@ def _replace_closed() -> None:
 
 def _speak_utf8() -> None:
     r"""Write text as UTF-8 with "\n" at the end of lines, whatever the machine's default is."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", newline="\n")
+    for stream, odd in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):  # names of files may be no UTF-8
+            stream.reconfigure(encoding="utf-8", errors=odd, newline="\n")
 
 
 def _say(error: ValueError | OSError) -> str:
@@ -92,7 +92,7 @@ def _say(error: ValueError | OSError) -> str:
         has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         name = error.filename2 if has_no_room and error.filename2 else error.filename
         return f"{name}: {error.strerror}"
-    return str(error)
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _report(error: Exception) -> None:

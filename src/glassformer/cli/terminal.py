@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
 from ..disk import PARTIAL, name_file, open_alone
+from ..plurals import say_count
 from ..progress import Reporter
 
 CHUNK = 1000  # lines translated together, and kept in memory
@@ -28,7 +29,7 @@ def open_lines(path: Path) -> Iterator[Iterator[str]]:
     with open_bytes(path) as stream:
         if path == STANDARD and sys.stdin.isatty():
             warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
-        yield decode_lines(_replace_surrogates(stream), name_input(path))
+        yield _drop_zeros(decode_lines(_replace_surrogates(stream), name_input(path)))
 
 
 def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
@@ -40,6 +41,16 @@ def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:
         yield line
     if replaced:
         warn(f"{replaced:,} lone surrogates in the input, each replaced by U+FFFD")
+
+
+def _drop_zeros(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines without NUL; at the end, warn how many there were."""
+    dropped = 0
+    for line in lines:
+        dropped += line.count("\0")
+        yield line.replace("\0", "")
+    if dropped:
+        warn(f"{say_count(dropped, 'zero byte')} in the input left out: is it UTF-16?")
 
 
 def read_typed(text: str | None) -> Iterator[str]:

@@ -46,6 +46,28 @@ def test_a_closed_stream_that_is_needed_is_named(shell: str, said: str) -> None:
 
 
 @POSIX
+@pytest.mark.parametrize(
+    "shell",
+    ["glassformer translate demo $NAME", "glassformer doctor $NAME", "glassformer info $NAME"],
+)
+def test_a_name_that_is_not_utf8_is_told(shell: str) -> None:
+    ended = run(f"NAME=$(printf 'caf\\351'); {shell}")
+    assert ended.returncode == 2 and ended.stderr.count("\n") == 1, ended.stderr
+    assert ended.stderr.startswith("glassformer: caf\\udce9: ")
+
+
+@POSIX
+def test_zero_bytes_are_left_out_and_a_full_output_is_told() -> None:
+    command = r"printf 'the \0cat\0\n' | glassformer translate demo --precision fp32"
+    ended, plain = run(command), run(command.replace(r"\0", ""))
+    assert (ended.returncode, ended.stdout) == (0, plain.stdout)
+    assert "glassformer: 2 zero bytes in the input left out: is it UTF-16?\n" in ended.stderr
+    if Path("/dev/full").exists():
+        ended = run(f"{command} > /dev/full")
+        assert ended.returncode == 2 and "glassformer: No space left on device\n" in ended.stderr
+
+
+@POSIX
 def test_a_closed_stream_that_is_not_needed_is_none() -> None:
     ended = run("glassformer --version <&- 2>&-")
     assert ended.returncode == 0 and ended.stdout.startswith("glassformer ")
