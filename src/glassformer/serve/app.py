@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..machine.extras import explain_missing
@@ -154,6 +155,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(ValueError)
     async def wrong(_: Request, error: ValueError) -> Response:
         return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # nobody reads it
 
     @app.exception_handler(ModuleNotFoundError)
     async def missing(_: Request, error: ModuleNotFoundError) -> Response:

@@ -134,7 +134,8 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
     kind = Message()
     kind["Content-Type"] = request.headers.get("content-type", "")
     if kind.get_content_type() != "multipart/form-data":
-        check_escapes(await request.body(), "the form")
+        if kind.get_content_type() == "application/x-www-form-urlencoded":
+            check_escapes(await request.body(), "the form")
         async with request.form() as form:
             yield form
         return

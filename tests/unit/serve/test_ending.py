@@ -83,6 +83,28 @@ class Clients(threading.Thread):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM")
+def test_who_hangs_up_within_a_request_is_no_error(
+    process: tuple[subprocess.Popen[str], int],
+) -> None:
+    server, port = process
+    for kind in ("application/json", "application/x-www-form-urlencoded", "multipart/form-data"):
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.putrequest("POST", "/translate")
+        connection.putheader("Content-Type", f"{kind}; boundary=x")
+        connection.putheader("Content-Length", "5000")
+        connection.endheaders(b"--x")
+        time.sleep(0.2)
+        connection.close()
+    client, connection = Clients(port, 0), HTTPConnection("127.0.0.1", port, timeout=30)
+    client.ask(connection, "I am a student.")
+    connection.close()
+    assert client.right == 1
+    server.send_signal(signal.SIGTERM)
+    server.wait(30)
+    assert server.stderr and server.stderr.read() == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM")
 def test_sigterm(process: tuple[subprocess.Popen[str], int]) -> None:
     server, port = process
     clients = [Clients(port, number) for number in range(12)]
