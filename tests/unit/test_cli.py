@@ -174,7 +174,7 @@ def test_text_that_is_not_utf8_is_named_by_its_line(run: Run, tmp_path: Path) ->
     [
         (ValueError("a is no b"), 2, "glassformer: a is no b\n"),
         (FileNotFoundError(2, "No such file", "x.en"), 2, "glassformer: x.en: No such file\n"),
-        (OSError(28, "No space left on device"), 2, "[Errno 28] No space left on device\n"),
+        (OSError(28, "No space left on device"), 2, "glassformer: No space left on device\n"),
         (OSError(28, "No room", "a", None, "copy"), 2, "glassformer: copy: No room\n"),
         (OSError(13, "Denied", "a", None, "copy"), 2, "glassformer: a: Denied\n"),
         (KeyboardInterrupt(), 130, ""),
