@@ -20,6 +20,7 @@ from .selection import count_layers, get_mask, keep_largest, list_shown
 ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
 SURE, TURNED = 0.5, 0.7  # of a weight: most of a row's is on one token; that of a step back
 CELL, LETTERS = (30.0, 19.0), 4  # of a vector; of a word that is worth a look
+MARKS, ENOUGH = ("<s>", "</s>"), 3  # no words; words that show an order
 UNSPACED = "\u2e80"  # the first of the letters that are written without spaces between words
 
 
@@ -147,7 +148,7 @@ def draw_alignment(
     texts, values = plan.predicted if aligner.row == "predicts" else plan.target, weights.values
     rows = list_shown(len(texts), ROWS)
     columns = keep_largest(values[rows].max(0), ROWS)
-    cell = min(20.0, 520 / max(len(rows), len(columns)))
+    cell = min(28.0, 520 / max(len(rows), len(columns)))
     size = {"width": cell * len(columns), "height": cell * len(rows)}
     look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
     best, clear = values.argmax(1).tolist(), find_clear(values)
@@ -232,8 +233,9 @@ def find_order(
         return "turned", {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
     if len(clear) < 0.5 * len(texts):
         return "blurred", {"n": len(clear), "all": len(texts)}
-    if all(best[a] <= best[b] for a, b in pairwise(clear)):
-        return "straight", {}
+    words = [n for n in clear if any(map(str.isalnum, texts[n])) and texts[n] not in MARKS]
+    if len(words) >= ENOUGH and all(best[a] <= best[b] for a, b in pairwise(words)):
+        return "straight", {"n": len(words)}
     return "clear", {"n": len(clear), "all": len(texts)}
 
 

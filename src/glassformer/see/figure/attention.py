@@ -17,6 +17,7 @@ from .selection import Attention, find_query, keep_largest, pick, pick_heads, sh
 
 MOST, WIDE = 14, 620.0  # tokens drawn as columns; of a legend
 ROWS, LEAST = 18, 0.2  # tokens drawn in a bundle; weights that are lines
+CROWDED = 5  # times as many lines as of one head: they hide each other
 KINDS = (
     ("encoder", "self_attention"),
     ("decoder", "self_attention"),
@@ -323,41 +324,64 @@ def find_nouns(trace: Any, riddle: Riddle) -> set[int]:
 def draw_selectors(
     plan: g.Outline, *, layer: int = -1, heads: Sequence[int] | None = None
 ) -> g.Scene:
-    """Show the three attentions of a layer in one head, in two, and in all that are on (V52).
+    """Show the three attentions of a layer in one head, and in all that are on (V52).
 
-    Without heads, the sharpest of each attention come first.
+    In the first row one head is on: without `heads`, the sharpest of each attention.
     """
-    trace, longest, drawn = plan.trace, 0, dict[tuple[str, str, int], int]()
+    trace, longest, counts = plan.trace, 0, list[dict[bool, int]]()
     on = sorted(pick_heads(trace, range(plan.settings.heads) if heads is None else heads))
-    counts = [1, 2, len(on)]
-    told = [plan.say(key, n=len(on)) for key in ("one", "two", "all")]
-    rows: list[list[g.Part]] = [[None, *map(g.small, told)]]
+    columns: list[list[g.Part]] = []
     for side, kind in KINDS:
         attention = plan.attention(side, layer, kind)
         longest = max(longest, len(attention.queries), len(attention.keys))
         weights = trace[f"{attention.name}.weights"][:, :ROWS, :ROWS]
-        order = [h for h in np.argsort(-weights.max(-1).mean(-1)).tolist() if h in on]
+        sharpest = max(on, key=lambda h: float(weights[h].max(-1).mean()))
         reads = plan.source if side == "encoder" else plan.target
         queries = (plan.predicted if kind == "cross_attention" else reads)[:ROWS]
-        row: list[g.Part] = [plan.small(f"{side}_{kind}", style.INK, bold=True, width=64)]
-        for count in counts:
+        column: list[g.Part] = [plan.label(f"{side}_{kind}", bold=True)]
+        counts.append({})
+        for lone in (True, False) if len(on) > 1 else (True,):
+            chosen = [sharpest] if lone else on
             lines = [
                 (int(i), int(j), style.head_ink(h), float(weights[h, i, j]))
-                for h in order[:count]
+                for h in chosen
                 for i, j in np.argwhere(weights[h] >= LEAST)
             ]
-            drawn[side, kind, count] = len(lines)
-            inks = [(h, style.head_ink(h)) for h in sorted(order[:count])]
-            names = (g.tiny(str(h), ink, bold=True) for h, ink in inks)
-            bundle = g.Bundle(queries, attention.keys[:ROWS], lines)
-            row.append(g.middle(g.Across(*names, gap=4), bundle, gap=1))
-        rows.append(row)
+            counts[-1][lone] = len(lines)
+            told = g.small(plan.say("lines", n=len(lines)), style.LIT if lone else style.INK)
+            bundle = g.Bundle(queries, attention.keys[:ROWS], lines, reach=70)
+            squares = _Squares(plan.settings.heads, chosen)
+            column.append(g.middle(g.Across(squares, told, gap=8), bundle, gap=3))
+        columns.append(column)
+    few, many = (sum(each.get(lone, 0) for each in counts) for lone in (True, False))
+    names = [plan.say("one", n=few), plan.say("all", n=len(on), many=many)]
+    side_names = [g.small(name, style.INK, bold=True, width=62) for name in names]
+    rows = [[None, *(column[0] for column in columns)]]
+    rows += [
+        [name, *(column[n] for column in columns)]
+        for n, name in enumerate(side_names[: len(columns[0]) - 1], 1)
+    ]
     return plan.compose(
-        g.Columns(rows, gap=(18, 18), align="lm"),
-        title="title" if len(on) > 1 else "title_one",
+        g.Columns(rows, gap=(12, 14), align="lm"),
+        title="title_one" if len(on) == 1 else "title" if many > CROWDED * few else "title_counts",
         left=(min(longest, ROWS), longest),
         n=len(on),
-        few=drawn[(*KINDS[0], 1)],
-        many=drawn[(*KINDS[0], len(on))],
+        few=few,
+        many=many,
         layer=attention.layer,
     )
+
+
+class _Squares(g.Node):
+    """A square for each head, filled in its colour if it is on."""
+
+    def __init__(self, count: int, on: Sequence[int]):
+        self.side = min(8.0, 72 / count)
+        self.count, self.on = count, on
+        self.width, self.height = count * (self.side + 2) - 2, self.side
+
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        for h in range(self.count):
+            ink, left = style.head_ink(h), x + h * (self.side + 2)
+            look = {"fill": ink if h in self.on else style.PAPER, "edge": ink, "line": 1.0}
+            sheet.box(left, y, self.side, self.side, **look)

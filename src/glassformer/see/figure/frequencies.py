@@ -103,102 +103,122 @@ def draw_position_0(plan: g.Outline, *, d_model: int = 512) -> g.Scene:
 
 @g.figure("properties")
 def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
-    """Show the encoding's properties: similarity, rotation, wavelengths, lengths (V26).
+    """Show along one axis of positions what the encoding is like, and what a model does (V26).
 
-    shift: the shift of positions whose rotation is drawn.
+    Waves, likeness to position 0, and exact answers by length, up to the longest in training and
+    beyond. shift: how far the positions are shifted whose rotation is told.
     """
-    lengths, seen, unseen = _show_lengths(plan)
-    panels = (lengths, _show_likeness(plan), _show_rotation(plan, shift), _show_paces(plan))
-    cards = [
-        g.Down(g.Label(plan.say(key, shift=shift), bold=True, width=300), panel, gap=10)
-        for key, panel in zip(("beyond", "alike", "rotation", "paces"), panels, strict=True)
+    found = json.loads(LENGTHS.read_text(encoding="utf-8"))
+    answers, seen, unseen = _show_answers(plan, found)
+    rate = wave_rates(D)[TURNED]
+    c, s = np.cos(shift * rate), np.sin(shift * rate)
+    pair = encode_waves([7, 7 + shift], D)[:, 2 * TURNED : 2 * TURNED + 2]
+    assert np.allclose(np.array([[c, s], [-s, c]]) @ pair[0], pair[1])
+    edge = INSET + ACROSS * (found["seen"] + 0.5) / LAST
+    parts = [
+        g.Down(plan.label(key, bold=True), _Ruled(panel, edge).named(f"{key} rule"), gap=4)
+        for key, panel in (
+            ("waves", _show_waves(plan, shift)),
+            ("alike", _show_likeness(plan)),
+            ("answers", answers),
+        )
     ]
-    below = g.Across(cards[1], g.Down(*cards[2:], gap=style.APART), gap=20, align="top")
-    shares = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}"}
+    told = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}", "n": found["seen"]}
+    matrix = {"c": g.spell(c, 3), "s": g.spell(s, 3), "t": g.spell(-s, 3)}
     return plan.compose(
-        g.Down(cards[0], below, gap=style.APART),
-        title=plan.say("title", **shares),
+        g.Down(*parts, gap=12),
+        title=plan.say("title", **told),
+        note=plan.say("note", shift=shift, i=TURNED, **matrix),
         callouts=[
-            g.Callout("within", plan.say("knows", **shares), "right", 110),
-            g.Callout("past", plan.say("fails", **shares), "above", 84),
+            g.Callout("within", "knows", "right", 110),
+            g.Callout("answers rule", "longest", "right", 220),
+            g.Callout("past", "fails", "above", 110),
         ],
         origin="origin",
+        **told,
     )
+
+
+D, TURNED = 512, 40  # the width; the pair of dimensions whose rotation is printed
+WAVES = (0, TURNED, 96, 160)  # pairs of dimensions
+ACROSS, INSET, LAST = 440.0, 56.0, 50  # the common axis: its width, where it begins, its end
+UNDER = 18.0  # a plot, for the numbers on its axis
+
+
+class _Ruled(g.Node):
+    """A panel with an upright broken line through it."""
+
+    def __init__(self, node: g.Node, across: float):
+        self.node, self.across = node, across
+        self.width, self.height = node.width, node.height
+
+    def bound(self, x: float, y: float) -> g.Area:
+        """Return the middle of the line."""
+        return g.Area(x + self.across, y + self.height / 2, 0, 0)
+
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        self.node.place(sheet, x, y)
+        ends = ((x + self.across, y), (x + self.across, y + self.height - UNDER))
+        sheet.line(*ends, ink=style.LIT, line=1.4, dashed=True, layer=3)
+
+
+def _inset(plot: g.Plot) -> g.Node:
+    """Return a plot whose axis begins where that of all others does."""
+    return g.Across(g.Spacer(INSET - plot.inset), plot, gap=0, align="top")
+
+
+def _show_waves(plan: g.Outline, shift: int) -> g.Node:
+    """Return waves along the positions, and by what angle a shift turns each of them."""
+    rows: list[list[g.Part]] = []
+    places = np.linspace(0, LAST, 400)
+    for row, i in enumerate(WAVES):
+        rate = wave_rates(D)[i]
+        wave = g.Curve(places.tolist(), np.sin(places * rate).tolist(), style.HEADS[row], 1.5)
+        plot = g.Plot(
+            [wave], width=ACROSS, height=20, x=(0, LAST), y=(-1, 1), x_ticks=(), y_ticks=()
+        )
+        turned = plan.give(f"turned{i}", [np.degrees(shift * rate)])[0]
+        digits = 0 if float(turned) >= 10 else 1
+        told = g.Label(f"{g.spell(float(turned), digits)}°", style.SMALL, of=turned)
+        name = g.tiny(plan.say("wave", n=i))
+        rows.append([g.Held(name, INSET - plot.inset, "start"), plot, told])
+    head = g.tiny(plan.say("shifted", shift=shift), width=56)
+    return g.Columns([[None, None, head], *rows], gap=(0, -8), align="llr")
 
 
 def _show_likeness(plan: g.Outline) -> g.Node:
     """Return the cosine of two positions against their distance."""
-    table = encode_waves(np.arange(101), 512)
-    cosine = plan.give("cosine", table @ table[0] / 256)
+    table = encode_waves(np.arange(LAST + 1), D)
+    cosine = plan.give("cosine", table @ table[0] / (D // 2))
     ink = "positions"
-    line = g.Curve(range(101), cosine.values.tolist(), ink, 2)
-    shown = (1, 2, 10, 50)
-    told = (f"{n}: {float(cosine[n]):.3f}" for n in shown)
-    dots = [
-        g.Curve([n], [float(cosine[n])], ink, dots=True, label=label, of=cosine[n])
-        for n, label in zip(shown, told, strict=True)
-    ]
-    look: dict[str, Any] = {"width": 220, "height": 215, "x": (0, 100), "y": (0.25, 1)}
-    return plan.plot([line, *dots], "distance", "likeness", beside=70, **look)
+    line = g.Curve(range(LAST + 1), cosine.values.tolist(), ink, 2)
+    shown = (1, 2, 10, LAST)
+    dots = [g.Curve([n], [float(cosine[n])], ink, dots=True) for n in shown]
+    told = [g.Numeral(cosine[n], ink=ink, digits=3, before=f"{n}: ") for n in shown]
+    look: dict[str, Any] = {"width": ACROSS, "height": 70, "x": (0, LAST), "y": (0, 1)}
+    plot = g.Plot([line, *dots], y_ticks=(0, 0.5, 1), x_ticks=(), **look)
+    return g.Across(_inset(plot), g.Down(*told, gap=2, align="end"), gap=8)
 
 
-def _show_rotation(plan: g.Outline, shift: int) -> g.Node:
-    """Return PE(p + k) = R PE(p) for one pair of dimensions; R is the same for every p."""
-    rate = wave_rates(512)[40]
-    c, s = np.cos(shift * rate), np.sin(shift * rate)
-    rotation, pair = np.array([[c, s], [-s, c]]), encode_waves([7, 7 + shift], 512)[:, 80:82]
-    assert np.allclose(rotation @ pair[0], pair[1])
-    parts, look = [], {"height": 56, "scale": "wave", "limit": 1, "digits": 3}
-    for name, values, title in (
-        ("R", rotation, f"$R_{{{shift}}}$"),
-        ("before", pair[0][:, None], "$PE(7)$"),
-        ("after", pair[1][:, None], f"$PE({7 + shift})$"),
-    ):
-        wide = 52.0 * values.shape[1]
-        panel = g.Panel(plan.give(name, values), width=wide, **look)  # type: ignore[arg-type]
-        parts.append(g.middle(title, panel, gap=3, stands_on=1))
-    whole = g.equation(parts[0], "×", parts[1], "=", parts[2], gap=8)
-    formula = g.Label("$R_k = ( cos k ω , sin k ω ; − sin k ω , cos k ω )$")
-    where = plan.small("pair_80")
-    return g.middle(whole, formula, where, gap=10)
-
-
-def _show_paces(plan: g.Outline) -> g.Node:
-    """Return waves: the first pairs distinguish neighbours, the last ones regions."""
-    rows = []
-    for row, i in enumerate((0, 32, 96, 160)):
-        rate = wave_rates(512)[i]
-        values = np.sin(np.linspace(0, 100, 400) * rate)
-        wave = g.Curve(np.linspace(0, 100, 400).tolist(), values.tolist(), style.HEADS[row], 1.5)
-        plot = g.Plot([wave], width=160, height=26, x=(0, 100), y=(-1, 1), x_ticks=(), y_ticks=())
-        long = plan.give(f"wave{i}", 2 * np.pi / rate)
-        name = g.Label(plan.say("dimension", n=2 * i), style.SMALL)
-        rows.append([name, plot, g.Numeral(long, digits=1)])
-    return g.Columns([plan.heads("", "to_100", "wavelength"), *rows], gap=(8, 0), align="rmr")
-
-
-def _show_lengths(plan: g.Outline) -> tuple[g.Node, float, float]:
+def _show_answers(plan: g.Outline, found: dict[str, Any]) -> tuple[g.Node, float, float]:
     """Return exact answers by length, and their shares up to the longest in training and beyond."""
-    found = json.loads(LENGTHS.read_text(encoding="utf-8"))
     asked = {int(n): pair for n, pair in found["lengths"].items()}
-    ink, edge = "positions", found["seen"] + 0.5
+    edge = found["seen"] + 0.5
     shares = []
     for beyond in (False, True):
         pairs = [pair for n, pair in asked.items() if (n > found["seen"]) == beyond]
         right, count = np.sum(pairs, 0)
         shares.append(100 * right / count)
-    dots = [g.Curve([n], [100 * a / b], ink, dots=True) for n, (a, b) in asked.items()]
-    line = g.Curve([edge, edge], [0, 100], style.LIT, 1.4, dashed=True)
+    dots = [g.Curve([n], [100 * a / b], "positions", dots=True) for n, (a, b) in asked.items()]
     means = [
         g.Curve(span, [share, share], style.LIT, 1.4, name=name)
         for name, span, share in zip(
-            ("within", "past"), ((0.5, edge), (edge, max(asked))), shares, strict=True
+            ("within", "past"), ((edge, 0.5), (edge, max(asked))), shares, strict=True
         )
     ]
-    look: dict[str, Any] = {"width": 500, "height": 150, "x": (0, 50), "y": (0, 100)}
-    plot = plan.plot([*dots, *means, line], "answer", "right", **look)
-    longest = g.small(plan.say("longest", n=found["seen"]), style.LIT)
-    return g.middle(plot, longest, gap=4), *shares
+    look: dict[str, Any] = {"width": ACROSS, "height": 110, "x": (0, LAST), "y": (0, 100)}
+    plot = g.Plot([*dots, *means], across=plan.say("place"), y_ticks=(0, 50, 100), **look)
+    return _inset(plot), *shares
 
 
 def paper(positions: Array, d: int) -> Array:

@@ -35,35 +35,66 @@ def smoothed_loss(x: float, smoothing: float, tokens: int) -> float:
     return sum(count * p * math.log(p / q) for count, p, q in parts if p > 0)
 
 
-@g.figure("schedules")
-def draw_schedules(plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6) -> g.Scene:
-    """Show the cost of certainty under label smoothing, and learning-rate schedules (V89)."""
+@g.figure("smoothing")
+def draw_schedules(
+    plan: g.Outline, *, smoothing: float = 0.1, tokens: int = 6, subject: str = "smoothing"
+) -> g.Scene:
+    """Show label smoothing and what certainty costs under it; or the learning rate (V89).
+
+    subject: smoothing, or rate for the schedules of the paper. tokens: of the vocabulary.
+    """
+    if subject == "rate":
+        return draw_rates(plan.trace, lang=plan.lang)
     xs = np.linspace(0.002, 0.6, 150).tolist()
     best = smoothing * (tokens - 1) / tokens
     curves = []
     for amount, ink in ((0.0, style.SOFT), (smoothing, style.LIT)):
         ys = [min(smoothed_loss(x, amount, tokens), 1.2) for x in xs]
-        label = plan.say("smoothing", n=f"{amount:g}")
+        label = plan.say("smoothed", n=f"{amount:g}")
         curves.append(g.Curve(xs, ys, ink, 2.2, label, of=plan.of(f"{amount:.9f}")))
-    low = g.Curve([best], [smoothed_loss(best, smoothing, tokens)], style.LIT, dots=True)
-    look: dict[str, Any] = {"width": 210, "x": (0, 0.6), "y": (0, 1.2), "beside": 92}
-    left = plan.plot([*curves, low], "doubt", "divergence", **look)
-    steps = np.unique(np.linspace(1, UPDATES, 240).astype(int)).tolist()
-    rates = []
-    for n, (width, warmup) in enumerate(SCHEDULES):
-        ys = [1000 * learning_rate(step, width, warmup) for step in steps]
-        look = {"label": f"d {width}, {warmup}", "dashed": n == 1}  # it ends on another
-        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, **look))
-    top = max(max(curve.ys) for curve in rates)
-    look = {"width": 200, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 76}
-    right = plan.plot(rates, "updates", "rate", x_ticks=range(0, UPDATES + 1, 5000), **look)
+    least = smoothed_loss(best, smoothing, tokens)
+    low = g.Curve([best], [least], style.LIT, dots=True, name="best")
+    look: dict[str, Any] = {"width": 280, "height": 210, "x": (0, 0.6), "y": (0, 1.2)}
+    plot = plan.plot([*curves, low], "doubt", "divergence", beside=96, **look)
+    shown = min(tokens, SHOWN)
+    off = smoothing / tokens
+    target = plan.give("target", np.full((shown, shown), off) + (1 - smoothing) * np.eye(shown))
+    digits = 2 if tokens <= SHOWN else 3
+    grid = g.Panel(target, width=32.0 * shown, height=26.0 * shown, digits=digits, **GRID)
+    names = [plan.say("token", n=n) for n in range(shown)]
+    told = plan.say("grid" if shown == tokens else "corner", n=shown, all=tokens)
+    left = g.Down(g.small(told), g.Matrix(grid, rows=names, columns=names), gap=8)
     return plan.compose(
-        g.Across(left, right, gap=style.NEAR, align="top"),
+        g.Across(left, plot, gap=style.APART, align="top"),
         origin="formulas",
         title="title" if smoothing else "title_plain",
+        callouts=[g.Callout("best", "cheapest", "above", 70)] if smoothing else [],
         n=tokens,
         best=g.percent(best, 1),
         smoothing=f"{smoothing:g}",
+    )
+
+
+SHOWN = 6  # tokens of the grid
+GRID: dict[str, Any] = {"scale": "share", "limit": 1.0, "size": style.TINY}
+
+
+@g.figure("schedules")
+def draw_rates(plan: g.Outline) -> g.Scene:
+    """Show the learning rate of the paper, for two widths and two warm-ups."""
+    steps = np.unique(np.linspace(1, UPDATES, 241).astype(int)).tolist()
+    rates, peaks = [], []
+    for n, (width, warmup) in enumerate(SCHEDULES):
+        ys = [1000 * learning_rate(step, width, warmup) for step in steps]
+        peaks.append(learning_rate(warmup, width, warmup))
+        look: dict[str, Any] = {"label": plan.say("schedule", d=width, n=warmup)}
+        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, dashed=n == 1, **look))
+    top = max(max(curve.ys) for curve in rates)
+    look = {"width": 400, "height": 220, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 150}
+    return plan.compose(
+        plan.plot(rates, "updates", "rate", x_ticks=range(0, UPDATES + 1, 5000), **look),
+        origin="formulas",
+        times=g.spell(peaks[0] / peaks[1], 1),
     )
 
 

@@ -50,7 +50,10 @@ def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scen
     found.sort(key=lambda each: each[1])  # the callout points at the last one
     lists = [node for node, _ in found]
     told = plan.say("like_it", n=found[-1][1], all=NEAR)
-    drawn = WordMap(words, points, [INKS.get(kind, style.SOFT) for kind in here], chosen)
+    inks = [INKS.get(kind, style.SOFT) for kind in here]
+    pairs_of = list(enumerate(alike.argmax(1).tolist())) if kinds else []
+    joined = [(a, b, inks[a] if here[a] == here[b] else style.FAINT) for a, b in pairs_of]
+    drawn = WordMap(words, points, inks, chosen, joined)
     left = g.Down(g.Across(*names, gap=14), drawn, gap=8)
     finds = bool(kinds) and same > 2 * chance * len(words)
     lists[-1].named("last list")
@@ -61,7 +64,7 @@ def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scen
         callouts=[g.Callout("last list", told, "below", 120)] if found[-1][1] > 1 else [],
         same=same,
         all=len(words),
-        chance=g.percent(chance),
+        chance=g.spell(chance * len(words), 0),
     )
 
 
@@ -112,25 +115,40 @@ def _list_neighbours(
 
 
 class WordMap(g.Node):
-    """Dots and the names of as many as there is room for, none upon another."""
+    """Dots and the names of as many as there is room for, none upon another.
+
+    joined: pairs of words that a line joins, and its colour.
+    """
 
     def __init__(
-        self, words: Sequence[str], points: g.Array, inks: Sequence[str], first: Sequence[str]
+        self,
+        words: Sequence[str],
+        points: g.Array,
+        inks: Sequence[str],
+        first: Sequence[str],
+        joined: Sequence[tuple[int, int, str]] = (),
     ):
         low, high = points.min(0, initial=0), points.max(0, initial=1e-9)
         places = 12 + (points - low) / (high - low) * (WIDE - 70, TALL - 24)
+        self.joined = [(places[a], places[b], ink) for a, b, ink in joined]
         entries = zip(words, places.tolist(), inks, strict=True)
         self.entries = sorted(entries, key=lambda entry: entry[0] not in first)
         self.width, self.height, self.first = WIDE, TALL, first
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         sheet.box(x, y, WIDE, TALL, fill=style.GROUND, round=8, layer=0)
+        for one, two, ink in self.joined:
+            ends = ((x + float(a), y + float(b)) for a, b in (one, two))
+            faint = ink == style.FAINT
+            sheet.line(*ends, ink=ink, line=0.8 if faint else 1.6, alpha=0.55, layer=1)
         taken = [g.Area(x + a - 2, y + b - 2, 4, 4) for _, (a, b), _ in self.entries]
         for (word, (a, b), ink), dot in zip(self.entries, tuple(taken), strict=True):
             sheet.dot(*dot.middle, 2.0, ink, layer=4)
             label = g.small(word, ink, fit=70, bold=word in self.first)
             place = g.Area(x + a + 4, y + b - 5, label.width, 10)
             if place.right < x + WIDE and not any(place.meets(other) for other in taken):
+                plate: dict[str, Any] = {"fill": style.GROUND, "alpha": 0.8, "layer": 2}
+                sheet.box(place.x - 1, place.y, label.width + 2, place.height, **plate)
                 label.place(sheet, place.x, y + b - label.height / 2)
                 taken.append(place)
 

@@ -15,6 +15,7 @@ from .kinds import read_kinds
 from .selection import find_input, pick_heads
 
 FEW, LOOKS, MOST_STEPS = 10, 5, 8  # tokens that are listed; bars of a head; steps to show all
+DRAWN = 8  # heads of the recap
 NAMED, WEAK = 16, 0.3  # tokens whose names are written; share of the weight, of a weak habit
 LARGE, OTHERS = 216.0, 324.0  # the side of the weights of one head; the width of all others
 
@@ -134,16 +135,20 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     order = sorted(range(count), key=lambda h: -portraits[h].excess if moving else h != best)
     together = -(-count // MOST_STEPS)  # heads that appear in one step
     captions, cards = [""] * -(-count // together), list[g.Node]()
+    read_by = [Head(plan, attention, h).of("context") for h in range(count)]
+    limits = float(weights.values.max()), g.find_largest(read_by)
     in_line = min(count, 3 if count <= 10 else 4)
     for place, h in enumerate(order):
         told, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
         habit, is_best = portraits[h].key != "anywhere", h == best
         captions[step] += " " + plan.say("told" if habit else "told_anywhere", **told)
         wide = LARGE if is_best else OTHERS / in_line - 32
-        panel = g.Panel(weights[h], width=wide, height=wide, scale="share", edge=head.ink)
+        look: dict[str, Any] = {"height": wide, "limit": limits[0], "scale": "share"}
+        panel = g.Panel(weights[h], width=wide, edge=head.ink, **look)
         texts = attention.keys if is_best and len(attention.keys) <= NAMED else ()
         seen = g.Matrix(panel, rows=texts, columns=texts, fit=52)
-        read = g.Panel(head.of("context"), width=wide / 6, height=wide, edge="heads")
+        look = {"height": wide, "limit": limits[1], "edge": "heads"}
+        read = g.Panel(read_by[h], width=wide / 6, **look)
         made = g.middle(g.Label(f"$Z_{{{h}}}$", ink="heads") if is_best else None, read, gap=2)
         name = head.name(style.HEADING if is_best else style.BODY)
         share = g.small(told["share"], style.INK) if habit else None
@@ -238,16 +243,16 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     """Show the five steps of multi-head attention, with the real tensors (V45)."""
     trace, attention = plan.trace, plan.attention("encoder", layer)
     name, texts, count = attention.name, plan.source, trace.settings.heads
-    shown = list(range(count)) if count <= 4 else [0, 1, count - 1]
+    shown = list(range(min(count, DRAWN)))
     listed = texts if len(texts) <= FEW else [*texts[: FEW - 2], "…", texts[-1]]
     sentence = g.Down(*(g.small(text, style.INK, fit=62) for text in listed), gap=0).named("text")
     given = find_input(trace, "encoder", attention.layer, "self_attention")
     big: dict[str, Any] = {"unit": 1.2, "most": 76}
     first = g.tensor(plan.of(f"{given}[q,d]"), "$X$", "sum", **big)
     row = choose_row(trace, attention, None)
-    cards: list[g.Part] = [_show_way(Head(plan, attention, h), row) for h in shown]
+    cards = [_show_way(Head(plan, attention, h), row, h == 0) for h in shown]
     if len(shown) < count:
-        cards.insert(2, g.small(plan.say("more", n=count - 3)))
+        cards.append(g.small(plan.say("more", n=count - len(shown))))
     times, equals = (g.Label(sign, style.HEADING, style.SOFT) for sign in "×=")
     joined = g.tensor(_join(trace[f"{name}.context"]), "$Concat$", "heads", **big)
     mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", **big)
@@ -255,41 +260,55 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     mixing = g.middle(joined, times, mixer, equals, mixed, gap=3)
     steps = ("step_1", "step_2", "step_3", "step_5")
     titles = [plan.small(key, style.INK, bold=True) for key in steps]
-    places = {int(own.argmax()) for own in trace[f"{name}.weights"][:, row]}
+    places = {int(own.argmax()) for own in trace[f"{name}.weights"][shown, row]}
     ways = [pair for h in shown for pair in (("$X$", f"head {h}", h), (f"head {h}", "$Concat$", h))]
     return plan.compose(
         g.Columns(
-            [titles, [sentence, first, g.middle(*cards, gap=10), mixing]],
+            [titles, [sentence, first, g.middle(*cards, gap=4), mixing]],
             gap=(20, 14),
             align="lmlm",
         ),
+        title="title" if len(shown) == count > 1 else "title_one" if count == 1 else "title_some",
         links=[g.Link("text", "$X$")]
         + [g.Link(a, b, "ribbon", style.head_ink(h), sides=("right", "left")) for a, b, h in ways],
         callouts=[g.Callout("name of $X$", "whole", "above", 84)],
-        n=count,
+        n=len(shown),
+        all=count,
         k=len(places),
         word=texts[row],
+        key=texts[next(iter(places))],
     )
 
 
-def _show_way(head: Head, row: int) -> g.Node:
+def _show_way(head: Head, row: int, named: bool) -> g.Node:
     """Return what one head makes: its weights, then Q, K and V, then Z, on a card.
 
-    Beside its name stands what a row looks at most.
+    Beside its name stands what a row looks at most. named: its tensors have their names above.
     """
-    look: dict[str, Any] = {"most": 52, "shape": False}
-    learned = [head.show_learned(p, unit=0.9, **look) for p in PROJECTIONS]
-    made = [head.show(p, unit=2.0, **look) for p in PROJECTIONS]
-    read = g.tensor(head.of("context"), f"$Z_{{{head.number}}}$", "heads", unit=2.0, **look)
-    arrows = [g.Label("→", style.HEADING, style.SOFT) for _ in range(2)]
-    line = g.Across(*learned, arrows[0], *made, arrows[1], read, gap=7)
+    parts: list[g.Node] = []
+    look: dict[str, Any] = {"height": 24}
+    for p in PROJECTIONS:
+        learned = g.Panel(head.learned(p), width=14, edge=p, **look)
+        parts.append(_name_above(f"$W_{p[0].upper()}$", p, learned, named))
+    parts.append(g.small("→"))
+    for p in PROJECTIONS:
+        made = g.Panel(head.of(p), width=20, edge=p, **look)
+        parts.append(_name_above(f"${p[0].upper()}$", p, made, named))
+    parts.append(g.small("→"))
+    read = g.Panel(head.of("context"), width=20, edge="heads", **look)
+    parts.append(_name_above("$Z_h$", "heads", read, named))
     seen, keys = head.of("weights", f"{row},m"), head.attention.keys
     best = int(seen.values.argmax())
-    looks = g.small(f"{keys[row]} → {keys[best]}", style.INK, fit=110)
-    name = g.Across(head.name(style.SMALL), looks, g.Numeral(seen[best], style.SMALL), gap=6)
-    whole = g.Down(name, line, gap=2)
-    card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=8)
+    looks = g.small(f"{keys[row]} → {keys[best]}", style.INK, fit=80)
+    told = g.Across(looks, g.Numeral(seen[best], style.SMALL), gap=5)
+    name = g.Held(g.Down(head.name(style.SMALL), told, gap=0), 100, "start")
+    card = g.Card(g.Across(name, *parts, gap=6), edge=head.ink, fill=style.PAPER, pad=5)
     return card.named(f"head {head.number}")
+
+
+def _name_above(name: str, role: str, panel: g.Node, named: bool) -> g.Node:
+    """Return a panel, with its name above if it is to have one."""
+    return g.middle(g.Label(name, ink=role) if named else None, panel, gap=1, stands_on=int(named))
 
 
 @g.figure("split")

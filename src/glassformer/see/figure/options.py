@@ -97,6 +97,7 @@ KINDS: Mapping[str, Kind] = {
     "smoothing": _real(0, 0.6),
     "stage": _whole(3, 6),
     "step": _TOKEN,
+    "subject": _one_of("smoothing", "rate"),
     "sublayer": _one_of("self_attention", "cross_attention", "feed_forward"),
     "temperatures": _several(_real(0.01, 100), _REAL_PAIR, 2),
     "toy": Kind("true or false", lambda v: isinstance(v, bool), _read_flag),

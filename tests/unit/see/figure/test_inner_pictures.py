@@ -125,9 +125,9 @@ def check_numbers(scene: Scene, trace: Trace) -> None:
         value = float(
             Quantity(mark.of, lambda name: scene.data[name] if name in scene.data else trace[name])
         )
-        printed = re.search(r"(−?(?:∞|[\d\u202f]+(?:\.(\d+))?))( ?%)?$", mark.text)
+        printed = re.search(r"(−?(?:∞|[\d\u202f]+(?:\.(\d+))?))( ?%|°)?$", mark.text)
         assert printed, (mark.of, mark.text)
-        digits, scale = len(printed[2] or ""), 100 if printed[3] else 1
+        digits, scale = len(printed[2] or ""), 100 if "%" in (printed[3] or "") else 1
         near = {spell(scale * (value + d * 1e-6), digits) for d in (-1, 0, 1)}
         assert printed[1] in near, (mark.of, mark.text)
 
@@ -277,7 +277,10 @@ def tell_order(written: list[str], source: list[str], weights: np.ndarray) -> tu
 def test_of_an_alignment_the_order_is_told() -> None:
     source, written = [" a", " red", " apple", "."], [" une", " pomme", " rouge", "."]
     straight, turned = np.eye(4), np.eye(4)[[0, 2, 1, 3]]
-    assert tell_order(written, source, straight) == ("straight",)
+    assert tell_order(written, source, straight) == ("straight", "3")
+    late = np.eye(4)[[0, 1, 2, 0]]
+    assert tell_order(written, source, late) == ("straight", "3"), "a mark is no word"
+    assert tell_order(written[:1] + written[3:], source, straight[[0, 3]])[0] == "clear"
     assert tell_order(written, source, turned) == ("turned", "pomme", "rouge", "apple", "red")
     assert tell_order(written, source, np.full((4, 4), 0.25)) == ("blurred", "0", "4")
 
@@ -433,21 +436,20 @@ def test_products_are_those_of_the_matrices() -> None:
 def test_beside_the_code_stands_what_it_computed(
     make: Callable[[str, str], Trace], shape: str
 ) -> None:
-    """Of the way that this model takes; a mask has no sign, so no colour of a signed scale."""
+    """Of the way that this model takes, six lines, each as it stands in the code."""
     trace = make(shape, LINES[1])
     scene = PICTURES["V105"].scene(trace)
     grids = [mark for mark in scene.marks if isinstance(mark, GridMark)]
-    assert len(grids) == 15
+    assert len(grids) == len(BLOCKS) == 6 and scene.title.startswith("6 lines")
     written = [mark.text for mark in scene.texts]
-    for name in ("scores", "mask", "weights", "normed", "hidden"):
-        assert written.count(name) == 1, name
+    code = "\n".join((MODEL / block[0]).read_text(encoding="utf-8") for block in BLOCKS)
+    lines = [mark.text for mark in scene.texts if mark.mono and not mark.text.startswith("model/")]
+    assert len(lines) == 6 and all(line in code for line in lines)
     count = len(trace.target)
     assert f"4 × {count} × {count}" in written or f"16 × {count} × {count}" in written
-    above = {(i, j) for i in range(count) for j in range(i + 1, count)}
-    (mask,) = (grid for grid in grids if grid.hidden)
-    assert set(mask.hidden) == above and mask.scale == "share"
-    (shares,) = (g for g in grids if g.scale == "share" and not g.hidden)
+    (shares,) = (grid for grid in grids if grid.scale == "share")
     np.testing.assert_allclose(np.sum(shares.values, axis=1), 1, atol=1e-5)
+    assert not np.triu(shares.values, 1).any()
 
 
 @pytest.mark.parametrize("post", [True, False])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import numpy as np
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, multihead, style
-from glassformer.see.figure.lessons import smoothed_loss
+from glassformer.see.figure import PICTURES, meaning, multihead, style
+from glassformer.see.figure.lessons import learning_rate, smoothed_loss
 from glassformer.see.figure.multihead import Portrait, portray_heads
 from glassformer.see.figure.poster import A1
-from glassformer.see.figure.scene import BoxMark, GridMark, Scene
+from glassformer.see.figure.scene import BoxMark, GridMark, PathMark, Scene
 from glassformer.see.figure.typesetting import TypeStyle, balance_width, set_lines
 from glassformer.translator import Translator
 
@@ -62,7 +63,7 @@ def test_both_pictures_of_cross_attention_name_what_is_written(trace: Trace) -> 
         texts = [mark.text for mark in draw_scene(id, trace).texts]
         assert all(text in texts for text in written)
     left = [m.text for m in draw_scene("V52", trace).texts if m.anchor == "end"]
-    assert left.count("<s>") == 3  # where the decoder reads what it has written, and only there
+    assert left.count("<s>") == 2  # where the decoder reads what it has written, and only there
 
 
 @pytest.mark.parametrize(("id", "has"), [("V34", False), ("V35", False), ("V36", True)])
@@ -86,6 +87,81 @@ def test_the_cheapest_doubt_is_in_the_title(smoothing: float, trace: Trace) -> N
     best = 100 * float(doubts[int(np.argmin(costs))])
     title = draw_scene("V89", trace, smoothing=smoothing).title
     assert f"{best:.1f} %" in title
+
+
+def test_the_learning_rate_is_a_picture_of_its_own(trace: Trace) -> None:
+    """V89 has one subject: what smoothing asks for and costs, or the rate if that is asked for."""
+    scene = draw_scene("V89", trace, smoothing=0.3)
+    (grid,) = (mark for mark in scene.marks if isinstance(mark, GridMark))
+    np.testing.assert_allclose(np.sum(grid.values, axis=1), 1)
+    np.testing.assert_allclose(np.diag(grid.values), 0.75)
+    assert not any("warm-up" in mark.text for mark in scene.texts)
+    rate = draw_scene("V89", trace, subject="rate")
+    peaks = [learning_rate(warmup, 512, warmup) for warmup in (4000, 8000)]
+    assert f"{peaks[0] / peaks[1]:.1f} times" in rate.title
+    assert sum("warm-up" in mark.text for mark in rate.texts) >= 3
+
+
+def test_an_angle_in_a_title_is_drawn(trace: Trace) -> None:
+    """The arrow of V08 and the last one of V71 have the angle that the title names."""
+    for id in ("V08", "V71"):
+        scene = draw_scene(id, trace)
+        (told,) = re.findall(r"by (\d+)°", scene.title)
+        heads = [m for m in scene.marks if isinstance(m, PathMark) and m.fill == style.LIT]
+        paths = [m for m in scene.marks if isinstance(m, PathMark) and m.line > 1.2]
+        shafts = [mark for mark in paths if mark.ink == style.LIT]
+        tips = {mark.points[0] for mark in heads if len(mark.points) == 4}
+        angles = []
+        for (x, y), (a, b) in (mark.points for mark in shafts if len(mark.points) == 2):
+            if any(math.hypot(a - u, b - v) < 5 for u, v in tips):
+                angles.append(math.degrees(math.atan2(y - b, a - x)))
+        assert len(angles) == 1 and angles[0] == pytest.approx(float(told), abs=0.6), id
+        assert f"{told}°" in [mark.text for mark in scene.texts]
+
+
+def test_the_lines_of_a_title_are_drawn(trace: Trace) -> None:
+    """V52 counts the weights of at least 0.2: of one head of each attention, then of all."""
+    scene = draw_scene("V52", trace)
+    counts = [int(m.text.split()[0]) for m in scene.texts if re.fullmatch(r"\d+ lines", m.text)]
+    few, many = counts[:3], counts[3:]
+    found = [
+        trace[f"{side}.{-1 % n}.{kind}.weights"] >= 0.2
+        for side, kind, n in (
+            ("encoder", "self_attention", 3),
+            ("decoder", "self_attention", 2),
+            ("decoder", "cross_attention", 2),
+        )
+    ]
+    assert many == [int(each.sum()) for each in found] and len(few) == 3
+    lines = [m for m in scene.marks if isinstance(m, PathMark) and m.ink in style.HEADS]
+    assert len(lines) == sum(counts)
+    assert str(sum(few)) in scene.title and str(sum(many)) in scene.title
+
+
+def test_the_recap_draws_the_heads_that_its_title_counts(trace: Trace) -> None:
+    scene = draw_scene("V45", trace)
+    count = trace.settings.heads
+    names = [m.text for m in scene.texts if re.fullmatch(r"head \d+", m.text)]
+    assert names == [f"head {h}" for h in range(count)] and f"{count} heads" in scene.title
+
+
+def test_the_heads_of_a_picture_share_a_scale(trace: Trace) -> None:
+    """Weights are as dark in one head of V43 as in another, and so is what is read."""
+    grids = [mark for mark in draw_scene("V43", trace).marks if isinstance(mark, GridMark)]
+    for window in ("weights", "context"):
+        limits = {mark.limit for mark in grids if f".{window}[" in mark.of}
+        assert len(limits) == 1, window
+
+
+def test_each_word_is_joined_to_its_nearest() -> None:
+    """On the map of V16 as many coloured lines as words whose nearest is of their kind."""
+    trace = Translator.load("demo", device="cpu").see("The dog sleeps.")
+    scene = draw_scene("V16", trace)
+    same, words = map(int, re.findall(r"\d+", scene.title)[:2])
+    lines = [m for m in scene.marks if isinstance(m, PathMark) and len(m.points) == 2]
+    coloured = [mark for mark in lines if mark.ink in meaning.INKS.values()]
+    assert len(coloured) == same
+    assert len([mark for mark in lines if mark.ink == style.FAINT]) == words - same
 
 
 def test_the_most_marked_head_comes_first(other: Trace) -> None:

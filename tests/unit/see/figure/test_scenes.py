@@ -78,9 +78,9 @@ def check_numbers(scene: Scene, trace: Trace) -> int:
             continue
         fetch = lambda name: scene.data[name] if name in scene.data else trace[name]  # noqa: E731
         value = float(Quantity(mark.of, fetch))
-        printed = re.search(r"(−?[\d\u202f]+(?:\.(\d+))?|−∞)( ?%)?$", mark.text)
+        printed = re.search(r"(−?[\d\u202f]+(?:\.(\d+))?|−∞)( ?%|°)?$", mark.text)
         assert printed, (mark.text, mark.of)
-        digits, scale = len(printed[2] or ""), 100 if printed[3] else 1
+        digits, scale = len(printed[2] or ""), 100 if "%" in (printed[3] or "") else 1
         near = {spell(scale * (value + d * 1e-6), digits) for d in (-1, 0, 1)}
         assert printed[1] in near, (mark.text, mark.of, value)
         checked += 1
