@@ -30,6 +30,7 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from glassformer.config import Config
+from glassformer.data.demo import read_corpus
 from glassformer.data.files import read_lines
 from glassformer.directory import SHIPPED, write_json, write_text
 from glassformer.machine.properties import look_at_machine
@@ -94,23 +95,52 @@ def main(options: argparse.Namespace) -> None:
 
 
 def ask_known() -> dict[str, Any]:
-    """Return the shares that the shipped networks translate exactly right, by length."""
+    """Return the shares that the shipped networks translate exactly right, by length.
+
+    They are of all questions; then of those with `because`, which many training sentences are like,
+    and of the others.
+    """
     questions = ask_sentences("en", "fr", QUESTIONS)
-    lengths = [count(text) for text in questions]
-    inside = [[low < n <= high for n in lengths] for low, high in pairwise(KNOWN_EDGES)]
-    shares = {}
+    right = {}
     for name, shipped in SHIPPED_NETWORKS.items():
         said = Translator.load(SHIPPED / shipped, precision="fp32").translate([*questions])
-        right = [each in truth for each, truth in zip(said, questions.values(), strict=True)]
-        shares[name] = [round(statistics.mean(compress(right, own)), 4) for own in inside]
+        right[name] = [each in truth for each, truth in zip(said, questions.values(), strict=True)]
+    drilled = list(map(has_because, questions))
+    found = sort_by_length(list(questions), right)
+    for kind, wanted in (("because", True), ("others", False)):
+        own = [each == wanted for each in drilled]
+        texts = list(compress(questions, own))
+        parts = {name: list(compress(each, own)) for name, each in right.items()}
+        found[kind] = sort_by_length(texts, parts)
+    learned = [source for source, _ in read_corpus().pairs["train"]]
+    found["because"]["of_corpus"] = round(statistics.mean(map(has_because, learned)), 3)
+    return found
+
+
+def has_because(text: str) -> bool:
+    return "because" in text.lower().split()
+
+
+def sort_by_length(texts: Sequence[str], right: dict[str, list[bool]]) -> dict[str, Any]:
+    """Return the bins of lengths in which there are texts, and what share of each is right."""
+    lengths = [count(text) for text in texts]
+    inside = {
+        f"{low + 1}-{high}": [low < n <= high for n in lengths]
+        for low, high in pairwise(KNOWN_EDGES)
+    }
+    inside = {name: own for name, own in inside.items() if any(own)}
     bins = [
         {
-            "name": f"{low + 1}-{high}",
+            "name": name,
             "length": round(statistics.mean(compress(lengths, own)), 1),
             "lines": sum(own),
         }
-        for (low, high), own in zip(pairwise(KNOWN_EDGES), inside, strict=True)
+        for name, own in inside.items()
     ]
+    shares = {
+        name: [round(statistics.mean(compress(each, own)), 4) for own in inside.values()]
+        for name, each in right.items()
+    }
     return {"bins": bins, "shares": shares}
 
 

@@ -145,14 +145,13 @@ def test_the_last_state_alone_is_handed_over(see_recurrent: Callable[[str, str],
 
 def test_the_worked_example(shipped: Trace) -> None:
     texts = [mark.text for mark in draw_scene("V99", shipped).texts]
-    assert [texts.count(text) for text in ("13", "9", "0.9647", "0.0177")] == [1, 2, 1, 2]
+    assert [texts.count(text) for text in ("13", "9", "96 %", "2 %")] == [1, 2, 1, 2]
     names = ("scores", "weights")
     scores, weights = (shipped[f"decoder.0.cross_attention.{name}"][0] for name in names)
     at = [token.text.strip() for token in shipped.predicted].index("traversé")
     first, second = np.sort(scores[at])[:-3:-1]
     assert weights[at].max() > 0.99
-    told = draw_scene("V99", shipped, query="traversé").description
-    assert told.endswith(f"its score is {first - second:.0f} above the next")
+    assert f"leads by {first - second:.0f} and gets 100 %" in draw_scene("V99", shipped).title
 
 
 @pytest.mark.parametrize(("shape", "paper"), [("gru", "Luong"), ("lstm", "Bahdanau")])
@@ -222,15 +221,34 @@ def test_the_title_of_long_sentences_is_what_was_measured(
     falls: bool, shipped: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The share that is right falls with a fixed vector, or not."""
-    bins = [{"length": 6.0, "lines": 9}, {"length": 70.0, "lines": 9}]
+    bins = [{"name": n, "length": x, "lines": 90} for n, x in (("1-6", 6.0), ("61-80", 70.0))]
     names = ("rnn", "rnn-attention", "transformer")
     shares = {name: [0.9, 0.31 if falls and name == "rnn" else 0.9] for name in names}
-    found = {"machine": "a machine", "known": {"bins": bins, "shares": shares}}
-    monkeypatch.setattr(lengths, "read_json", lambda path: found)
+    others = {"bins": bins, "shares": shares}
+    because = {"bins": bins[1:], "shares": {name: [0.7] for name in names}, "of_corpus": 0.25}
+    both = [bins[0], bins[1] | {"lines": 180}]
+    known = {"bins": both, "shares": shares, "others": others, "because": because}
+    monkeypatch.setattr(lengths, "read_json", lambda path: {"machine": "M", "known": known})
     scene = draw_scene("V102", shipped)
     assert "90 %" in scene.title and ("31 %" in scene.title) == falls
-    assert ("never below 90 %" in scene.title) == falls
-    assert "18 held-out" in scene.description
+    for told in ("270 held-out", "90 of the 180", "70 % of them", "25 % of the training"):
+        assert told in scene.description
+
+
+def test_long_sentences_have_a_whole_axis_and_their_spread(shipped: Trace) -> None:
+    scene = draw_scene("V102", shipped)
+    texts = [mark.text for mark in scene.texts]
+    assert "0" in texts and "100" in texts
+    upright = [
+        mark
+        for mark in scene.marks
+        if isinstance(mark, PathMark) and len({round(x, 3) for x, _ in mark.points}) == 1
+    ]
+    known = read_json(lengths.MEASURED)["known"]
+    bins = [each for kind in ("others", "because") for each in known[kind]["bins"]]
+    dots = 3 * sum(each["lines"] >= lengths.FEW for each in bins)
+    assert len([mark for mark in upright if mark.line == 1.2]) == dots
+    assert "trained once" in scene.description
 
 
 def test_what_was_measured_is_whole() -> None:
@@ -239,9 +257,11 @@ def test_what_was_measured_is_whole() -> None:
     for run in found["runs"]:
         assert len(run["bins"]) == len(found["bins"]) == 6
         assert 9e5 < run["parameters"] < 1.1e6
-    assert all(
-        len(shares) == len(found["known"]["bins"]) for shares in found["known"]["shares"].values()
-    )
+    known = found["known"]
+    for kind in (known, known["because"], known["others"]):
+        assert all(len(shares) == len(kind["bins"]) for shares in kind["shares"].values())
+    parts = [each for kind in ("because", "others") for each in known[kind]["bins"]]
+    assert sum(each["lines"] for each in parts) == sum(each["lines"] for each in known["bins"])
 
 
 def test_an_animation_begins_complete_and_is_short(shipped: Trace) -> None:

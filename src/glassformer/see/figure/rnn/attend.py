@@ -118,53 +118,69 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
     scores = plan.give("example", WORKED)
     shares = [plan.of(f"exp(example[{n}]) / (sum[i] exp(example[i]))") for n in range(3)]
     small: dict[str, Any] = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
+    tag: dict[str, Any] = {"size": style.SMALL, "fit": 80}
+    bar: dict[str, Any] = {"height": 34, "show": g.percent}
+    own = [float(weights[at, j]) for j in order]
+    state = find_decoder_states(trace)
+    asks = plan.strip(f"{state}[{at},d]", "query", **small)
     lines: tuple[tuple[list[g.Part], list[g.Part]], ...] = (
         (
-            [f"$h_{n + 1}$" for n in range(3)],
+            [*(f"$h_{n + 1}$" for n in range(3)), "$s$"],
             [
-                g.middle(
-                    g.Chip(source[j], "key", size=style.SMALL, fit=90),
-                    plan.strip(f"{states}[{j},d]", "memory", **small),
-                    gap=4,
-                )
-                for j in order
+                *(
+                    g.middle(
+                        g.Chip(source[j], "key", **tag),
+                        plan.strip(f"{states}[{j},d]", "memory", **small),
+                        gap=4,
+                    )
+                    for j in order
+                ),
+                g.middle(g.Chip(plan.say("decoder"), "query", **tag), asks, gap=4),
             ],
         ),
         (
-            [g.Numeral(each, digits=0) for each in scores],
-            [plan.of(f"{look}.scores[0,{at},{j}]") for j in order],
+            [*(g.Numeral(each, digits=0) for each in scores), None],
+            [*(plan.of(f"{look}.scores[0,{at},{j}]") for j in order), None],
         ),
         (
-            [g.Numeral(each, digits=4, bold=n == 0) for n, each in enumerate(shares)],
-            [g.Numeral(weights[at, j], digits=4, bold=j == best) for j in order],
+            [*(g.Pillar(each, 1.0, "weights", **bar) for each in shares), None],
+            [*(g.Pillar(weights[at, j], 1.0, "weights", **bar) for j in order), None],
         ),
         (
-            [g.small(f"${float(each):.2f} · h_{n}$") for n, each in enumerate(shares, 1)],
+            [*(g.small(f"${float(each):.2f} h_{n}$") for n, each in enumerate(shares, 1)), None],
             [
-                plan.strip(f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **small)
-                for j in order
+                *(
+                    plan.strip(
+                        f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **small
+                    ).faded(0.35 + 0.65 * weight)
+                    for j, weight in zip(order, own, strict=True)
+                ),
+                None,
             ],
         ),
         (["$c$"], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
     )
     real = plan.say("real", word=plan.predicted[at])
     rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
-    for n, (worked, own) in enumerate(lines, 1):
-        told = plan.small(f"line_{n}", style.INK, width=112).at(n)
-        rows.append([told, _spread(worked, 158, n), _spread(own, 344, n)])
+    for n, (worked, mine) in enumerate(lines, 1):
+        told = plan.small(f"line_{n}", style.INK, width=92).at(n)
+        rows.append([told, _spread(worked, 150, n), _spread(mine, 380, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
+    lead = float(np.ptp(gaps[-2:]))
     key = "one" if value > NEARLY_ALL and len(gaps) > 1 else "all"
     return plan.compose(
-        g.Columns(rows, gap=(14, 18), align="rm"),
+        g.Columns(rows, gap=(14, 16), align="rm"),
+        title="title" if len(gaps) > 1 else "title_lone",
         left=(len(order), len(source)),
         callouts=[g.Callout("context", key, "below", 300, 5)],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
         key=source[best],
         share=g.percent(value),
+        four=g.percent(float(shares[0])),
         kind=kind,
         paper=plan.say("bahdanau" if kind == "additive" else "luong"),
-        gap=f"{np.ptp(gaps[-2:]):.0f}",
+        gap=f"{lead:.0f}" if lead >= 10 else f"{lead:.1f}",
     )
 
 

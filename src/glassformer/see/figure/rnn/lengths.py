@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
-from math import floor
 from pathlib import Path
+from typing import Any
 
 from ....disk import read_json
+from ....evaluate.contrastive import Share
 from .. import grammar as g
 
 MEASURED = Path(__file__).parents[1] / "long_sentences.json"  # by benchmarks/long_sentences.py
 ROLES = {"rnn": "softmax", "rnn-attention": "weights", "transformer": "model"}
+FEW = 30  # sentences of a length that are too few for a dot
 
 
 @g.figure("rnn_lengths")
 def draw_long_sentences(plan: g.Outline) -> g.Scene:
-    """Show the share that three shipped networks translate exactly right, by length (V102)."""
+    """Show the share that three shipped networks translate exactly right, by length (V102).
+
+    Sentences with `because`, of which training had very many, have curves of their own.
+    """
     measured = read_json(MEASURED)  # of networks of each kind, by length of the sentence
     known = measured["known"]
-    lengths, shares = [each["length"] for each in known["bins"]], known["shares"]
+    others, because = known["others"], known["because"]
+    curves: list[g.Curve] = []
+    for name, role in ROLES.items():
+        curves += _trace(because, name, role, "", True)
+        curves += _trace(others, name, role, plan.say(name), False)
+    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 14), "y": (0, 100)}
+    plot = plan.plot(curves, "length", "known", beside=110, **look)
+    shares = others["shares"]
     left = {name: values[-1] / values[0] for name, values in shares.items()}
-    curves = [
-        g.Curve(
-            lengths,
-            [100 * each for each in shares[name]],
-            role,
-            2.6,
-            plan.say(name),
-            dots=True,
-            name=name,
-        )
-        for name, role in ROLES.items()
-    ]
-    low = 10 * min(int(10 * each) for name in ROLES for each in shares[name])
-    size, spans = {"width": 440, "height": 240}, {"x": (4, 14), "y": (low, 101)}
-    plot = plan.plot(curves, "length", "known", beside=96, **size, **spans)
     falls = left["rnn"] < min(left["rnn-attention"], left["transformer"])
+    most = max(range(len(because["bins"])), key=lambda n: because["bins"][n]["lines"])
+    name, lines = because["bins"][most]["name"], because["bins"][most]["lines"]
+    both = next(each["lines"] for each in known["bins"] if each["name"] == name)
     return plan.compose(
         plot,
         title="title" if falls else "title_none",
-        callouts=[g.Callout("rnn", "fixed", "below", 130)],
+        callouts=[g.Callout("rnn because", "drilled", "right", 110)],
         origin="origin",
-        short=g.percent(shares["rnn"][0]),
-        long=g.percent(shares["rnn"][-1]),
-        least=g.percent(floor(100 * min(shares["transformer"])) / 100),
         machine=measured["machine"],
         questions=g.spell(sum(each["lines"] for each in known["bins"]), 0),
+        drilled=g.percent(because["shares"]["rnn"][most]),
+        range=name,
+        lines=lines,
+        both=both,
+        short=g.percent(shares["rnn"][0]),
+        long=g.percent(shares["rnn"][-1]),
+        of_corpus=g.percent(because["of_corpus"]),
     )
+
+
+def _trace(found: dict[str, Any], name: str, role: str, label: str, dashed: bool) -> list[g.Curve]:
+    """Return the curve of one network, and at each dot the 95 % interval of its share."""
+    curves, xs, ys = list[g.Curve](), list[float](), list[float]()
+    for each, share in zip(found["bins"], found["shares"][name], strict=True):
+        if each["lines"] < FEW:
+            continue
+        low, high = Share(round(share * each["lines"]), each["lines"]).interval
+        xs.append(each["length"])
+        ys.append(100 * share)
+        curves.append(g.Curve([xs[-1]] * 2, [100 * low, 100 * high], role, 1.2))
+    look: dict[str, Any] = {"dots": True, "dashed": dashed}
+    where = f"{name} because" if dashed else name
+    line = 1.6 if dashed else 2.6
+    return [*curves, g.Curve(xs, ys, role, line, label, name=where, **look)]
