@@ -162,7 +162,8 @@ def draw_alignment(
     step = find_step_back(written, [token.text for token in trace.source], values)
     key, told = find_order(texts, attention.keys, values, step)
     palest = rows[int(values[rows].max(1).argmin())]
-    told_of = palest if key == "blurred" else step[1] if step else clear[0]
+    first = list_words(texts, clear)[0] if key == "straight" else (clear or [0])[0]
+    told_of = palest if key == "blurred" else step[1] if step else first
     at = matrix.find_row(rows.index(told_of)) if told_of in rows else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
@@ -223,6 +224,11 @@ def find_step_back(
     return max(back, key=lambda pair: float(peak[[*pair]].min()), default=None)
 
 
+def list_words(texts: Sequence[str], rows: Sequence[int]) -> list[int]:
+    """Return those of some rows that write words, and no punctuation or end mark."""
+    return [n for n in rows if any(map(str.isalnum, texts[n])) and texts[n] not in MARKS]
+
+
 def find_order(
     texts: list[str], keys: list[str], weights: g.Array, step: tuple[int, int] | None
 ) -> tuple[str, dict[str, Any]]:
@@ -233,7 +239,7 @@ def find_order(
         return "turned", {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
     if len(clear) < 0.5 * len(texts):
         return "blurred", {"n": len(clear), "all": len(texts)}
-    words = [n for n in clear if any(map(str.isalnum, texts[n])) and texts[n] not in MARKS]
+    words = list_words(texts, clear)
     if len(words) >= ENOUGH and all(best[a] <= best[b] for a, b in pairwise(words)):
         return "straight", {"n": len(words)}
     return "clear", {"n": len(clear), "all": len(texts)}
