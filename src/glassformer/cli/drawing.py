@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,5 +65,30 @@ def _draw(trace: Trace, given: dict[str, Any]) -> None:
         out = given["output"] or Path(f"{given['picture']}.svg")
         names = ("layer", "head", "query", "lang", "cell")
         asked = {name: given[name] for name in names if given[name] is not None}
+        asked |= read_picture_options(given["picture"], given["option"] or ())
         save_scene(make_scene(trace, given["picture"], **asked), out)
         warn(f"{out}")
+
+
+def read_picture_options(id: str, given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a picture from texts like `subject=rate`.
+
+    Raise ValueError, naming the options that there are, for any other text.
+    """
+    from ..see.figure import PICTURES
+    from ..see.figure.options import KINDS, read_option
+
+    found = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        own = (
+            [known for known in PICTURES[id].options if known in KINDS]
+            if id in PICTURES
+            else [name]
+        )
+        if not equals or name not in own:
+            raise ValueError(
+                f"--option {each}: {id} has the options {', '.join(own)}, as {own[0]}=..."
+            )
+        found[name] = read_option(id, name, text)
+    return found

@@ -33,7 +33,7 @@ NO_EFFECT = {
         "on a language model": "--sentence --target --prefix --hypothesis --edit {search}",
         "without --cell": "--form",
         "without --save": "--compact --parameters",
-        "without --picture": "--query --output",
+        "without --picture": "--query --option --output",
         "without --picture or --gallery or --slides or --film": "--lang",
         "with --cell": "--gallery --slides --film --layer --head --top",
         "with --picture": "--json --top --form",

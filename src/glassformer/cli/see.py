@@ -63,6 +63,9 @@ def see(
         "FILE", "Twelve moving pictures, text in, translation out: .mp4, .gif.", panel=PICTURES
     ),
     query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
+    option: list[str] | None = opt(
+        "NAME=VALUE", "Another setting of the picture, as subject=rate. Repeatable.", panel=PICTURES
+    ),
     lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
     output: Path | None = opt(
         "FILE", "A .svg, .pdf, .png, .gif.", "--output", "-o", panel=PICTURES

@@ -75,6 +75,25 @@ def test_what_a_gallery_leaves_out_is_told(
     assert "1 of 3 pictures are left out: V82: this recording was given its translation" in told
 
 
+def test_a_picture_has_further_options(tmp_path: Path) -> None:
+    out = tmp_path / "loss.svg"
+    assert see("--picture", "V67", "--option", "subject=loss", "-o", out) == 0
+    assert "descent takes" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("subject=nonsense", "subject=nonsense: one of vectors, loss"),
+        ("subject", "V67 has the options lang, side, subject"),
+        ("tokens=3", "V67 has the options lang, side, subject"),
+    ],
+)
+def test_an_odd_option_is_refused(given: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert see("--picture", "V67", "--option", given) == 2
+    assert told in capfd.readouterr().err
+
+
 def test_an_odd_query_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert see("--picture", "V49", "--query", "") == 2
     assert "query=“”: a token of the sentence, or its number" in capfd.readouterr().err

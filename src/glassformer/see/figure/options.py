@@ -108,11 +108,12 @@ KINDS: Mapping[str, Kind] = {
     "watch": Kind("the folder of a training", lambda v: isinstance(v, (str, Path))),
 }
 _OWN = {
+    ("V67", "subject"): _one_of("vectors", "loss"),
     ("V54", "head"): Kind(
         "a whole number, or mean",
         lambda v: _is_whole(v) or v == "mean",
         lambda text: text if text == "mean" else int(text),
-    )
+    ),
 }
 
 

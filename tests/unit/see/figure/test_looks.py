@@ -102,6 +102,17 @@ def test_the_learning_rate_is_a_picture_of_its_own(trace: Trace) -> None:
     assert sum("warm-up" in mark.text for mark in rate.texts) >= 3
 
 
+def test_descent_takes_the_steps_that_are_told(trace: Trace) -> None:
+    """At the best constant rate a step leaves (κ - 1) / (κ + 1) of the distance, κ = ratio²."""
+    scene = draw_scene("V67", trace, subject="loss")
+    many, few = map(int, re.findall(r"\d+", scene.title))
+    (ratio,) = re.findall(r"is ([\d.]+) times", " ".join(mark.text for mark in scene.texts))
+    rate = (float(ratio) ** 2 - 1) / (float(ratio) ** 2 + 1)
+    assert few == 1 and abs(many - math.log(0.01) / math.log(rate)) < 4
+    drawn = [m for m in scene.marks if isinstance(m, PathMark) and m.ink == style.LIT]
+    assert sorted(len(mark.points) for mark in drawn) == [few + 1, many + 1]
+
+
 def test_an_angle_in_a_title_is_drawn(trace: Trace) -> None:
     """The arrow of V08 and the last one of V71 have the angle that the title names."""
     for id in ("V08", "V71"):

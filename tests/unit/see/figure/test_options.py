@@ -98,6 +98,7 @@ FITS: dict[tuple[str, str], tuple[Any, ...]] = {
     ("V85", "smoothing"): (0, 0.6),
     ("V89", "smoothing"): (0, 0.6),
     ("V80", "step"): ("0", 99),
+    ("V67", "subject"): ("vectors", "loss"),
     ("V89", "subject"): ("smoothing", "rate"),
     ("V83", "temperatures"): ((0.01, 100),),
     ("V83", "top_k"): (1, 10**6),
