@@ -101,7 +101,12 @@ def import_model(
     if toolkit not in READERS:
         if (path / "config.json").is_file():
             read_typed(path / "config.json", dict[str, Any])  # says so if it is damaged
-        said = f"{path} is no model of another toolkit that is known here: see docs/bridge.md"
+        said = (
+            f"{path} is no model of another toolkit that is known here: see docs/bridge.md"
+            if path.exists()
+            else f"there is no file or folder {path}; a model of the Hugging Face hub is fetched "
+            "first: hf download OWNER/NAME --local-dir NAME"
+        )
         raise ValueError(recognise(path) or said)
     given = {"grid": grid, "languages": languages, "subwords": tuple(subwords)}
     given = {name: value for name, value in given.items() if value}

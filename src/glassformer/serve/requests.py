@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.message import Message
+from string import printable
 from typing import Any, Literal
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -134,10 +135,11 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
     kind = Message()
     kind["Content-Type"] = request.headers.get("content-type", "")
     if kind.get_content_type() != "multipart/form-data":
-        if kind.get_content_type() == "application/x-www-form-urlencoded":
-            check_escapes(await request.body(), "the form")
-        async with request.form() as form:
-            yield form
+        is_form = kind.get_content_type() == "application/x-www-form-urlencoded"
+        given = await request.body() if is_form else b""
+        check_escapes(given, "the form")
+        escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
+        yield FormData(parse_qsl(escaped, keep_blank_values=True))
         return
     charset = str(kind.get_param("charset", "utf-8"))
     kind.set_param("charset", "latin-1")  # in which each byte is a character: nothing is lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import pytest
 
@@ -91,6 +91,18 @@ def test_a_form_in_parts_has_the_charset_that_it_names(client: Client, plain: Tr
     named = {"Content_Type": "multipart/form-data; boundary=x; charset=nosuch"}
     assert client.ask("/translate", write_parts(text.encode()), **named).status == 415
     assert client.ask("/translate_file", write_parts(b"", "é.html".encode()), **PARTS).status == 200
+
+
+def test_a_form_may_have_utf8_as_it_is(client: Client, plain: Translator) -> None:
+    """As `curl -d` sends it, which escapes nothing."""
+    text = "The café is on the mat."
+    for given in (
+        f"q={text}",
+        f"q={quote_plus(text)}",
+        f"q={quote_plus('The ca')}fé is on the mat.",
+    ):
+        found = client.ask("/translate", f"{given}&source=en&target=fr".encode(), **FORM)
+        assert found.json == {"translatedText": plain.translate(text)}
 
 
 def test_several_texts_in_a_form(client: Client, plain: Translator) -> None:
