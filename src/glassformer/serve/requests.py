@@ -139,7 +139,8 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
         given = await request.body() if is_form else b""
         check_escapes(given, "the form")
         escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
-        yield FormData(parse_qsl(escaped, keep_blank_values=True))
+        fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(escaped, keep_blank_values=True)]
+        yield FormData(fields)
         return
     charset = str(kind.get_param("charset", "utf-8"))
     kind.set_param("charset", "latin-1")  # in which each byte is a character: nothing is lost

@@ -96,12 +96,8 @@ def test_a_form_in_parts_has_the_charset_that_it_names(client: Client, plain: Tr
 def test_a_form_may_have_utf8_as_it_is(client: Client, plain: Translator) -> None:
     """As `curl -d` sends it, which escapes nothing."""
     text = "The café is on the mat."
-    for given in (
-        f"q={text}",
-        f"q={quote_plus(text)}",
-        f"q={quote_plus('The ca')}fé is on the mat.",
-    ):
-        found = client.ask("/translate", f"{given}&source=en&target=fr".encode(), **FORM)
+    for given in (text, quote_plus(text), text.replace(" ", "+")):
+        found = client.ask("/translate", f"q={given}&source=en&target=fr".encode(), **FORM)
         assert found.json == {"translatedText": plain.translate(text)}
 
 
