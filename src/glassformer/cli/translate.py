@@ -146,6 +146,7 @@ def translate(
 
 def translate_lines(given: Mapping[str, Any]) -> None:
     """Translate a file or the standard input as the options say, chunk by chunk."""
+    check_is_no_text(given["file"])
     file, form = given["file"], {name: given[name] for name in ("n_best", "as_json")}
     size = given["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
@@ -171,6 +172,15 @@ def translate_lines(given: Mapping[str, Any]) -> None:
             warn(f"{name_lines(in_parts)} is too long to be translated whole: it was split")
         if flagged.said and not given["as_json"]:
             warn(f"{flagged.said}: --json says which")
+
+
+def check_is_no_text(file: Path) -> None:
+    """Raise ValueError for what looks like a text, where the name of a file belongs."""
+    if " " in file.name and not file.exists():
+        raise ValueError(
+            f"there is no file “{file}”; if it is a text, pass it on: "
+            f'echo "{file}" | glassformer translate MODEL'
+        )
 
 
 def choose_how(translator: Translator, given: Mapping[str, Any]) -> dict[str, Any]:
