@@ -57,33 +57,39 @@ TRANSLATION: dict[str, list[Setting]] = {
 
 
 def measure_translation(
-    options: argparse.Namespace, changes: dict[str, Any], seed: int
-) -> dict[str, float]:
-    """Train for `options.steps` updates; return BLEU and loss on test2016, and the cost.
+    options: argparse.Namespace, changes: dict[str, Any], seed: int, steps: int
+) -> dict[str, float | None]:
+    """Train for so many updates; return BLEU and loss on test2016, and the cost.
 
     That text is validated on once, after the last update, by greedy search: nothing is chosen by
-    it. The time, of the processor, is of the whole training with the reading of the corpus.
+    it. The time, of the processor, is of the whole training with the reading of the corpus. A
+    training that diverges has a BLEU of 0, and no loss.
     """
     if options.data is None or options.out is None:
         raise ValueError("multi30k needs --data and --out")
     name = sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:8]
-    out = options.out / f"{name}-{seed}"
-    config = make_config(changes, options.steps, seed)
+    out = options.out / f"{name}-{steps}-{seed}"
+    config = make_config(changes, steps, seed)
     files, valid = (
         [options.data / f"{part}.{lang}" for lang in ("en", "de")] for part in ("train", "test2016")
     )
     began = time.process_time()
-    summary = train(config, files, out, valid=valid, quiet=True)
+    try:
+        summary = train(config, files, out, valid=valid, quiet=True)
+    except ValueError as error:
+        if "has diverged" not in str(error):
+            raise
+        return {"steps": steps, "bleu": 0.0, "loss": None}
     seconds = time.process_time() - began
     if not summary.is_finished:
         raise ValueError(f"{out}: {summary.text}")
     facts = read_facts(out)
     return {
-        "steps": options.steps,
+        "steps": steps,
         "bleu": round(facts["scores"]["BLEU"], 2),
         "loss": round(facts["scores"]["loss"], 4),
         "parameters": facts["parameters"],
-        "milliseconds": round(1000 * seconds / options.steps, 2),
+        "milliseconds": round(1000 * seconds / steps, 2),
     }
 
 

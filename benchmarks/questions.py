@@ -12,16 +12,17 @@ docs/questions.md and docs/questions.zh.md from that file, and what the pictures
 
 The small tasks are those of small_tasks.py. multi30k trains the size tiny with `glassformer.train`
 for --steps updates on DIR/train.{en,de} and scores the BLEU of DIR/test2016; its settings, of a
-larger network, are those of question_multi30k.py.
+larger network, are those of question_multi30k.py. multi30k-time, which comes after it, gives each
+setting as much processor time instead as those updates took without changes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any
 
 import torch
@@ -36,10 +37,12 @@ FOUND = HOME / "docs" / "questions.json"
 DRAWN = HOME / "src" / "glassformer" / "see" / "figure" / "questions.json"  # of pictures V107-V111
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
+ALIKE = 0.05  # an update that costs so little more or less: equal updates are equal time
 
 PLAIN: Setting = ("default: 4 heads, d_ff 64", "默认：4 个头，d_ff 64", {})
 WITHOUT = {"layout": "none"}
 
+TRANSLATED = ("multi30k", "multi30k-time")
 # The settings of each question, with what they are called in English and in Chinese.
 QUESTIONS: dict[str, list[Setting]] = {
     "V107": [
@@ -92,7 +95,7 @@ QUESTIONS: dict[str, list[Setting]] = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("questions", nargs="*", metavar="V107", help=", ".join(QUESTIONS))
-    parser.add_argument("--task", nargs="+", default=["reverse"], choices=[*TASKS, "multi30k"])
+    parser.add_argument("--task", nargs="+", default=["reverse"], choices=[*TASKS, *TRANSLATED])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--data", type=Path, help="of multi30k: the folder with train, test2016")
     parser.add_argument("--out", type=Path, help="of multi30k: where the models go")
@@ -116,21 +119,42 @@ def main(options: argparse.Namespace) -> None:
 
 def list_settings(name: str, task: str) -> list[Setting]:
     """Return the settings of a question, which on translation are of another size."""
-    return TRANSLATION[name] if task == "multi30k" else QUESTIONS[name]
+    return TRANSLATION[name] if task in TRANSLATED else QUESTIONS[name]
 
 
 def answer(options: argparse.Namespace, task: str, settings: dict[str, Any], seed: int) -> None:
     """Train with these settings and keep what was measured, unless that is there already."""
     if find_rows(read_rows(), task, settings, seed):
         return
-    if task == "multi30k":
-        found = measure_translation(options, settings, seed)
+    if task in TASKS:
+        found: Mapping[str, float | None] = measure_task(TASKS[task](), settings, seed)
+    elif task == "multi30k":
+        found = measure_translation(options, settings, seed, options.steps)
     else:
-        found = measure_task(TASKS[task](), settings, seed)
+        steps = find_equal_steps(read_rows(), settings, options.steps)
+        if abs(steps / options.steps - 1) < ALIKE:
+            return
+        found = measure_translation(options, settings, seed, steps)
     row = {"task": task, "settings": settings, "seed": seed, **found}
     lines = ",\n".join(json.dumps(each) for each in [*read_rows(), row])
     write_text(FOUND, f"[\n{lines}\n]\n")
     print(json.dumps(row), flush=True)
+
+
+def find_equal_steps(rows: list[Row], settings: dict[str, Any], steps: int) -> int:
+    """Return the updates that take as long as `steps` without changes: the median over seeds."""
+    usual, own = (
+        {
+            row["seed"]: row["milliseconds"]
+            for row in find_rows(rows, "multi30k", each)
+            if row["loss"] is not None
+        }
+        for each in ({}, settings)
+    )
+    shared = usual.keys() & own.keys()
+    if not shared:
+        raise ValueError(f"multi30k-time needs the times that multi30k has measured: {settings}")
+    return round(steps * median(usual[seed] / own[seed] for seed in shared))
 
 
 def read_rows() -> list[Row]:
@@ -200,15 +224,20 @@ HEADS = {
 }
 
 
+UPDATES = {"en": "updates", "zh": "更新次数"}
+
+
 def render_table(rows: list[Row], name: str, language: str) -> str:
     """Return the tables of a question, one for each task that was run."""
     parts = []
-    for task in [*TASKS, "multi30k"]:
+    for task in [*TASKS, *TRANSLATED]:
         lines = [*render_rows(rows, name, task, language)]
-        if len(lines) > 1:  # one row compares nothing
+        if len(lines) > 1 or (lines and task == TRANSLATED[1]):  # one row compares nothing
             head = [*HEADS[language]]
-            if task == "multi30k":
+            if task in TRANSLATED:
                 head[1:3] = ["BLEU"]
+            if task == TRANSLATED[1]:
+                head[4] = UPDATES[language]
             parts += [
                 f"`{task}`",
                 "",
@@ -224,14 +253,17 @@ def render_rows(rows: list[Row], name: str, task: str, language: str) -> Iterato
         found = find_rows(rows, task, settings)
         if not found:
             continue
-        shown = {"bleu": ""} if task == "multi30k" else {"exact": " %", "tokens": " %"}
+        shown = {"bleu": ""} if task in TRANSLATED else {"exact": " %", "tokens": " %"}
+        ended = [row for row in found if row["loss"] is not None]
+        diverged = {"en": ", {n} diverged", "zh": "，{n} 次发散"}[language]
+        fastest = min((f"{row['milliseconds']:.1f}" for row in ended), key=float, default="-")
         cells = [
             chinese if language == "zh" else english,
             *(tell_spread([row[key] for row in found], unit) for key, unit in shown.items()),
-            f"{mean(row['loss'] for row in found):.3f}",
-            f"{found[0]['parameters']:,}",
-            f"{min(row['milliseconds'] for row in found):.1f}",
-            str(len(found)),
+            f"{mean(row['loss'] for row in ended):.3f}" if ended else "-",
+            f"{ended[0]['parameters']:,}" if ended else "-",
+            f"{found[0]['steps']:,}" if task == TRANSLATED[1] else fastest,
+            f"{len(found)}" + diverged.format(n=len(found) - len(ended)) * (ended != found),
         ]
         yield f"| {' | '.join(cells)} |"
 

@@ -25,6 +25,9 @@ def test_the_tables_are_what_was_measured(tmp_path: Path, monkeypatch: pytest.Mo
     }
 
 
+CHEAP = {"encoder_layers": 2}
+
+
 def test_every_setting_of_a_question_is_one_of_a_model() -> None:
     for settings in (each for rows in questions.QUESTIONS.values() for *_, each in rows):
         Config.read({"model": {**small_tasks.SHAPE, **settings}})
@@ -51,6 +54,17 @@ def test_what_is_measured_is_kept_and_not_measured_again(
     assert len(kept) == 2 and all(0 <= row["tokens"] <= 100 for row in kept)
     monkeypatch.setattr(questions, "measure_task", None)
     questions.main(options)
+
+
+def test_equal_time_gives_a_cheaper_network_more_updates() -> None:
+    told = [({}, 1, 100.0), ({}, 2, 300.0), (CHEAP, 1, 50.0), (CHEAP, 2, 150.0), (CHEAP, 3, 400.0)]
+    rows = [
+        {"task": "multi30k", "settings": each, "seed": seed, "milliseconds": cost, "loss": 3.0}
+        for each, seed, cost in told
+    ]
+    assert questions.find_equal_steps(rows, CHEAP, 300) == 600
+    with pytest.raises(ValueError, match="has measured"):
+        questions.find_equal_steps(rows, {"heads": 1}, 300)
 
 
 def test_pairs_are_what_the_task_says() -> None:
