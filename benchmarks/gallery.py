@@ -63,7 +63,8 @@ MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gi
 EVERYDAY = "everyday-en-fr"
 DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
 TURN = "You look tired today."  # greedy search begins with vous, and tu ends likelier
-ELSEWHERE = {"V46": ENGLISH, "V81": DOUBT, "V82": TURN, "V83": DOUBT}  # better drawn of it
+BEACH = "We went to the beach with our friends yesterday."  # of one layer all heads have a habit
+ELSEWHERE = {"V46": BEACH, "V81": DOUBT, "V82": TURN, "V83": DOUBT}  # better drawn of it
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id != "V102"), ""

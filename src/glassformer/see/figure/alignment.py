@@ -19,6 +19,7 @@ from .selection import count_layers, get_mask, keep_largest, list_shown
 
 ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
 SURE, TURNED = 0.5, 0.7  # of a weight: most of a row's is on one token; that of a step back
+ASTRAY = 0.25  # of the length of a sentence: so far from the diagonal a word is read from elsewhere
 CELL, LETTERS = (30.0, 19.0), 4  # of a vector; of a word that is worth a look
 MARKS, ENOUGH = ("<s>", "</s>"), 3  # no words; words that show an order
 UNSPACED = "\u2e80"  # the first of the letters that are written without spaces between words
@@ -56,9 +57,13 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
         name = plan.small(f"{side}_{kind}", style.INK, bold=True)
         told = g.small(plan.say("counted", n=int(sure.sum()), all=sure.size), style.LIT)
         blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), told))
+    sharp = {each: int((found >= SURE).sum()) for each, found in peaks.items()}
+    masked = "decoder", "self_attention"
+    parted = not sharp["encoder", "self_attention"] and sharp[masked] == peaks[masked].size
     return plan.compose(
         g.Across(*blocks, gap=22, align="top"),
-        n=sum(int((each >= SURE).sum()) for each in peaks.values()),
+        title="parted" if parted else "title",
+        n=sharp[masked] if parted else sum(sharp.values()),
         all=sum(each.size for each in peaks.values()),
     )
 
@@ -152,27 +157,36 @@ def draw_alignment(
     size = {"width": cell * len(columns), "height": cell * len(rows)}
     look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
     best, clear = values.argmax(1).tolist(), find_clear(values)
-    lit = [
-        (rows.index(n), columns.index(best[n])) for n in clear if n in rows and best[n] in columns
-    ]
-    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, lit=lit, **look)
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
-    matrix = g.Matrix(panel, rows=names[0], columns=names[1], fit=84).named("matrix")
     written = [t.text for t in (trace.predicted if aligner.row == "predicts" else trace.target)]
     step = find_step_back(written, [token.text for token in trace.source], values)
     key, told = find_order(texts, attention.keys, values, step)
+    counted = set(list_words(texts, clear)) if key == "straight" else {*clear}
+    framed = [n for n in clear if n in rows and best[n] in columns]
+    lit, gray = (
+        [(rows.index(n), columns.index(best[n])) for n in framed if (n in counted) == is_counted]
+        for is_counted in (True, False)
+    )
+    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, lit=lit, gray=gray, **look)
+    matrix = g.Matrix(panel, rows=names[0], columns=names[1], fit=84).named("matrix")
     palest = rows[int(values[rows].max(1).argmin())]
-    first = list_words(texts, clear)[0] if key == "straight" else (clear or [0])[0]
-    told_of = palest if key == "blurred" else step[1] if step else first
+    far = find_astray(texts, attention.keys, values) if key == "clear" else None
+    see = f"see_{key}" if far is None else "see_astray"
+    told_of = palest if key == "blurred" else step[1] if step else min(counted, default=0)
+    told_of = told_of if far is None else far
     at = matrix.find_row(rows.index(told_of)) if told_of in rows else "matrix"
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
     return plan.compose(
         matrix,
         title=key,
-        note=plan.say("note", **plan.facts) + (plan.say("measured") if measured else ""),
+        note=plan.say("note", **plan.facts)
+        + (plan.say("marks") if gray else "")
+        + (plan.say("measured") if measured else ""),
         left=(len(rows) + len(columns), sum(values.shape)),
-        callouts=[g.Callout(at, f"see_{key}", "right", 110)],
+        callouts=[g.Callout(at, see, "right", 110)],
+        far=texts[far or 0],
+        there=attention.keys[best[far or 0]],
         **told,
     )
 
@@ -187,6 +201,17 @@ def align_weights(plan: g.Outline, layer: int, head: int | None) -> g.Quantity:
 def find_clear(weights: g.Array) -> list[int]:
     """Return the rows that put more than half of their weight on one token."""
     return [n for n, peak in enumerate(weights.max(1).tolist()) if peak > SURE]
+
+
+def find_astray(texts: list[str], keys: list[str], weights: g.Array) -> int | None:
+    """Return the word that reads one clearly which is furthest from its own place, if it is far."""
+    best, words = weights.argmax(1), list_words(texts, find_clear(weights))
+    words = [
+        n for n in words if any(map(str.isalnum, keys[best[n]])) and keys[best[n]] not in MARKS
+    ]
+    far = {n: abs(n / len(texts) - best[n] / len(keys)) for n in words}
+    found = max(words, key=far.__getitem__, default=None)
+    return found if found is not None and far[found] > ASTRAY else None
 
 
 def list_content_words(spelt: Sequence[str]) -> set[int]:

@@ -56,10 +56,12 @@ class Tower:
             node.faded(0.3)
         return node.named(name)
 
-    def box(self, name: str, text: str, role: str, part: str, count: int = 0) -> g.Node:
-        """Return a part of the network, with its number of parameters."""
+    def box(
+        self, name: str, text: str, role: str, part: str, count: int = 0, told: str = ""
+    ) -> g.Node:
+        """Return a part of the network, with its number of parameters or what is told instead."""
         strong = role not in ("norm",)
-        under: list[g.Node] = []
+        under: list[g.Node] = [g.tiny(told)] if told else []
         if count:
             number = self.plan.give(f"parameters_{self.side}_{name}".replace(" ", "_"), count)
             under = [g.Numeral(number, style.TINY, style.SOFT, digits=0)]
@@ -125,8 +127,10 @@ class Tower:
             memory = plan.label("memory", ink="memory", bold=True)
             nodes.append(self.add(memory, "memory word"))
         else:
-            count = 0 if trace.settings.tie != "none" else count_parameters(trace, "output_table")
-            nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count))
+            tied = trace.settings.tie != "none"
+            count = 0 if tied else count_parameters(trace, "output_table")
+            told = plan.say("same") if tied else ""
+            nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count, told))
             nodes.append(self.box("softmax", "softmax", "softmax", "output"))
             word = plan.label("next", style.HEADING, ink, bold=True)
             nodes.append(self.add(word, "next"))

@@ -84,8 +84,9 @@ def draw_sampling(
     warmed = "exp(logits[{t},{{v}}] / {h:.9f}) / (sum[w] exp(logits[{t},w] / {h:.9f}))"
     plain = f"probabilities[{t},{{v}}]"
     ids = [choice.id for choice in best]
-    plan.give("top_k", cut_off(z, top_k, 1.0)[ids])
-    plan.give("top_p", (cut := cut_off(z, len(z), top_p))[ids])
+    cut = {"top_k": cut_off(z, top_k, 1.0), "top_p": cut_off(z, len(z), top_p)}
+    for name, share in cut.items():
+        plan.give(name, share[ids])
     panels = (
         (plan.say("warmth", t=f"{low:g}"), low, warmed.format(t=t, h=low), "value"),
         (plan.say("as_is"), None, plain, "softmax"),
@@ -105,7 +106,9 @@ def draw_sampling(
             rows[place].append(bar if float(number) else g.Label("×", ink=style.FAINT))
         shown = (expression.format(v=choice.id, n=n) for n, choice in enumerate(best))
         left = plan.of(" - ".join(["1", *(f"({each})" for each in shown)]))
-        rest.append(g.Bar(left, 1.0, style.FAINT, width=66, height=11))
+        is_cut = expression[:5] in cut and not np.delete(cut[expression[:5]], ids).any()
+        bar = g.Bar(left, 1.0, style.FAINT, width=66, height=11)
+        rest.append(g.Label("×", ink=style.FAINT) if is_cut else bar)
     if len(z) > len(best):
         rows.append(rest)
     return plan.compose(
@@ -117,7 +120,7 @@ def draw_sampling(
         one=g.percent(float(plan.of(warmed.format(t=t, h=low).format(v=ids[0])))),
         two=g.percent(float(plan.of(warmed.format(t=t, h=high).format(v=ids[0])))),
         n=len(z) - len(best),
-        kept=int((cut > 0).sum()),
+        kept=int((cut["top_p"] > 0).sum()),
     )
 
 

@@ -151,7 +151,7 @@ class Timeline(g.Node):
 def draw_parallel(plan: g.Outline) -> g.Scene:
     """Show which layers and positions can be computed at once, and what that saves (V72).
 
-    The times are those of the shipped measurement nearest to this translation's length.
+    The times are those of the shipped measurement nearest to as many tokens as are drawn.
     """
     layers, texts = min(plan.settings.decoder_layers, LAYERS), plan.target[:TOKENS]
     parts: list[g.Node] = []
@@ -162,7 +162,7 @@ def draw_parallel(plan: g.Outline) -> g.Scene:
     told, note = read_timed(plan.settings), ""
     if told:
         machine, found = told[0], told[1]["decoding"]
-        at = int(np.abs(np.array(found["rows"]) - len(plan.target)).argmin())
+        at = int(np.abs(np.array(found["rows"]) - len(texts)).argmin())
         time_of = [found[key][at] for key in ("together", "in_turn")]
         rows: list[list[g.Part]] = []
         for key, ink in (("together", "decoder"), ("in_turn", style.LIT)):

@@ -10,10 +10,11 @@ from ..derive import read_lens
 from . import grammar as g
 from . import style
 from .aligning import find_aligner
-from .alignment import align_weights
+from .alignment import MARKS, align_weights
 from .selection import elide, list_shown, pick, show_token
 
 LAYERS, TOKENS, STEPS, WALK = 6, 6, 14, 16  # that are drawn
+APART = 0.1  # the least probability by this much is called the least
 WIDE, LAYER = 78.0, 22.0  # of a step; the height of a layer
 
 
@@ -95,7 +96,7 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
 def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     """Show each step of decoding: what came out goes in again, until the end mark (V75)."""
     total, sure = len(plan.predicted), plan.give_sure()
-    shown = elide(total, 2 * columns)
+    shown, is_over = elide(total, 2 * columns), plan.predicted[-1] == MARKS[-1]
     cells: list[g.Node] = []
     links, captions = [], []
     for place, t in enumerate(shown):
@@ -125,22 +126,25 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             back: dict[str, Any] = {"sides": ("right", "left"), "dashed": True, "alpha": 0.7}
             ends = f"out {t - 1}", f"in {t}"
             links.append(g.Link(*ends, "ribbon", "decoder", 1.1, step=step, **back))
-        is_last = t == total - 1
+        is_end = is_over and t == total - 1
         captions.append(
-            plan.say("caption_last" if is_last else "caption", n=t + 1, given=given, out=out)
+            plan.say("caption_last" if is_end else "caption", n=t + 1, given=given, out=out)
         )
     lines = [cells[n : n + columns] for n in range(0, len(cells), columns)]
-    low = int(np.argmin(sure.values))
-    callouts = []
-    if low in shown and sure.values[low] < 0.9:
+    low, callouts = int(np.argmin(sure.values)), []
+    if low in shown and total > 1 and np.diff(np.sort(sure.values))[0] >= APART:
         callouts.append(g.Callout(f"p {low}", "unsure", "above", 120, shown.index(low) + 1))
+    key = {1: "title_one", 2: "title_two"}.get(total, "title")
     return plan.compose(
-        g.Columns(lines, gap=(6, 26 if low not in shown[columns:] else 48)),
+        g.Columns(lines, gap=(6, 48 if callouts and low in shown[columns:] else 26)),
+        title=key if is_over else "title_cut",
         left=(sum(t is not None for t in shown), total),
         links=links,
         callouts=callouts,
         captions=captions,
         n=total,
+        m=total - 1,
+        end=plan.predicted[-1],
     )
 
 

@@ -102,18 +102,17 @@ def draw_position_0(plan: g.Outline, *, d_model: int = 512) -> g.Scene:
 
 
 @g.figure("properties")
-def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
+def draw_properties(plan: g.Outline, *, shift: int | None = None) -> g.Scene:
     """Show along one axis of positions what the encoding is like, and what a model does (V26).
 
     Waves, likeness to position 0, and exact answers by length, up to the longest in training and
-    beyond. shift: how far the positions are shifted whose rotation is told.
+    beyond. shift: how far the positions are shifted whose angles are told, by default 5; the
+    rotation matrix of one wave is told too if it is given.
     """
     found = json.loads(LENGTHS.read_text(encoding="utf-8"))
     answers, seen, unseen = _show_answers(plan, found)
-    rate = wave_rates(D)[TURNED]
-    c, s = np.cos(shift * rate), np.sin(shift * rate)
-    pair = encode_waves([7, 7 + shift], D)[:, 2 * TURNED : 2 * TURNED + 2]
-    assert np.allclose(np.array([[c, s], [-s, c]]) @ pair[0], pair[1])
+    matrix = "" if shift is None else _tell_rotation(plan, shift)
+    shift = SHIFT if shift is None else shift
     edge = INSET + ACROSS * (found["seen"] + 0.5) / LAST
     parts = [
         g.Down(plan.label(key, bold=True), _Ruled(panel, edge).named(f"{key} rule"), gap=4)
@@ -124,11 +123,10 @@ def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
         )
     ]
     told = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}", "n": found["seen"]}
-    matrix = {"c": g.spell(c, 3), "s": g.spell(s, 3), "t": g.spell(-s, 3)}
     return plan.compose(
         g.Down(*parts, gap=12),
         title=plan.say("title", **told),
-        note=plan.say("note", shift=shift, i=TURNED, **matrix),
+        note=plan.say("note", shift=shift, matrix=matrix, **told),
         callouts=[
             g.Callout("within", "knows", "right", 110),
             g.Callout("answers rule", "longest", "right", 220),
@@ -139,10 +137,19 @@ def draw_properties(plan: g.Outline, *, shift: int = 5) -> g.Scene:
     )
 
 
-D, TURNED = 512, 40  # the width; the pair of dimensions whose rotation is printed
+def _tell_rotation(plan: g.Outline, shift: int) -> str:
+    """Return the matrix by which a shift multiplies the sine and the cosine of one wave."""
+    c, s = (wave(shift * wave_rates(D)[TURNED]) for wave in (np.cos, np.sin))
+    pair = encode_waves([7, 7 + shift], D)[:, 2 * TURNED : 2 * TURNED + 2]
+    assert np.allclose(np.array([[c, s], [-s, c]]) @ pair[0], pair[1])
+    return plan.say("matrix", i=TURNED, c=g.spell(c, 3), s=g.spell(s, 3), t=g.spell(-s, 3))
+
+
+D, TURNED, SHIFT = 512, 40, 5  # the width; the pair of dimensions whose rotation is printed
 WAVES = (0, TURNED, 96, 160)  # pairs of dimensions
 ACROSS, INSET, LAST = 440.0, 56.0, 50  # the common axis: its width, where it begins, its end
-UNDER = 18.0  # a plot, for the numbers on its axis
+TICKS: dict[str, Any] = {"x": (0, LAST), "x_ticks": range(0, LAST + 1, 10), "width": ACROSS}
+UNDER = 31.0  # a plot, for the numbers and the name of its axis
 
 
 class _Ruled(g.Node):
@@ -183,7 +190,9 @@ def _show_waves(plan: g.Outline, shift: int) -> g.Node:
         name = g.tiny(plan.say("wave", n=i))
         rows.append([g.Held(name, INSET - plot.inset, "start"), plot, told])
     head = g.tiny(plan.say("shifted", shift=shift), width=56)
-    return g.Columns([[None, None, head], *rows], gap=(0, -8), align="llr")
+    axis = g.Plot((), height=0, y=(-1, 1), y_ticks=(), across=plan.say("place"), **TICKS)
+    table = g.Columns([[None, None, head], *rows], gap=(0, -8), align="llr")
+    return g.Down(table, g.Across(g.Spacer(INSET - axis.inset), axis, gap=0), gap=-18)
 
 
 def _show_likeness(plan: g.Outline) -> g.Node:
@@ -194,10 +203,25 @@ def _show_likeness(plan: g.Outline) -> g.Node:
     line = g.Curve(range(LAST + 1), cosine.values.tolist(), ink, 2)
     shown = (1, 2, 10, LAST)
     dots = [g.Curve([n], [float(cosine[n])], ink, dots=True) for n in shown]
-    told = [g.Numeral(cosine[n], ink=ink, digits=3, before=f"{n}: ") for n in shown]
-    look: dict[str, Any] = {"width": ACROSS, "height": 70, "x": (0, LAST), "y": (0, 1)}
-    plot = g.Plot([line, *dots], y_ticks=(0, 0.5, 1), x_ticks=(), **look)
-    return g.Across(_inset(plot), g.Down(*told, gap=2, align="end"), gap=8)
+    told = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
+    look: dict[str, Any] = {"height": 86, "y": (0, 1.25), "across": plan.say("place"), **TICKS}
+    return _inset(_Told([line, *dots], told, y_ticks=(0, 0.5, 1), **look))
+
+
+class _Told(g.Plot):
+    """Curves, the last of which are dots, each with its number at its upper right."""
+
+    def __init__(self, curves: list[g.Curve], told: list[g.Numeral], **look: Any):
+        super().__init__(curves, **look)
+        self.told = told
+
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        super().draw(sheet, x, y)
+        low, dots = y + self.height, self.curves[-len(self.told) :]
+        for dot, number in reversed([*zip(dots, self.told, strict=True)]):
+            across, down = self.find(dot.xs[0], dot.ys[0])
+            low = min(low + 2, y + down + 1) - number.height
+            number.place(sheet, x + across + 5, low)
 
 
 def _show_answers(plan: g.Outline, found: dict[str, Any]) -> tuple[g.Node, float, float]:
@@ -216,8 +240,8 @@ def _show_answers(plan: g.Outline, found: dict[str, Any]) -> tuple[g.Node, float
             ("within", "past"), ((edge, 0.5), (edge, max(asked))), shares, strict=True
         )
     ]
-    look: dict[str, Any] = {"width": ACROSS, "height": 110, "x": (0, LAST), "y": (0, 100)}
-    plot = g.Plot([*dots, *means], across=plan.say("place"), y_ticks=(0, 50, 100), **look)
+    look: dict[str, Any] = {"height": 110, "y": (0, 100), "y_ticks": (0, 50, 100), **TICKS}
+    plot = g.Plot([*dots, *means], across=plan.say("answered"), **look)
     return _inset(plot), *shares
 
 

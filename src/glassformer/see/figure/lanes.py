@@ -12,6 +12,7 @@ from . import style
 
 LANES = {"encoder": 6, "decoder": 4}  # that are drawn
 PITCH, BOX, HIGH = 52.0, 44.0, 58.0  # of a lane; of what stands in it; height of an attention
+REST = 14.0  # beside the last lane, for the dots of those that are not drawn
 NUMBERS = 12  # of a vector
 STEPS: tuple[str, ...] = (
     *("in", "self_attention", "feed_forward", "times"),
@@ -53,13 +54,22 @@ class Lanes:
     """One side of the network, from the bottom up: `rows` of nodes beside their names."""
 
     def __init__(self, plan: g.Outline, side: str, tokens: Sequence[str]):
-        self.plan, self.side, self.tokens = plan, side, tokens
+        self.plan, self.side, self.tokens = plan, side, tokens[: LANES[side]]
+        self.rest = REST if len(tokens) > LANES[side] else 0.0
         self.rows: list[list[g.Part]] = []
         self.links: list[g.Link] = []
         self.below: list[str] = []  # the names of what the lanes leave next
 
-    def add(self, step: str, node: g.Node, names: list[str], key: str = "") -> None:
-        """Put a row on top of the others, and join each lane of it to what is below."""
+    def add(
+        self, step: str, node: g.Node, names: list[str], key: str = "", dots: bool = False
+    ) -> None:
+        """Put a row on top of the others, and join each lane of it to what is below.
+
+        dots: those stand beside it if lanes are left out.
+        """
+        if self.rest:
+            more = g.Label("…", style.BODY, style.SOFT) if dots else None
+            node = g.Across(node, g.Held(more, self.rest), gap=0)
         at = STEPS.index(step) + 1
         look: dict[str, Any] = {"ink": self.side, "line": 1.6, "gap": 1, "step": at}
         for n, below in enumerate(self.below):
@@ -72,14 +82,20 @@ class Lanes:
         row: list[g.Part] = [label, node.at(at)]
         self.rows.insert(0, row if self.side == "encoder" else row[::-1])
 
-    def spread(self, step: str, name: str, make: Callable[[int], g.Node], key: str = "") -> None:
+    def spread(
+        self, step: str, name: str, make: Callable[[int], g.Node], key: str = "", dots: bool = False
+    ) -> None:
         """Put something of its own into each lane."""
         names = [f"{self.side} {name} {n}" for n in range(len(self.tokens))]
         nodes = [g.Held(make(n).named(names[n]), PITCH) for n in range(len(names))]
-        self.add(step, g.Across(*nodes, gap=0), names, key)
+        self.add(step, g.Across(*nodes, gap=0), names, key, dots)
 
-    def chip(self, text: str, lit: bool = False) -> g.Node:
-        return g.Chip(text, self.side, size=style.SMALL, fit=BOX - 6, lit=lit)
+    def chips(
+        self, step: str, name: str, texts: Sequence[str], key: str = "", lit: bool = False
+    ) -> None:
+        """Put a token into each lane, and dots beside the last one if lanes are left out."""
+        look: dict[str, Any] = {"size": style.SMALL, "fit": BOX - 6, "lit": lit}
+        self.spread(step, name, lambda n: g.Chip(texts[n], self.side, **look), key, dots=True)
 
     def vectors(self, step: str, name: str, tensor: str, key: str) -> None:
         """Put the vector of each token into its lane."""
@@ -105,19 +121,18 @@ class Lanes:
 def draw_lanes(plan: g.Outline) -> g.Scene:
     """Show the network as lanes of tokens: where they meet, and where each is alone (V09)."""
     trace, settings = plan.trace, plan.settings
-    source, target = plan.source[: LANES["encoder"]], plan.target[: LANES["decoder"]]
-    reads, writes = Lanes(plan, "encoder", source), Lanes(plan, "decoder", target)
-    reads.spread("in", "token", lambda n: reads.chip(source[n]))
+    reads, writes = Lanes(plan, "encoder", plan.source), Lanes(plan, "decoder", plan.target)
+    reads.chips("in", "token", plan.source)
     reads.vectors("in", "sum", "source_embedding.sum", "vectors")
     reads.attend("self_attention", "self_attention")
     reads.feed("feed_forward")
     reads.vectors("times", "memory", "memory", "kept")
-    writes.spread("so_far", "token", lambda n: writes.chip(target[n]))
+    writes.chips("so_far", "token", plan.target)
     writes.vectors("so_far", "sum", "target_embedding.sum", "vectors")
     writes.attend("masked", "self_attention")
     writes.attend("cross_attention", "cross_attention")
     writes.feed("alone")
-    writes.spread("out", "next", lambda n: writes.chip(plan.predicted[n], lit=True), "next")
+    writes.chips("out", "next", plan.predicted, "next", lit=True)
     body = g.Across(
         g.Columns(reads.rows, gap=(10, 20), align="rm"),
         g.Columns(writes.rows, gap=(10, 20), align="ml"),
@@ -133,7 +148,7 @@ def draw_lanes(plan: g.Outline) -> g.Scene:
         links=links,
         callouts=[g.Callout("encoder self_attention", "meet", "left", 80, 2)],
         captions=[plan.say(f"caption_{step}") for step in STEPS],
-        left=(len(source) + len(target), len(trace.source) + len(trace.target)),
+        left=(len(reads.tokens) + len(writes.tokens), len(trace.source) + len(trace.target)),
         n=len(trace.source),
         layers=settings.encoder_layers,
         more=settings.decoder_layers,

@@ -30,15 +30,15 @@ def draw_local_cost(plan: g.Outline) -> g.Scene:
     full, local = (measured["milliseconds"][name] for name in INKS)
     last = len(full) - 1  # the longest of full attention
     before, after = find_meeting(lengths, full, local)
-    held = [measured["mebibytes"][name][last] / 1024 for name in INKS]
+    held = [g.spell(measured["mebibytes"][name][last], 0) for name in INKS]
     return plan.compose(
         g.Across(*plots, gap=style.APART, align="top"),
         origin="measured",
         before=before,
         after=after,
         most=g.spell(lengths[last], 0),
-        held=f"{held[0]:.1f}",
-        little=f"{held[1]:.2f}",
+        held=held[0],
+        little=held[1],
         width=measured["width"],
     )
 

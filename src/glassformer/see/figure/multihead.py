@@ -128,6 +128,7 @@ def find_layer(plan: g.Outline) -> int:
 @g.figure("heads")
 def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = False) -> g.Scene:
     """Show what each head looks at and has read, the most marked one large (V43); in turn (V46)."""
+    is_chosen = layer is None and plan.settings.encoder_layers > 1
     attention = plan.attention("encoder", find_layer(plan) if layer is None else layer)
     weights, count = plan.of(f"{attention.name}.weights[h,q,m]"), plan.settings.heads
     portraits = portray_heads(weights.values, attention.keys)
@@ -161,7 +162,8 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     marked = sum(each.key != "anywhere" for each in portraits)
     weak = "weak" if portraits[best].share < WEAK else "several"
-    several = "sorted" if moving else weak if len(habits) > 1 else "shared"
+    in_turn = "sorted_all" if marked == count else "sorted"
+    several = in_turn if moving else weak if len(habits) > 1 else "shared"
     callout = g.Callout(f"head {best}", "marked", "right", 130, int(moving))
     return plan.compose(
         g.Across(cards[0], others if count > 1 else None, gap=style.APART, align="top"),
@@ -169,6 +171,8 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         callouts=[callout] if marked else [],
         captions=[caption.strip() for caption in captions] if moving else [],
         n=count,
+        layer=attention.layer,
+        note=plan.say("note", **plan.facts) + (plan.say("rule") if is_chosen else ""),
         k=len(habits),
         marked=marked,
         **portraits[best].tell(plan, best),
@@ -215,7 +219,10 @@ def draw_concatenation(plan: g.Outline, *, layer: int = 0) -> g.Scene:
             g.Across(*pillars, gap=8, align="bottom"),
             gap=14,
         ),
-        callouts=[g.Callout(f"size {most}", "loudest", "below", 150)],
+        title="title" if count > 1 else "title_one",
+        callouts=[g.Callout(f"size {most}", "loudest", "below", 110)],
+        n=count,
+        long=g.spell(float(sizes[most])),
         head=most,
         share=g.percent(float(sizes[most]) / float(sizes.values.sum()), 1),
         even=g.percent(1 / count, 1),

@@ -549,12 +549,14 @@ class Panel(Node):
         shown: int | None = None,
         only: tuple[Sequence[int], Sequence[int]] | None = None,
         lit: Sequence[tuple[int | None, int | None]] = (),
+        gray: Sequence[tuple[int | None, int | None]] = (),
     ):
         """Make the panel; `only` names the rows and columns that are drawn, by default all.
 
-        lit: cells that are framed, by row and column of what is drawn; None for all of these.
+        lit: cells that are framed, by row and column of what is drawn; None for all of these. gray:
+        cells whose frame is gray.
         """
-        self.lit = lit
+        self.framed = [*((each, style.LIT) for each in lit), *((each, style.SOFT) for each in gray)]
         self.quantity = quantity if isinstance(quantity, Quantity) else None
         values = quantity.values if isinstance(quantity, Quantity) else np.asarray(quantity, float)
         self.values = np.atleast_2d(values)[:, :shown]
@@ -582,10 +584,10 @@ class Panel(Node):
         if self.edge:
             sheet.box(x, y, self.width, self.height, edge=self.edge, layer=4, line=1.2)
         wide, high = self.cell
-        for i, j in self.lit:
+        for (i, j), ink in self.framed:
             left, long = (x, self.width) if j is None else (x + j * wide, wide)
             top, tall = (y, self.height) if i is None else (y + i * high, high)
-            sheet.box(left, top, long, tall, edge=style.LIT, layer=5, line=1.6)
+            sheet.box(left, top, long, tall, edge=ink, layer=5, line=1.6)
         if self.digits is not None and self.quantity is not None:
             self._print(sheet, x, y)
         elif np.ptp(clean):

@@ -110,8 +110,20 @@ class Lane:
         self.links: list[g.Link] = []
         self.crosses: list[str] = []
         self.layers = min(LAYERS, count_layers(plan.trace, side))
-        last = find_output(plan.trace, side, self.layers - 1)
-        self.turned = measure_turn(plan, self.start, f"{last}[0,d]")
+        units = [(n, window) for n in range(self.layers) for window in SUBLAYERS[side]]
+        turns = [
+            measure_turn(plan, self.start, f"{self.name_output(*unit)}[0,d]") for unit in units
+        ]
+        steps = np.diff([0.0, *turns])
+        most, self.turned = int(steps.argmax()), turns[-1]
+        self.is_sudden = steps[most] >= self.turned / 2 >= 0.5
+        self.lit = units[most if self.is_sudden else -1] if side == "encoder" else None
+        self.before, self.after = turns[most] - steps[most], turns[most]
+
+    def name_output(self, layer: int, window: str) -> str:
+        """Return the tensor that leaves a sub-layer with its residual connection and its norm."""
+        residual = f"{self.side}.{layer}.{window}_residual"
+        return f"{residual}.{'sum' if self.pre else 'normed'}"
 
     def show_vector(self, tensor: str, lit: bool = False) -> g.Node:
         """Return a vector as colours, and how far it has turned from where it began."""
@@ -135,10 +147,7 @@ class Lane:
         norm = g.Component("LayerNorm", "norm", width=BOX - 6, **low) if self.pre else None
         told = plan.say("add" if self.pre else "add_norm")
         add = g.Component(told, "norm", width=ADD, **low).named(f"{name} add")
-        last = list(SUBLAYERS[self.side])[-1]
-        is_end = self.side == "encoder" and (layer, window) == (self.layers - 1, last)
-        residual = f"{self.side}.{layer}.{window}_residual"
-        out = self.show_vector(f"{residual}.{'sum' if self.pre else 'normed'}", is_end)
+        out = self.show_vector(self.name_output(layer, window), (layer, window) == self.lit)
         look: dict[str, Any] = {"line": 1.3, "gap": 0}
         path = [f"{name} fork", *([f"{name} norm"] if norm else []), f"{name} box"]
         up: tuple[g.Side, g.Side] = ("above", "below")
@@ -220,14 +229,21 @@ def draw_two_layers(plan: g.Outline) -> g.Scene:
     for cross in lanes[1].crosses:
         look: dict[str, Any] = {"sides": ("below", "above"), "lane": 0.66, "layer": 6}
         links.append(g.Link("encoder memory", cross, "elbow", "memory", 2.0, **look))
-    last = lanes[0].layers - 1
+    last, first = lanes[0].layers - 1, lanes[0]
+    several = "title" if last else "title_one"
     return plan.compose(
         body,
-        title=("title" if last else "title_one") if lanes[0].turned >= 1 else "stays",
+        title=f"sudden_{first.lit[1]}"
+        if first.is_sudden and first.lit
+        else several
+        if first.turned >= 1
+        else "stays",
         note=plan.say("note", d=plan.settings.d_model) + plan.say(f"norm_{plan.settings.norm}"),
         links=links,
         word=show_token(plan.trace.source[0].text),
-        turned=f"{lanes[0].turned:.0f}",
+        turned=f"{first.turned:.0f}",
+        before=f"{first.before:.0f}",
+        after=f"{first.after:.0f}",
         n=last + 1,
     )
 

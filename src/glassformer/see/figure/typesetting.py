@@ -144,10 +144,15 @@ def _set_formula(text: str, style: TypeStyle) -> list[TextRun]:
             continue
         bare = part.strip("{}")
         small = style._replace(size=style.size * (SCRIPT if shift else 1.0))
-        is_letter = re.fullmatch(r"[A-Za-zα-ω][\u0300-\u036f]?", bare) is not None
-        found.append(_make_run(bare, small, is_letter, shift * style.size))
-        shift = 0.0
+        drop, shift = shift * style.size, 0.0
+        for letters in re.split(r"(,)", bare) if drop else [bare]:
+            found.append(_make_run(letters, small, is_letter(letters), drop))
     return found
+
+
+def is_letter(text: str) -> bool:
+    """Return whether it is one letter, which may have an accent."""
+    return re.fullmatch(r"[A-Za-zα-ω][\u0300-\u036f]?", text) is not None
 
 
 def _make_run(text: str, style: TypeStyle, italic: bool = False, drop: float = 0.0) -> TextRun:

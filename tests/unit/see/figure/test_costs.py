@@ -12,6 +12,7 @@ import pytest
 from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, costs, style
 from glassformer.see.figure.scene import BoxMark, PathMark, Scene
+from glassformer.translator import Translator
 
 LAYER = {"d_model": 12, "d_ff": 14, "heads": 2, "width": 6}  # of the recording
 DECODED = ("rows", "together", "in_turn")
@@ -106,9 +107,14 @@ def test_of_a_layer_that_was_not_measured_nothing_is_timed(trace: Trace) -> None
 
 
 def test_the_bars_of_decoding_are_what_was_measured(trace: Trace) -> None:
-    """Of the number of rows nearest to this translation's; rows in turn take longer."""
+    """Of the number of rows nearest to that of the tokens drawn; rows in turn take longer."""
     scene = PICTURES["V72"].scene(trace)
     assert "core" not in scene.description, "no layer of this size was timed"
+    demo = Translator.load("demo", device="cpu").see(
+        "The animal didn't cross the street because it was too tired."
+    )
+    texts = [mark.text for mark in PICTURES["V72"].scene(demo).texts]
+    assert len(demo.target) > 8 and any("8 rows through one decoder layer" in t for t in texts)
     for layer in json.loads(costs.TIMED.read_text(encoding="utf-8"))["layers"]:
         found = layer["decoding"]
         for rows, together, in_turn in zip(*map(found.get, DECODED), strict=True):

@@ -87,7 +87,7 @@ def test_local_attention_is_drawn_as_the_guide_has_it(trace: Trace) -> None:
     ]
     assert local.find_meeting([1, 10, 100], [1.0, 4.0, 64.0], [3.0, 8.0, 16.0]) == (10, 100)
     scene = PICTURES["V114"].scene(trace)
-    assert "between 128 and 256" in scene.description and "6.0 GiB" in scene.title
+    assert "between 128 and 256" in scene.description and "6\u202f150 MiB" in scene.title
 
 
 @pytest.fixture(scope="module", params=["decoder", "encoder"])

@@ -308,7 +308,7 @@ def test_a_head_that_misreads_turns_no_order() -> None:
             "demo-fr-en",
             "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
             "12 of 13 tokens",
-            " The",
+            " didn't",
         ),
     ],
 )
@@ -321,6 +321,7 @@ def test_the_callout_of_an_alignment_points_at_its_row(
     dot = next(m for m in scene.marks if isinstance(m, BoxMark) and m.fill == style.LIT)
     n = int((dot.area.middle[1] - weights.y) / weights.height * len(weights.values))
     assert told in scene.title and trace.predicted[n].text == row
+    assert ("not a dictionary: “didn't” reads “parce”" in scene.description) == (row == " didn't")
     framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
     assert len(framed) == sum(max(values) > 0.5 for values in weights.values)
 
@@ -367,7 +368,40 @@ def test_every_head_that_is_counted_is_framed(trace: Trace) -> None:
         for side, kind in KINDS
     ]
     assert [int(n) for n, _ in told] == sure
+    assert scene.title.startswith(f"In {sum(sure)} of ")
     assert 0 < sum(sure) == len(framed) < sum(int(count) for _, count in told)
+
+
+def test_marks_that_a_title_does_not_count_are_framed_in_gray() -> None:
+    """A comma that reads “it” is no step back of a word; of all clear rows some are framed so."""
+    translator = Translator.load("demo-en-zh", device="cpu")
+    trace = translator.see("The animal didn't cross the street because it was too tired.")
+    scene = PICTURES["V54"].scene(trace)
+    weights = next(m for m in scene.marks if isinstance(m, GridMark))
+    ends = [m.area.bottom for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.SOFT]
+    high = weights.height / len(weights.values)
+    rows = [round((end - weights.y) / high) - 1 for end in ends]
+    assert rows and all(not trace.predicted[n].text.strip().isalnum() for n in rows)
+    assert "，" in [trace.predicted[n].text for n in rows] and "Grey frames" in scene.description
+    framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
+    assert re.search(rf"of {len(framed)} words none steps back", scene.title)
+
+
+def test_a_number_of_a_table_is_said_where_it_is_shared(trace: Trace, other: Trace) -> None:
+    for each, shared in ((trace, True), (other, False)):
+        assert each.settings.tie == ("three-way" if shared else "none")
+        texts = [mark.text for mark in PICTURES["V07"].scene(each).texts]
+        assert ("same table" in texts) == shared
+
+
+def test_what_is_cut_off_cannot_be_drawn(trace: Trace) -> None:
+    """× also for all others, if top-k and top-p keep only what is listed."""
+    listed = ["×", "×"]
+    texts = [m.text for m in PICTURES["V83"].scene(trace, top_k=2, top_p=0.001).texts]
+    assert texts[-texts[::-1].index("×") - 2 :][:2] == listed
+    assert texts.count("×") == 6 + 7 + 2
+    wide = [m.text for m in PICTURES["V83"].scene(trace, top_k=20, top_p=0.999).texts]
+    assert "×" not in wide
 
 
 def test_the_future_weighs_0(trace: Trace) -> None:

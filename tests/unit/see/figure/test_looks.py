@@ -117,7 +117,7 @@ def test_an_angle_in_a_title_is_drawn(trace: Trace) -> None:
     """The arrow of V08 and the last one of V71 have the angle that the title names."""
     for id in ("V08", "V71"):
         scene = draw_scene(id, trace)
-        (told,) = re.findall(r"by (\d+)°", scene.title)
+        (told,) = re.findall(r"(?:by|to) (\d+)°", scene.title)
         heads = [m for m in scene.marks if isinstance(m, PathMark) and m.fill == style.LIT]
         paths = [m for m in scene.marks if isinstance(m, PathMark) and m.line > 1.2]
         shafts = [mark for mark in paths if mark.ink == style.LIT]
@@ -194,8 +194,8 @@ def test_the_most_marked_head_comes_first(other: Trace) -> None:
 @pytest.mark.parametrize(
     ("keys", "still", "moving"),
     [
-        (("verb", "noun"), "2 heads with 2 habits", "Of 2 heads 2 have a habit"),
-        (("verb", "verb"), "2 of 2 heads have one habit", "Of 2 heads 2 have a habit"),
+        (("verb", "noun"), "2 heads with 2 habits", "Each of the 2 heads has a habit"),
+        (("verb", "verb"), "2 of 2 heads have one habit", "Each of the 2 heads has a habit"),
         (("verb", "anywhere"), "only head 0 has a habit", "only head 0 has a habit"),
         (("anywhere", "anywhere"), "none of them", "none of them"),
     ],
@@ -224,3 +224,94 @@ def test_the_whole_way_of_a_trained_model_is_json(shipped: Trace) -> None:
 def test_layout_of_whole_words(id: str, shipped: Trace) -> None:
     """A trained model has tokens of many letters, and is least sure far from the first row."""
     check_layout(draw_scene(id, shipped))
+
+
+def test_a_weak_habit_is_none(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the note says by what rule the layer was chosen, unless it was asked for."""
+    found = [Portrait(key, 0.24, 0.1) for key in ("verb", "noun")]
+    monkeypatch.setattr(multihead, "portray_heads", lambda weights, texts: found)
+    scene = draw_scene("V43", trace)
+    assert scene.title.startswith("In layer 0 no head has a clear habit")
+    assert "Of all layers" in scene.description
+    scene = draw_scene("V43", trace, layer=1)
+    assert "In layer 1" in scene.title and "Of all layers" not in scene.description
+
+
+def test_the_share_of_the_longest_part_stands_at_its_bar(trace: Trace) -> None:
+    scene = draw_scene("V44", trace)
+    sizes = scene.data["size"]
+    most, share = int(sizes.argmax()), f"{100 * sizes.max() / sizes.sum():.1f}\u202f%"
+    (told,) = (m for m in scene.texts if share in m.text.replace(" ", "\u202f"))
+    (bar,) = (m for m in scene.texts if m.of == f"size[{most}]")
+    assert abs(told.area.middle[0] - bar.area.middle[0]) < 60
+    assert scene.title.endswith(f"head {most}'s is the longest, {sizes.max():.2f}")
+
+
+def test_each_projection_has_its_own_product(trace: Trace) -> None:
+    """V48 has X before each of three matrices of one head, with commas between them."""
+    scene = draw_scene("V48", trace, head=1)
+    texts = [mark.text for mark in scene.texts]
+    assert texts.count(",") >= 2 and texts.count("·") == 3
+    shape = trace["source_embedding.sum"].shape
+    products = [m for m in scene.marks if isinstance(m, GridMark) and m.of.startswith("source_")]
+    assert [(len(m.values), len(m.values[0])) for m in products] == [shape] * 3
+    below = [m for m in scene.texts if m.text in [*"QKVi"] and m.size < style.TITLE]
+    assert {m.text for m in below} == {*"QKVi"} and all(mark.italic for mark in below)
+
+
+def test_no_note_speaks_of_options(trace: Trace) -> None:
+    for id in ("V67", "V89"):
+        assert "subject" not in draw_scene(id, trace).description
+
+
+def test_what_ends_a_translation_does_not_go_in_again(shipped: Trace, trace: Trace) -> None:
+    """Of what comes out in V75 all but the last has an arrow; none is called the least sure."""
+    scene, count = draw_scene("V75", shipped), len(shipped.predicted)
+    assert scene.title == f"{count} steps: {count - 1} tokens go in again, “</s>” ends it"
+    arrows = [m for m in scene.marks if isinstance(m, PathMark) and m.dashed and m.curved]
+    lines = -(-count // 7)
+    assert len(arrows) == count - lines
+    sure = np.sort(np.exp([each.log_prob for each in shipped.predictions]))
+    assert sure[1] - sure[0] < 0.1 and "least sure" not in scene.description
+    assert trace.predicted[-1].text != "</s>"
+    assert draw_scene("V75", trace).title.endswith("each token but the last goes in again")
+
+
+def test_lanes_that_are_left_out_are_dots(shipped: Trace, other: Trace) -> None:
+    for each, dots in ((shipped, 3), (other, 0)):
+        scene = draw_scene("V09", each)
+        assert [mark.text for mark in scene.texts].count("…") == dots
+    assert "its weights are not drawn" in scene.description
+
+
+def test_the_rotation_is_told_if_it_is_asked_for(trace: Trace) -> None:
+    """Each of the three charts of V26 has the axis of positions."""
+    scene = draw_scene("V26", trace)
+    assert "R =" not in scene.description
+    assert [mark.text for mark in scene.texts].count("20") == 3
+    told = draw_scene("V26", trace, shift=3).description
+    (c, s, t, d) = re.findall(r"[−\d.]+", told.partition("R = (")[2])[:4]
+    assert c == d and t == f"−{s}"
+    assert float(c) ** 2 + float(s) ** 2 == pytest.approx(1, abs=2e-3)
+
+
+def test_the_sublayer_that_turns_most_is_named(shipped: Trace) -> None:
+    scene = draw_scene("V08", shipped)
+    start = shipped["source_embedding.sum"][0]
+    turns = [0.0]
+    for n in range(2):
+        for window in ("self_attention", "feed_forward"):
+            end = shipped[f"encoder.{n}.{window}_residual.sum"][0]
+            cosine = start @ end / np.linalg.norm(start) / np.linalg.norm(end)
+            turns.append(math.degrees(math.acos(cosine)))
+    most = int(np.diff(turns).argmax())
+    assert most == 1 and f"from {turns[1]:.0f}° to {turns[2]:.0f}°" in scene.title
+    assert scene.title.startswith("One feed-forward network")
+
+
+def test_every_encoder_head_is_told_from_those_of_the_decoder(shipped: Trace) -> None:
+    scene = draw_scene("V53", shipped)
+    counts = [m.text for m in scene.texts if m.text.startswith("framed:")]
+    parted = counts[:2] == ["framed: 0 of 48", "framed: 48 of 48"]
+    assert parted == scene.title.startswith("No encoder head is sharp on average, all 48 decoder")
+    assert "percentile" not in scene.description
