@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model
+from glassformer.directory import SHIPPED, Tokenizers, build_model
 from glassformer.evaluate.align import (
     AlignmentCandidate,
     Pair,
@@ -264,3 +264,12 @@ def test_the_shipped_model_finds_words_that_stay_the_same() -> None:
     assert sum(link in links for links, link in anchors) / len(anchors) > 0.8
     alone = choose_alone(aligner.forward.translator, pairs)
     assert alone.chosen_by in ("anchors", "information")
+
+
+@pytest.mark.parametrize(
+    "folder", sorted(SHIPPED.glob("*/alignment.json")), ids=lambda path: path.parent.name
+)
+def test_a_shipped_choice_is_of_the_shipped_weights(folder: Path) -> None:
+    """A choice that was made for other weights is left out without a word."""
+    model = folder.parent
+    assert load_choice(model, Translator.load(model, device="cpu")) is not None
