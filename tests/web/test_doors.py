@@ -63,7 +63,9 @@ def test_why_shows_gradients_with_their_check(page: Any, server: Server) -> None
     page.wait_for_selector("[data-complete]")
     assert "null" not in page.locator("table").inner_text()
     told = page.locator("[data-complete]").inner_text()
-    gain, total = (float(each) for each in re.findall(r"-?\d+\.\d+", told))
+    gain, total, off, share = (float(each) for each in re.findall(r"-?\d+\.\d+", told))
+    assert off == pytest.approx(abs(total - gain), abs=0.011)
+    assert share == pytest.approx(100 * off / gain, abs=0.2) and "at 128 points" in told
     assert gain > 5 and total == pytest.approx(gain, rel=0.05)
     cells = page.locator("tbody tr").evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td.number')].map(e => e.innerText))"
@@ -71,7 +73,29 @@ def test_why_shows_gradients_with_their_check(page: Any, server: Server) -> None
     parts = [[float(each.replace("−", "-")) for each in row[-2:]] for row in cells]
     assert sum(integrated for integrated, _ in parts) == pytest.approx(total, abs=0.1)
     assert all(abs(slope) < 0.1 for _, slope in parts)
+    assert len({slope for _, slope in parts}) > 10, "with digits enough to be ranked"
+    heads = page.locator("thead th").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).map(each => [each.left, each.right])"
+    )
+    rank = page.locator("tbody td.rank").first.bounding_box()
+    assert heads[3] == pytest.approx([rank["x"], rank["x"] + rank["width"]], abs=1)
     assert "integrated gradients rank it 1," in page.locator("[data-agrees]").inner_text()
+
+
+def test_on_a_phone_all_of_why_is_in_sight(page: Any, server: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    _open(page, server, "why", step=10)
+    page.locator("[data-guess]", has_text="tired").click()
+    page.wait_for_selector("[data-complete]")
+    assert page.locator("tr.top td.number").count() == 4
+    places = page.locator("table td, table td i").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).map(each => [each.left, each.right])"
+    )
+    assert min(left for left, _ in places) >= 0 and max(right for _, right in places) <= 390
+    cut = page.locator("tr.top td.number").nth(1)
+    assert cut.evaluate("each => each.scrollWidth <= each.clientWidth")
+    sentence = page.locator(".source").inner_text()
+    assert sentence.endswith("too tired."), "no space before the full stop"
 
 
 def test_a_page_without_a_server_says_that_it_has_no_gradients(
@@ -83,7 +107,7 @@ def test_a_page_without_a_server_says_that_it_has_no_gradients(
     page.goto(f"{place.as_uri()}#/why?step=10")
     page.locator("[data-guess='0']").click()
     page.wait_for_selector("[data-no-gradients]")
-    assert page.locator("thead th").count() == 5
+    assert page.locator("thead th").count() == 4
     page.context.close()
 
 

@@ -122,6 +122,71 @@ def test_a_sentence_of_ones_own_says_what_it_does_not_know(page: Any, server: Se
     assert "I am unsure" in page.locator("[data-unsure]").inner_text()
 
 
+def test_each_sentence_of_a_text_can_be_looked_at(page: Any, server: Server) -> None:
+    """The first is in sight, and which of how many is said; a key leads to the next one."""
+    text = "The cat bites the dog. I like learning programming."
+    _open(page, server, text="The cat bites the dog.")
+    place = page.locator(".said").bounding_box()
+    assert page.locator("[data-which]").count() == 0
+    _open(page, server, text=text)
+    assert page.locator("[data-which] [role=status]").inner_text() == "1 of 2"
+    assert page.locator(".said").bounding_box() == place, "nothing moves"
+    page.get_by_role("button", name="The next sentence: I like learning programming.").focus()
+    page.keyboard.press("Enter")
+    wait_until(page, "() => document.title.startsWith('J')", seconds=60)
+    _settle(page)
+    assert page.locator("[data-which] [role=status]").inner_text() == "2 of 2"
+    assert page.locator(".chip .word").first.inner_text() == "I"
+    assert "sentence=1" in page.url
+    assert page.evaluate("() => document.activeElement.textContent") == "›", "the focus stays"
+    _cut(page, "learning")
+    said, address = _said(page), page.url
+    page.goto("about:blank")
+    page.goto(address)
+    wait_until(page, TITLE, arg=said, seconds=60)
+    assert page.locator(".chip.cut .word").all_inner_texts() == ["learning"]
+    page.locator(".chip .word", has_text="programming").click()
+    box = page.get_by_label("Sentence", exact=True)
+    assert box.input_value() == text
+    assert box.evaluate("box => box.selectionStart") == len(text) - 1, "behind the word"
+    assert page.locator("[data-which]").inner_text() == "2 of 2"
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="The next sentence: The cat bites the dog.").click()
+    wait_until(page, "() => document.title.startsWith('Le chat mord')", seconds=60)
+    size = page.evaluate(
+        "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    )
+    assert size == [1440, 900] and find_faults(page) == []
+
+
+def test_a_sentence_that_is_not_there_gives_the_first(page: Any, server: Server) -> None:
+    _open(page, server, text="The cat bites the dog. The dog sees the cat.", sentence=7)
+    assert page.locator("[data-which] [role=status]").inner_text() == "1 of 2"
+    assert page.locator("[role=alert]").count() == 0
+
+
+def test_a_symbol_that_is_not_read_stays_in_sight(page: Any, server: Server) -> None:
+    _open(page, server, text="The cat 🍕 bites the dog 🎉! The dog sees the cat.")
+    words = page.locator(".chip .word").all_inner_texts()
+    assert words == ["The", "cat", "🍕", "bites", "the", "dog", "🎉", "!"]
+    symbols = page.locator(".said [data-aside]")
+    assert sorted(symbols.all_inner_texts()) == ["🍕", "🎉"]
+    assert _said(page) == " ".join(page.locator(".said").inner_text().split()).replace(" !", "!")
+    told = page.locator(".chips [data-aside]").first
+    assert "does not know 🍕 and did not read it" in told.get_attribute("title")
+    assert "did not read it" in page.locator("[data-why]").inner_text()
+    page.locator(".chips [data-aside]").first.click()
+    caret = page.get_by_label("Sentence", exact=True).evaluate("box => box.selectionStart")
+    assert caret == len("The cat")
+
+
+def test_a_text_of_symbols_alone_is_refused_once(page: Any, server: Server) -> None:
+    page.goto(server.url("first", text="🍕"))
+    page.wait_for_selector("[role=alert]")
+    assert page.locator("[role=alert]").inner_text().startswith("There is nothing to translate")
+    assert page.locator("[role=alert] button").count() == 0
+
+
 def test_sliders_reshape_all_words_and_dice_draw_from_them(page: Any, server: Server) -> None:
     _open(page, server)
     first = "[...document.querySelectorAll('.one .columns i:first-child')].map(i => i.offsetHeight)"
@@ -205,7 +270,7 @@ def test_a_server_that_is_gone_is_said(page: Any, server: Server) -> None:
     )
     page.evaluate("text => { location.hash = `#/first?text=${text}` }", text)
     page.wait_for_selector("[role=alert]")
-    assert "too much to do" in page.locator("[role=alert]").inner_text()
+    assert "Too much to do" in page.locator("[role=alert]").inner_text()
     page.unroute("**/api/trace")
     page.get_by_role("button", name="Try again").click()
     wait_until(page, "() => document.title.startsWith('Le chat mord')", seconds=60)

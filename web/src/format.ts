@@ -27,8 +27,8 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 export const linePath = (points: Iterable<readonly [number, number]>): string =>
   Array.from(points, ([x, y], n) => `${n ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-/** With its sign, and two decimals. */
-export const withSign = (value: number): string => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
+/** With its sign. */
+export const withSign = (value: number, decimals = 2): string => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(decimals)}`;
 
 /** How many letters wide a text is; Chinese ones and their like take `wide`. */
 export const countLetters = (text: string, wide = 1.9): number =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { groupAnswer, type Plain } from "../src/engine/answer";
 import { compareWords, findReason, isCut, listChanges, listWords, makeCuts, mendWord } from "../src/first/cuts";
 import { wordPattern } from "../src/data/words";
+import { findExcerpt } from "../src/first/excerpt";
 import { drawSentence, findSwap, sentencesOf } from "../src/first/examples";
 
 /** An answer whose tokens are words with the space before them; the last is the end mark. */
@@ -108,5 +109,33 @@ describe("examples", () => {
     for (let n = 0; n < 50; n++) expect(drawSentence(model("en"))).not.toMatch(/[{}]|(\b\w{4,}\b).*\b\1\b/);
     for (let n = 0; n < 50; n++) expect(drawSentence(model("en", 14_000))).not.toMatch(/[{}]|(\b\w{4,}\b).*\b\1\b/);
     expect(drawSentence(model("de"))).toBeNull();
+  });
+});
+
+describe("an excerpt", () => {
+  const plain = answer("the cat saw", "le chat vit", [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], [1, 1, 1, 1]);
+  const whole = {
+    text: "It rains. 🍕 the cat (🎉 🎊) saw 🐈! 🍕 End.", translation: "Il pleut. le chat 🍕 vit 🎉. Fin.", chosen: 1,
+    sentences: [
+      { source: [0, 9], target: [0, 9] }, { source: [12, 32], target: [10, 25] }, { source: [35, 39], target: [26, 30] },
+    ] as { source: [number, number]; target: [number, number] }[],
+  };
+
+  it("is the text itself, where nothing else was there", () => {
+    expect(findExcerpt(plain, "source")).toEqual({ text: "the cat saw", asides: [], origins: [...Array(12).keys()] });
+  });
+
+  it("has what was not read in its place, and the place of each character in the whole text", () => {
+    const { text, asides, origins } = findExcerpt({ ...plain, whole }, "source");
+    expect(text).toBe("the cat (🎉 🎊) saw 🐈! 🍕");
+    expect(asides).toEqual([{ text: "(🎉 🎊)", place: 2 }, { text: "🐈! 🍕", place: 3 }]);
+    expect(Array.from(whole.text)[origins[8]!]).toBe("s");
+    expect(origins[11]).toBe(origins[10]! + 1);
+    expect(findExcerpt({ ...plain, whole }, "target").asides).toEqual([{ text: "🍕", place: 2 }, { text: "🎉.", place: 3 }]);
+  });
+
+  it("is what was read alone, where the whole text has something else", () => {
+    const other = { ...whole, text: whole.text.replace("cat", "dog") };
+    expect(findExcerpt({ ...plain, whole: other }, "source").text).toBe("the cat saw");
   });
 });

@@ -5,7 +5,7 @@ import { cutFunction, SOURCES } from "../src/story/code";
 import { listDue, review, today, writeAnki, writeLogseq, type Kept } from "../src/story/recall";
 import { fill, listTexts } from "../src/messages";
 import table from "../src/story/messages.json";
-import { tell } from "../src/story/tell";
+import { fillCard, tell } from "../src/story/tell";
 import { VIEWS } from "../src/views";
 
 const [en, zh] = [tell("en"), tell("zh")];
@@ -170,5 +170,13 @@ describe("recall", () => {
     expect(lines.slice(0, 2)).toEqual(["#separator:tab", "#html:false"]);
     expect(lines.at(-1)).toBe("one two\tthree four\tglassformer::a");
     expect(writeLogseq({ a: { question: "q", answer: "r" } })).toBe("- q #card\n\t- r\n");
+  });
+});
+
+describe("a card", () => {
+  it("has no second full stop behind a sentence that it quotes", () => {
+    expect(fillCard("“{a}” became “{b}”. Then", { a: "Hi!", b: "Salut !" })).toBe("“Hi!” became “Salut !” Then");
+    expect(fillCard("变成了“{b}”。", { b: "Salut." })).toBe("变成了“Salut.”");
+    expect(fillCard("became “{b}”.", { b: "Salut" })).toBe("became “Salut”.");
   });
 });

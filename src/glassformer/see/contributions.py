@@ -173,6 +173,7 @@ class Attribution:
     integrated: dict[str, list[float]]
     log_prob: float  # of the word
     baseline: float  # of the word, with zeros in the place of all embedded tokens
+    points: int  # of the way, at which gradients were measured
 
     @property
     def gap(self) -> float:
@@ -213,6 +214,7 @@ def attribute_gradients(
         {side: mean.tolist() for side, mean in zip(SIDES, means, strict=True)},  # type: ignore[union-attr]
         last,
         first,
+        points,
     )
 
 

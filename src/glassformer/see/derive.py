@@ -17,7 +17,10 @@ import numpy as np
 from .document import Token
 from .trace import Array, Trace
 
-SHOWN = ("text", "translation", "source", "predicted", "predictions", "edits", "confidence")
+SHOWN = (
+    *("text", "translation", "source", "predicted", "predictions", "edits", "confidence"),
+    "whole",
+)
 
 
 def entropy(weights: Array) -> Array:
@@ -216,7 +219,8 @@ def describe_answer(trace: Trace) -> dict[str, Any]:
     """Return a recording in brief, as the first screen of the app reads it.
 
     `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it
-    is empty for a network without attention.
+    is empty for a network without attention. `whole` is null if the text is one sentence, and
+    nothing else.
     """
     document = trace.document
     return {

@@ -79,7 +79,8 @@ def get_answer(id: str, service: TheService) -> Response:
     """Return what a first look at a recording needs: its words, probabilities and attention.
 
     `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it
-    is empty for a network without attention.
+    is empty for a network without attention. `whole` has all sentences of the text, and symbols
+    that the network did not read; it is null if the text is one sentence, and nothing else.
     """
     kept = service.recordings.find(id)
     return Json({"id": kept.id, "model": kept.model, **describe_answer(kept.trace)})

@@ -39,6 +39,18 @@ def test_an_answer_is_what_the_recording_says(client: Client, recording: str) ->
     assert len(answer["predictions"]) == len(answer["predicted"]) == len(mean)
 
 
+def test_an_answer_has_the_whole_text(client: Client) -> None:
+    """Of several sentences, or with symbols that the network did not read."""
+    text = "The cat 🍕 sleeps. The dog sleeps."
+    told = client.ask("/api/trace", {"text": text, "sentence": 0}).json
+    answer = client.ask(f"/api/traces/{told['id']}/answer").json
+    assert answer["text"] == "The cat sleeps." and answer["whole"]["text"] == text
+    assert len(answer["whole"]["sentences"]) == 2 and answer["whole"]["chosen"] == 0
+    assert "🍕" in answer["whole"]["translation"] and "🍕" not in answer["translation"]
+    one = client.ask("/api/trace", {"text": "The dog sleeps."}).json
+    assert client.ask(f"/api/traces/{one['id']}/answer").json["whole"] is None
+
+
 def test_a_cut_is_answered_without_a_second_recording(client: Client) -> None:
     def count() -> int:
         return len(client.ask("/api/traces").json["traces"])

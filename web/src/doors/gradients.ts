@@ -27,6 +27,9 @@ export function sumWords(answer: Answer, found: Gradients, places: readonly numb
   };
 }
 
+/** Decimals with which the largest of some numbers has three digits that count, two at least. */
+export const decimalsFor = (largest: number): number => Math.min(8, Math.max(2, 2 - Math.floor(Math.log10(largest))));
+
 /** The rank of one of them, from 1: how many are not smaller. */
 export const rankOf = (values: readonly number[], place: number): number =>
   1 + values.filter((value) => value > values[place]!).length;

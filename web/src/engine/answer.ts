@@ -1,7 +1,7 @@
 /** What a first look at a translation needs, from its recording or from what the server says of it. */
 
 import { attentionOf } from "../data/derive";
-import type { Prediction, Problem, Token } from "../data/document";
+import type { Prediction, Problem, Token, Whole } from "../data/document";
 import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import { groupWords, mergeWords, type Groups } from "../data/words";
@@ -21,6 +21,7 @@ export interface Plain {
   confidence: number | null;
   problems: Problem[];
   edits: Edit[];
+  whole?: Whole | null;
 }
 
 export function groupAnswer(plain: Plain): Answer {
@@ -73,10 +74,10 @@ function beginsOf(text: string): Set<number> | null {
 }
 
 export async function answerOf(trace: Trace): Promise<Answer> {
-  const { text, translation, edits, confidence } = trace.document;
+  const { text, translation, edits, confidence, whole = null } = trace.document;
   const { id, model, source, predicted, predictions, problems } = trace;
   return groupAnswer({
-    id, model, text, translation, source, predicted, predictions, problems,
+    id, model, text, translation, source, predicted, predictions, problems, whole,
     attention: await attentionOf(trace, "cross", -1, -1),
     confidence: confidence ?? null,
     edits: edits as unknown as Edit[],

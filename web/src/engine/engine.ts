@@ -1,6 +1,6 @@
 /** A network that can be asked, wherever it runs: on the server, or in a worker of this page. */
 
-import type { Prediction, Problem, Token } from "../data/document";
+import type { Prediction, Problem, Token, Whole } from "../data/document";
 import type { Candidate, Models, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
@@ -62,6 +62,7 @@ export interface Answer {
   confidence: number | null; // the geometric mean of the probabilities of the tokens
   problems: Problem[];
   edits: Edit[];
+  whole?: Whole | null; // the text, if it has more than this sentence
 }
 
 /** What `see/contributions.py` measures: a number for each token of the source and of the prefix. */
@@ -71,6 +72,7 @@ export interface Gradients {
   log_prob: number;
   baseline: number; // with zeros in the place of all embedded tokens
   gap: number;
+  points: number; // of the way, at which gradients were measured
 }
 type Sides = Record<"source" | "target", number[]>;
 

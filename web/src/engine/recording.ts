@@ -62,6 +62,7 @@ export function* record(
   const edits = (request.edits ?? []) as Edit[];
   const sentences = more.target || request.target !== undefined ? [] : split(request.text, about.source);
   const chosen = request.sentence ?? 0;
+  if (chosen && chosen >= sentences.length) throw new RangeError(`sentence ${chosen} is out of range: there are ${sentences.length}`);
   const excerpt = sentences.length > 1 ? request.text.slice(...utf16(request.text, sentences[chosen]!.span)) : request.text;
   const text = replaceWords(excerpt, edits);
   const source = readSource(opened, text);

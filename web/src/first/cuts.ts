@@ -24,6 +24,26 @@ export function listWords(answer: Answer, side: "source" | "target"): string[] {
   return words.at(-1) ? words : words.slice(0, -1);
 }
 
+/** Where the words of one side begin, in characters. */
+export function wordsFrom(answer: Answer, side: "source" | "target"): number[] {
+  const [tokens, text, groups] =
+    side === "source"
+      ? [answer.source, answer.text, answer.sourceWords]
+      : [answer.predicted, answer.translation, answer.targetWords];
+  const letters = Array.from(text);
+  return listWords(answer, side).map((_, place) => {
+    let { start } = tokens[groups[place]![0]!]!;
+    while (/^\s$/.test(letters[start] ?? "")) start++;
+    return start;
+  });
+}
+
+/** Whether a space stands before a word. */
+export function isApart(answer: Answer, side: "source" | "target", place: number): boolean {
+  const start = wordsFrom(answer, side)[place] ?? 0;
+  return /\s/.test(Array.from(side === "source" ? answer.text : answer.translation)[start - 1] ?? "");
+}
+
 /** The cut of one word of a sentence; `rows` of the translation, if it is cut for these alone. */
 export function makeCuts(answer: Answer, place: number, rows: readonly number[] = []): Cut[] {
   const word = wordAt(answer, "source", place);

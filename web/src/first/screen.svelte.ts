@@ -9,6 +9,8 @@ import { here } from "../state.svelte";
 import type { Cut, Edit } from "../views/whatif/edits";
 import { isCut, listWords, makeCuts, mendWord, probabilityOf } from "./cuts";
 import { sentencesOf } from "./examples";
+import { countSentences, findExcerpt } from "./excerpt";
+import { say } from "./say";
 
 const KEPT = 60; // answers in memory: what was asked before is there at once
 const PAUSE = engine.where === "worker" ? 0 : 350; // milliseconds of no typing
@@ -35,6 +37,7 @@ class Screen {
   busy = $state(false);
   error: string | null = $state(null);
   locked = $state(false);
+  isFinal = $state(false); // the error stays, however often one tries
   shaping: Shaping = $state({ ...PLAIN });
   logits: (Float32Array | undefined)[] = $state.raw([]); // of each row of `now`
   private readonly shapes = $derived(this.logits.map((each) => each && shapeLogits(each, this.shaping)));
@@ -75,7 +78,9 @@ class Screen {
 
   /** Translate again a little after the last key. */
   type(text: string): void {
-    [here.text, here.edits] = [text, ""];
+    const [start, before] = [this.before ? findExcerpt(this.before, "source").origins[0]! : 0, Array.from(here.text)];
+    const isSame = text.startsWith(before.slice(0, start + 1).join(""));
+    Object.assign(here, { text, edits: "", sentence: isSame ? here.sentence : 0 });
     clearTimeout(this.typing);
     this.typing = setTimeout(() => void this.ask(), PAUSE);
   }
@@ -88,10 +93,16 @@ class Screen {
   }
 
   /** Another sentence, with nothing cut. */
-  async show(text: string): Promise<void> {
-    Object.assign(here, { text, edits: "", trace: "", sentence: 0, prefix: "", hypothesis: "", step: -1 });
+  async show(text: string, sentence = 0): Promise<void> {
+    Object.assign(here, { text, edits: "", trace: "", sentence, prefix: "", hypothesis: "", step: -1 });
     this.chosen = this.last = -1;
     await this.ask();
+  }
+
+  /** The next sentence of the text, or the one before; behind the last comes the first. */
+  async turn(by: 1 | -1): Promise<void> {
+    const many = countSentences(this.before);
+    await this.show(here.text, (here.sentence + by + many) % many);
   }
 
   /** What the words on screen are compared with: without the cuts, or before a word was replaced. */
@@ -101,7 +112,7 @@ class Screen {
 
   /** The word that was replaced last, while nothing else has changed. */
   get swap(): Swap | null {
-    return !this.edits.length && this.swapped?.text === this.now?.text ? this.swapped : null;
+    return !this.edits.length && this.swapped?.text === textOf(this.now) ? this.swapped : null;
   }
 
   /** Cut a word for the whole translation, or for one word of it; once more, and it is mended. */
@@ -130,26 +141,35 @@ class Screen {
   async ask(): Promise<void> {
     this.running?.abort();
     const own = (this.running = new AbortController());
-    const text = here.text.trim();
+    const [text, { sentence }] = [here.text.trim(), here];
     if (!text || !this.model) return;
     this.error = null;
+    this.isFinal = false;
+    if (!/[\p{L}\p{N}]/u.test(text)) {
+      [this.before, this.now, this.busy, this.isFinal, this.error] = [null, null, false, true, say("nothing")];
+      return;
+    }
+    const request: Request = { text, model: this.model.id, ...(sentence && { sentence }) };
     this.busy = true;
     const show = (base: Answer) => {
       if (own.signal.aborted) return;
-      const isOther = this.before?.text !== base.text || this.before.model !== base.model;
+      const isOther = !isAlike(this.before, base);
       this.before = base;
       if (isOther || !this.edits.length || !this.now?.id) this.take(base);
       if (isOther) void this.listUnknown(base, own.signal);
     };
     try {
-      show(await this.find({ text, model: this.model.id }, own.signal, show));
+      show(await this.find(request, own.signal, show));
       if (own.signal.aborted) return;
       if (this.edits.length) {
-        const edited = await this.find({ text, model: this.model.id, edits: this.edits }, own.signal);
+        const edited = await this.find({ ...request, edits: this.edits }, own.signal);
         if (!own.signal.aborted) this.take(edited);
       }
     } catch (error) {
-      if (!own.signal.aborted) this.fail(error);
+      if (own.signal.aborted) return;
+      if (!sentence || !isWrong(error)) return this.fail(error);
+      here.sentence = 0; // the text no longer has so many
+      await this.ask();
     } finally {
       if (this.running === own) this.busy = false;
     }
@@ -162,7 +182,7 @@ class Screen {
   }
 
   private async find(request: Request, signal: AbortSignal, tell?: (early: Answer) => void): Promise<Answer> {
-    const key = JSON.stringify([request.model, request.text, request.edits ?? []]);
+    const key = JSON.stringify([request.model, request.text, request.sentence ?? 0, request.edits ?? []]);
     const known = this.answers.get(key);
     if (known) return known;
     const answer = await engine.translate(request, signal, tell);
@@ -179,6 +199,7 @@ class Screen {
 
   private fail(error: unknown): void {
     this.locked = error instanceof ServerError && error.status === 401;
+    this.isFinal = isWrong(error);
     this.error = messageOf(error);
   }
 
@@ -236,5 +257,15 @@ class Screen {
     return temperature === 1 && !top_k && top_p >= 1;
   }
 }
+
+/** The whole text of an answer. */
+const textOf = (answer: Answer | null): string | undefined => answer?.whole?.text ?? answer?.text;
+
+/** Whether two answers are of one sentence of one text. */
+const isAlike = (one: Answer | null, other: Answer): boolean =>
+  one?.model === other.model && one.text === other.text && textOf(one) === textOf(other) && one.whole?.chosen === other.whole?.chosen;
+
+/** Whether the request itself is the mistake. */
+const isWrong = (error: unknown): boolean => (error instanceof ServerError ? error.status === 400 : engine.where === "worker");
 
 export const screen = new Screen();

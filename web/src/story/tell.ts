@@ -1,12 +1,15 @@
 /** The story in the reader's language, with the numbers of the recording in its sentences. */
 
 import type { Trace } from "../data/trace";
-import { tellIn, type Language, type Told } from "../messages";
+import { fill, tellIn, type Fill, type Language, type Told } from "../messages";
 import table from "./messages.json";
 
 export type Words = Told<typeof table>;
 
 export const tell = (language: Language): Words => tellIn(table, language);
+
+/** A text of a card, filled in; a quoted sentence has a full stop of its own. */
+export const fillCard = (text: string, facts: Fill): string => fill(text, facts).replace(/([.!?…。！？]”)[.。]/gu, "$1");
 
 /** A number as it is read: 8, 5.66. */
 export function short(value: number): string {
