@@ -139,6 +139,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     expect(answer.translation).toBe("L'animal n'a pas traversé la rue parce qu'il était trop fatigué.");
     expect(answer.attention.shape).toEqual([answer.targetWords.length, answer.sourceWords.length]);
     expect(await engine.unknown("demo", "The cat likes Zanzibar.")).toContain("Zanzibar");
+    expect(await engine.unknown("demo", "The cat likes 🍕 and 🍕.")).toEqual(["🍕"]);
     expect((await engine.vocabulary("demo")).length).toBe(opened.network.vocabulary);
 
     const own = new AbortController();

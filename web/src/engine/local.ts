@@ -22,6 +22,7 @@ export interface Carried {
   models: Model[];
 }
 
+const SYMBOL = /^\p{So}$/u;
 const NOTICED = 100; // milliseconds: a shorter wait is none
 
 export class LocalEngine implements Engine {
@@ -52,9 +53,11 @@ export class LocalEngine implements Engine {
   }
 
   async unknown(model: string, text: string): Promise<string[]> {
-    const { known_words } = await this.load(model);
-    if (!this.known.has(model)) this.known.set(model, new Set(known_words));
-    return known_words.length ? findUnknown(this.known.get(model)!, text) : [];
+    const { known_words, tokenizers } = await this.load(model);
+    if (!this.known.has(model)) this.known.set(model, new Set([...known_words, ...tokenizers[0]!.vocabulary.filter((each) => SYMBOL.test(each))]));
+    const known = this.known.get(model)!;
+    const symbols = Array.from(text).filter((each) => SYMBOL.test(each) && !known.has(each));
+    return [...(known_words.length ? findUnknown(known, text) : []), ...new Set(symbols)];
   }
 
   async samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]> {
