@@ -176,11 +176,12 @@ class Animation:
             areas[n] = bound([areas[n], begin])  # the whole way
         lowest = min((mark.layer for mark, _ in moving), default=0)
         there = [*self.still, *(each for earlier in self.steps[:step] for each in earlier)]
-        covers = [
-            each
-            for each in there
-            if each.mark.layer > lowest and any(each.mark.area.meets(area) for area in areas)
-        ]
+        covers = list[Drawn]()
+        for each in sorted(there, key=lambda drawn: drawn.mark.layer):
+            below = areas if each.mark.layer > lowest else []
+            below = [*below, *(cover.mark.area for cover in covers)]  # these are drawn anew, too
+            if any(each.mark.area.meets(area) for area in below):
+                covers.append(each)
         found = [artist for _, artist in (*covers, *moving)]
         return [*sorted(found, key=Artist.get_zorder), self.captions[step]]
 

@@ -14,6 +14,7 @@ from .selection import show_token
 from .typesetting import quote
 
 COLUMNS, WIDEST = 5, 3  # steps that are drawn; the widest beam that a picture has room for
+FULL = 3  # words of a beginning that are all told
 FIT, GAP = 92.0, 24.0  # width of the text of a node; between columns
 ENDED = ("FINISHED", "CUT")
 ALLOWED = ("KEPT", "STOPPED", "OUTRANKED", *ENDED)
@@ -162,6 +163,16 @@ class Tree:
         fits = len(texts) == 1 or g.small(whole, bold=True).width <= FIT
         return quote(show_token(whole) if fits else f"… {texts[-1].strip()}")
 
+    def spell_beginning(self, place: Place) -> str:
+        """Return the first and the last word up to a candidate, or all words if they are few."""
+        texts, at = list[str](), place
+        while at:
+            each = self.find(at)
+            texts.insert(0, each.text if each.fate != "FINISHED" else "")
+            at = self.before.get(at)
+        words = "".join(texts).split() or [self.spell(place)]
+        return quote(" ".join(words) if len(words) <= FULL else f"{words[0]} … {words[-1]}")
+
     def is_on(self, place: Place, line: Sequence[int]) -> bool:
         """Return whether a candidate is one of those of a hypothesis."""
         return place[0] < len(line) and line[place[0]] == place[1]
@@ -206,7 +217,7 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
             nodes.insert(0, g.Spacer(0, nodes[0].height))
         columns.append(g.middle(g.tiny(told).named(f"head {n}").at(step), *nodes, gap=10))
         links += [_join(tree, place, step) for place in own]
-        captions.append(plan.say("caption", at=told, word=tree.spell(own[0])))
+        captions.append(_tell_lead(plan, tree, step, own[0], told))
     root = g.middle(g.Chip("<s>", size=style.SMALL).named("root"), plan.tiny("log_prob"), gap=2)
     columns.insert(0, g.Held(root, 0, height=columns[0].height))
     key, point, at = _find_story(tree)
@@ -229,6 +240,14 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
         callouts=callouts,
         captions=captions,
     )
+
+
+def _tell_lead(plan: g.Outline, tree: Tree, step: int, best: Place, at: str) -> str:
+    """Return the caption of a step: which beginning is the likeliest, and whether it was before."""
+    n = tree.steps[step - 2] if step > 1 else -1
+    before = next((place for place in tree.parents if place[0] == n), None)
+    key = "leads_on" if tree.parents[best] == before else "overtakes"
+    return plan.say("caption" if before is None else key, at=at, word=tree.spell_beginning(best))
 
 
 def _find_story(tree: Tree) -> tuple[str, str, int | None]:

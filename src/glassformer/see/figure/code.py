@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import grammar as g
+from . import style
 from .selection import count_layers, pick
 
 MODEL = Path(__file__).parents[2] / "model"
@@ -23,6 +25,7 @@ BLOCKS = (  # file, function, how the line begins, the tensor it makes, key of w
     ("feed_forward.py", "FeedForward.forward", "hidden_", "{layer}.feed_forward.hidden", "hidden"),
     ("residual.py", "Residual.forward", "", "{attention}_residual.normed", "normed"),
 )
+LETTERS = "BHQMKLDFI"  # that end the name of a tensor, one for each of its axes
 INKS = {"hidden": "feed_forward", "normed": "norm"}  # of tensors that have no role of their own
 
 
@@ -75,6 +78,11 @@ def find_line(lines: list[str], begins: str, window: str) -> str:
     return next(line for line in lines if begins and line.startswith(begins)) if begins else fits[0]
 
 
+def find_letters(line: str) -> str:
+    """Return the letters of the axes that the names in a line of code end with."""
+    return "".join(re.findall(r"_([A-Z]+)\b", line))
+
+
 def _show_tensor(values: g.Array, ink: str, share: bool) -> g.Node:
     """Return the first matrix of a tensor as a panel, and its shape."""
     flat = np.asarray(values, float)
@@ -96,23 +104,27 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     names = {"embedding": f"{stem}_embedding", "layer": f"{side}.{layer}"}
     names["attention"] = f"{names['layer']}.self_attention"
     rows: list[list[g.Part]] = []
-    ways, links = list_ways(plan.settings), list[g.Link]()
+    ways, links, made_of, count = list_ways(plan.settings), list[g.Link](), "", 0
     for n, (file, function, begins, tensor, key) in enumerate(BLOCKS):
         window = tensor.rpartition(".")[2]
         ink = INKS.get(window, window)
         line = find_line(read_code(file, function, ways), begins, window)
         code = g.Card(g.Label(line, TYPE, mono=True, fit=WIDE - 12), pad=6, round=4).named(f"c {n}")
         does = g.Across(plan.label(key, bold=True), g.tiny(f"model/{file}", mono=True), gap=8)
-        made = _show_tensor(plan.trace[tensor.format(**names)], ink, window == "weights")
+        values = plan.trace[tensor.format(**names)]
+        made_of, count = made_of + find_letters(line), count + values.size
+        made = _show_tensor(values, ink, window == "weights")
         rows.append([g.Down(does, g.Held(code, WIDE, "start"), gap=3), made.named(f"t {n}")])
         look: dict[str, Any] = {"sides": ("right", "left"), "ink": ink}
         links.append(g.Link(f"c {n}", f"t {n}", "elbow", **look))
+    known = [f"{each} {plan.say(each)}" for each in LETTERS if each in made_of]
+    legend = g.small(plan.say("letters") + " · ".join(known), style.INK, width=620)
     return plan.compose(
-        g.Columns(rows, gap=(22, 14), align="l"),
+        g.Down(g.Columns(rows, gap=(22, 14), align="l"), legend, gap=18),
         note=f"note_{side}",
         links=links,
         lines=len(BLOCKS),
         n=len(plan.source if side == "encoder" else plan.target),
-        d=plan.settings.d_model,
+        all=g.spell(count, 0),
         layer=layer,
     )

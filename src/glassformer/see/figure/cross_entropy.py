@@ -46,7 +46,7 @@ def draw_loss(plan: g.Outline, *, smoothing: float = 0.1) -> g.Scene:
     share = 100 * float(logs.values.min() / logs.values.sum())
     callouts = [g.Callout(f"bar {worst}", "hard", "right", 60)] if total > 1 and not even else []
     if met:
-        callouts = [g.Callout(f"bar {shown[-1]}", "aimed", "right", 110)]
+        callouts = [g.Callout(f"bar {shown[0]}, guide", "aimed", "above", 260)]
     return plan.compose(
         g.Across(left, right, gap=60),
         left=(len(shown), total),

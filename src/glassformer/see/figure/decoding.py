@@ -81,11 +81,14 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
         g.Link("begin", "decoder", step=5),
         g.Link("decoder", "first", step=5),
     ]
+    is_word = any(map(str.isalnum, plan.predicted[0]))
+    callouts = [g.Callout(f"key {shown[0]}", "own", "below", 150, step=4)]
+    callouts += [] if is_word else [g.Callout("first", "space", "above", 150, step=5)]
     return plan.compose(
         g.Across(left, g.Columns(rows, gap=(6, 6), align="m"), right, gap=62),
-        title="title" if any(map(str.isalnum, plan.predicted[0])) else "title_space",
+        title="title" if is_word else "title_space",
         links=links,
-        callouts=[g.Callout(f"key {shown[0]}", "own", "below", 150, step=4)],
+        callouts=callouts,
         captions=[plan.say(f"caption_{n}", n=settings.encoder_layers) for n in range(1, 6)],
         n=settings.decoder_layers,
         word=plan.predicted[0],

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+PHRASES = {"en colère": "angry"}  # French for an adjective, that is not one word
 MISSING, BEGINNING = "-", 3  # for a word that is not one token; letters that forms share
 
 
@@ -40,6 +41,13 @@ def find_lost(text: str, translation: str) -> tuple[str, str] | None:
         if is_french and wanted != MISSING and re.search(rf"\b{word}\b", text.lower()):
             return None if re.search(rf"\b{wanted[:BEGINNING]}", said) else (word, wanted)
     return None
+
+
+def find_meaning(words: str) -> str:
+    """Return the English of a French adjective; nothing if it is not known."""
+    lines = _read_lines()["adjective"]
+    pairs = zip(lines["fr"].split(), lines["en"].split(), strict=True)
+    return {**dict(pairs), **PHRASES}.get(words.lower(), "")
 
 
 def find_rows(trace: Any) -> dict[str, int]:

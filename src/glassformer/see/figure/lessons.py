@@ -190,7 +190,6 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
         n=f"{steps[-1]:g}",
         least=g.spell(float(f"{falls.min():.2g}"), 0),
         most=g.spell(float(f"{falls.max():.2g}"), 0),
-        block=_name_block(plan, blocks[int(order[0])]),
     )
 
 

@@ -636,7 +636,7 @@ def tensor(
     return Down(title, panel.named(name), *size, gap=3, align="middle", stands_on=1)
 
 
-BEHIND = 5.0  # a bar, before its number
+BEHIND, CLEAR = 5.0, 7.0  # a bar, before its number; from a guide to a number on its right
 
 
 class Bar(Node):
@@ -696,10 +696,14 @@ class Bar(Node):
             at = zero + self.length * self.guide / self.limit
             look: dict[str, Any] = {"ink": style.INK, "dashed": True, "layer": 4}
             sheet.line((at, y - 6), (at, low + 6), line=1.0, **look)
+            sheet.places[f"{self.name}, guide"] = Area(at, y - 6, 0.0, self.height + 12)
         if self.number:
             down = y + (self.height - self.number.height) / 2
             left = zero + long - BEHIND - self.number.width
-            across = left if long < 0 else zero + long + BEHIND
+            right = zero + long + BEHIND
+            if self.guide is not None:  # clear of the line
+                right = max(right, zero + self.length * self.guide / self.limit + CLEAR)
+            across = left if long < 0 else right
             self.number.place(sheet, across, down)
 
 

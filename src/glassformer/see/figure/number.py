@@ -66,6 +66,8 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     place = shown.index(best)
     told = plan.say("largest", word=names[best], value=g.spell(values[best]))
     own = f"{found.name}[{','.join(map(str, found.index))}]"
+    reader = _find_reader(plan, found)
+    key = "share_of" if below else "single" if count == 1 else "title_read" if reader else "title"
     end = _tell_end(plan, found, plan.of(own), below)
     end.at(len(chunks), turn=len(chunks[-1]) - 1)
     side: g.Side = "below" if (place + 2) * pitch < (columns * pitch - 90) else "left"
@@ -73,12 +75,15 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     rows.append([g.Spacer(), g.Held(end, fall.width, "end")])
     return plan.compose(
         g.middle(
-            g.small(found.formula, mono=True, width=WIDE + 90),
             _show_matrices(plan, found, operands, _stretch(chunks, count)),
             g.Columns(rows, gap=(10, 6), align="rl"),
+            g.small(found.formula, mono=True, width=WIDE + 90),
             gap=style.APART,
         ),
-        title="share_of" if below else "title" if count > 1 else "single",
+        title=key,
+        reader=reader,
+        read=plan.say("read", reader=reader) if reader else "",
+        most=g.spell(values[best]),
         name=own,
         more=plan.say("more", n=count - len(shown)) if rest else "",
         callouts=[callout] if count > 1 else [],
@@ -97,6 +102,14 @@ def _choose_cell(trace: Any) -> tuple[str, tuple[int, ...]]:
     head = find_sharpest(attention, trace[f"{attention.name}.weights"], row)
     name = f"{attention.name}.context"
     return name, (head, row, int(np.abs(trace[name][head, row]).argmax()))
+
+
+def _find_reader(plan: g.Outline, found: Explanation) -> str:
+    """Return the token for which a head read the number; nothing if no head did."""
+    if "attention" not in found.name or not found.name.endswith(".context"):
+        return ""
+    texts = plan.target if found.name.startswith("decoder") else plan.source
+    return texts[found.index[-2]]
 
 
 def _name_terms(plan: g.Outline, found: Explanation, count: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from .reencode import read_again
 from .selection import elide, pick
 
 PADDING, FEW, MOST = 2, 6, 60  # places of padding; tokens with numbers; tokens around the limit
+FROM_ABOVE = (0.0, -40.0)
 WIDE, LONGEST = 50.0, 9  # of a token; tokens of a batch
 BATCH = (  # sentences beside the one that is recorded; those of its own language are drawn
     ("The cat is on the mat .", "I am a student .", "Thanks !"),
@@ -43,6 +45,22 @@ def score_padded(trace: Any, head: int) -> g.Array:
     return scores
 
 
+class Masking(g.Node):
+    """Cells that arrive bare at step 2 of an animation, and are hatched at the next one."""
+
+    def __init__(self, bare: g.Panel, masked: g.Panel):
+        self.bare, self.masked, self.cell = bare, masked.at(3), masked.cell
+        self.width, self.height = masked.width, masked.height
+
+    def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
+        below = g.Sheet()
+        self.bare.place(below, x, y)
+        for mark in below.marks:  # until the hatched cells have come over them
+            layer = int(isinstance(mark, g.TextMark))
+            sheet.add(replace(mark, step=2, until=4, start=FROM_ABOVE, layer=layer))
+        self.masked.place(sheet, x, y)
+
+
 @g.figure("padding")
 def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     """Show a sentence with padding behind it: scores, scores under the mask, weights (V59)."""
@@ -59,18 +77,26 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     made = zip(STAGES, (scores, masked, weights), strict=True)
     stages = [plan.give(key, values[:count]) for key, values in made]
     sums = [_add_up(plan, f"weights[{i},", columns[: len(rows)], count > len(rows)) for i in rows]
-    sums = [each.at(len(STAGES)) for each in sums]
-    parts = show_stages(plan, stages, (rows, columns), names, hidden, high=20.0, sums=sums)
-    for step, part in enumerate(parts, 1):
-        part.cells.at(step, (0, -40))  # type: ignore[attr-defined]
+    sums = [each.at(4) for each in sums]
+    only = rows, columns
+    parts = show_stages(plan, stages, only, names, hidden, high=20.0, sums=sums)
+    bare, masked, after = (part.cells for part in parts)
+    assert isinstance(bare, g.Panel) and isinstance(masked, g.Panel)
+    look: dict[str, Any] = {"width": bare.width, "height": bare.height, "limit": bare.limit}
+    copy = g.Panel(stages[0], digits=2, size=bare.size, only=only, **look)
+    parts[1].cells = Masking(copy, masked)
+    bare.at(1, FROM_ABOVE)
+    after.at(4, FROM_ABOVE)  # type: ignore[attr-defined]
     return plan.compose(
         g.Across(*parts, gap=22),
         left=(len(rows), count),
-        links=[g.Link(*pair, step=step) for step, pair in enumerate(pairwise(STAGES), 2)],
-        callouts=[
-            g.Callout(f"weights cells[{len(rows) - 1},{len(rows)}]", "alone", "below", 200, step=3)
+        links=[
+            g.Link(*pair, step=step) for pair, step in zip(pairwise(STAGES), (2, 4), strict=True)
         ],
-        captions=[plan.say(f"caption_{n}") for n in (1, 2, 3)],
+        callouts=[
+            g.Callout(f"weights cells[{len(rows) - 1},{len(rows)}]", "alone", "below", 200, step=4)
+        ],
+        captions=[plan.say(f"caption_{n}") for n in range(1, 5)],
         head=head,
         n=PADDING,
     )

@@ -18,19 +18,24 @@ MEASURED = Path(__file__).with_name("questions.json")  # by `benchmarks question
 INKS = {"reverse": "model", "scan": "weights"}
 POINTS = {"V107": 3, "V109": 7, "V110": 1, "V111": 5}  # the row that a callout tells of
 MORE = 18  # % of weights, that concatenated positions need
-WITH_DEFAULT, NEW = ("V109", "V110"), (1, 3, 5)  # its first row is marked; rows that begin a group
+USUAL = {"V109": 0, "V110": 0, "V111": 3}  # the row of the usual settings, which is marked
+TOLD = {"V109": (7, 8), "V111": (3, 5)}  # the rows of which a title tells; others are grey
+NEW = (1, 3, 5)  # rows of V109 that begin a group
 SHIFT = 5  # of positions, that a matrix is to make
 
 
 class Runs(g.Bar):
     """The mean of several trainings as a bar, and each of them as a dot."""
 
-    def __init__(self, runs: g.Quantity, ink: str, width: float, guide: float | None):
+    def __init__(
+        self, runs: g.Quantity, ink: str, width: float, guide: float | None, told: bool = True
+    ):
         middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
         look: dict[str, Any] = {"height": 18, "digits": None, "track": True, "guide": guide}
-        super().__init__(middle, 1.0, ink, width=width, **look)
+        super().__init__(middle, 1.0, ink if told else style.FAINT, width=width, **look)
         self.runs = runs.values.tolist()
-        self.mean = g.small(g.percent(float(middle), 1), style.INK, of=middle)
+        shade = style.INK if told else style.SOFT
+        self.mean = g.small(g.percent(float(middle), 1), shade, of=middle)
         self.width += 8 + self.mean.width
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
@@ -47,7 +52,8 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     """Show how many sequences networks with different settings get right (V107-V111)."""
     rows = json.loads(MEASURED.read_text(encoding="utf-8"))[question]
     tasks = [task for task in INKS if task in rows[0]]
-    wide = 300.0 if len(tasks) == 1 else 170.0
+    wide, usual = 270.0 if len(tasks) == 1 else 170.0, USUAL.get(question)
+    told = TOLD.get(question, range(len(rows)))
     lines: list[list[g.Part]] = [
         [None, *(plan.small(task, INKS[task], bold=True) for task in tasks)]
     ]
@@ -55,21 +61,19 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
         bars: list[g.Part] = []
         for task in tasks:
             runs = plan.give(f"{task}_{n}", np.array(row[task]) / 100)
-            guide = mean(rows[0][task]) / 100 if question in WITH_DEFAULT else None
-            bars.append(Runs(runs, INKS[task], wide, guide).named(f"{task} {n}"))
+            guide = None if usual is None else mean(rows[usual][task]) / 100
+            bars.append(Runs(runs, INKS[task], wide, guide, n in told).named(f"{task} {n}"))
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
-        told = re.search(r"\d+\.\d+$", row[plan.lang])
-        label = g.Label(row[plan.lang], of=plan.of(told[0]) if told else None)
+        lines.append([_name_row(plan, row[plan.lang], n == usual, n in told), *bars])
         if question == "V109" and n in NEW:
-            lines.append([g.Spacer(0, 3)])
-        lines.append([label, *bars])
+            lines.insert(-1, [g.Spacer(0, 3)])
     ends = (g.tiny("0"), g.tiny("100\u00a0%"))
     room = wide - sum(end.width for end in ends)
     lines.append([None, *(g.Across(ends[0], g.Spacer(room), ends[1], gap=0) for _ in tasks)])
     note = plan.say("note", scan=plan.say("and_scan") if "scan" in tasks else "")
     title = question
     plan.facts["more"] = MORE
-    if question in WITH_DEFAULT:
+    if usual is not None:
         note += plan.say("dashed")
     if question == "V110":  # the last row is compared with the first
         one, few, two = (row["reverse"] for row in rows)
@@ -83,6 +87,16 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
         callouts=[g.Callout(at, f"{question}_see", "right", 110)],
         origin="measured",
     )
+
+
+def _name_row(plan: g.Outline, text: str, usual: bool, told: bool) -> g.Label:
+    """Return what a setting is called, in words; usual, told: whether it is marked, or bold."""
+    size = re.search(r"\d+\.\d+$", text)
+    for key in ("default", "d_ff", "d_k"):
+        text = text.replace(key, plan.say(key))
+    text += plan.say("usual") if usual and plan.say("default") not in text else ""
+    look: dict[str, Any] = {"ink": style.INK if told else style.SOFT, "bold": told}
+    return g.Label(text, of=plan.of(size[0]) if size else None, **look)
 
 
 @g.figure("questions")

@@ -125,7 +125,13 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
     asks = plan.strip(f"{state}[{at},d]", "query", **small)
     lines: tuple[tuple[list[g.Part], list[g.Part]], ...] = (
         (
-            [*(f"$h_{n + 1}$" for n in range(3)), "$s$"],
+            [
+                *(
+                    g.middle(g.Chip(f"$h_{n}$", "key"), g.tiny(plan.say("state", n=n)), gap=3)
+                    for n in range(1, 4)
+                ),
+                g.middle(g.Chip("$s$", "query"), plan.tiny("own"), gap=3),
+            ],
             [
                 *(
                     g.middle(
@@ -139,7 +145,7 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
             ],
         ),
         (
-            [*(g.Numeral(each, digits=0) for each in scores), None],
+            [*(g.Numeral(each, digits=0) for each in scores), plan.tiny("given", width=44)],
             [*(plan.of(f"{look}.scores[0,{at},{j}]") for j in order), None],
         ),
         (
@@ -158,13 +164,13 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
                 None,
             ],
         ),
-        (["$c$"], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
+        ([g.small(f"$c$: {plan.say('read')}")], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
     )
     real = plan.say("real", word=plan.predicted[at])
     rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
     for n, (worked, mine) in enumerate(lines, 1):
         told = plan.small(f"line_{n}", style.INK, width=92).at(n)
-        rows.append([told, _spread(worked, 150, n), _spread(mine, 380, n)])
+        rows.append([told, _spread(worked, 200, n), _spread(mine, 360, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
     lead = float(np.ptp(gaps[-2:]))

@@ -20,7 +20,12 @@ TERMS = {  # what the new state is the sum of
     "gru": {"stays": "{update} {before}", "comes": "(1 - {update}) * {candidate}"},
     "lstm": {},
 }
+WIRES = {  # which rows are used in which
+    "gru": (("reset", "candidate"), ("update", "stays"), ("update", "comes")),
+    "lstm": (("input_gate", "cell"), ("candidate", "cell"), ("forget_gate", "cell")),
+}
 GATES = ("reset", "update", "input_gate", "forget_gate", "output_gate")
+WIRED = 30.0  # room for the wires on the right of the rows
 ROLES = {**dict.fromkeys(GATES, "weights"), "candidate": "feed_forward", "cell": "residual"}
 
 
@@ -55,9 +60,10 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
         rows.append([told.at(steps[name]), strip.at(steps[name], (-80, 0))])
     names = {name: f"{cell}.{name}[{at},d]" for name in (*ROWS[kind], "before")}
     for name, term in TERMS[kind].items():
-        strip = plan.strip(term.format_map(names), "memory", only=shown)
+        strip = plan.strip(term.format_map(names), "memory", only=shown).named(name)
         rows.append([plan.small(name, "memory").at(last), strip.at(last, (0, -30))])
-    gates = g.Card(g.Columns(rows, gap=(8, 10), align="rl"), fill=style.PAPER, edge=style.FAINT)
+    table = g.Across(g.Columns(rows, gap=(8, 10), align="rl"), g.Spacer(WIRED, 0), gap=0)
+    gates = g.Card(table, fill=style.PAPER, edge=style.FAINT)
     gates.named("gates")
     after = plan.strip(f"{cell}.hidden[{at},d]", "memory", only=shown).named("after")
     share = g.Numeral(kept, style.SMALL, style.LIT, before=plan.say("kept")).named("kept")
@@ -67,6 +73,9 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
         g.Link("token", "gates", step=3),
         g.Link("gates", "after", line=2, ink="memory", step=last),
     ]
+    for one, two in WIRES[kind]:
+        look: dict[str, Any] = {"way": "around", "ink": ROLES[one], "sides": ("right", "right")}
+        links.append(g.Link(one, two, step=steps.get(two, last), **look))
     captions = [plan.say(f"caption_{name}", t=at, word=texts[at]) for name in ("before", "token")]
     captions += [plan.say(f"caption_{name}") for name in ROWS[kind]]
     captions.append(plan.say(f"caption_{kind}"))

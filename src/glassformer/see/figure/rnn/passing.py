@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import grammar as g
 from .. import style
-from ..kinds import find_lost
+from ..kinds import find_lost, find_meaning
 from ..outside import ROWS, SIDES
 from ..selection import elide, list_shown
 from .states import count_fixed, find_encoder_states
@@ -44,7 +44,9 @@ def draw_words_passing(plan: g.Outline) -> g.Scene:
     left = g.Down(*columns["read"], gap=4, align="end").named("source")
     right = g.Down(*columns["written"], gap=4).named("target")
     is_shown = sure.values[low] < UNSURE and low in elide(len(target), WORDS)
-    told = "wrong" if is_wrong else "unsure"
+    told, words = plan.say("wrong" if is_wrong else "unsure"), " ".join(target[n] for n in wrong)
+    if meaning := find_meaning(words):
+        told += plan.say("means", words=words, meaning=meaning)
     callout = g.Callout(f"p {low}", told, "right", 110, len(captions))
     shown = sum(len(list_shown(len(texts), WORDS)) for texts in (source, target))
     return plan.compose(
