@@ -2,8 +2,8 @@
 
     python -m benchmarks gallery [--out docs/gallery]
 
-README.md is what GitHub shows, index.html what a browser does: five pictures in full width, then
-chapters with what each picture finds, and the command that draws it. Stills are PNG of 256
+README.md is what GitHub shows, index.html what a browser does: six pictures in full width, then
+chapters with what each picture finds, and the commands that draw them. Stills are PNG of 256
 colours; those that move are GIF too; readme.png is for the README of the project. A picture that
 is there already is kept, so that a run which was stopped goes on. The film needs the extra `video`.
 """
@@ -39,7 +39,7 @@ FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 MOST = 12.5e6  # bytes of the whole gallery
 DPI, GIF_DPI, README_DPI, POSTER_DPI = 100, 80, 144, 120  # pixels per inch
 FILM, README = "film.mp4", "readme.png"
-THUMB = 270  # pixels of a thumbnail
+ACROSS, THUMB = 2, 430  # thumbnails in a row; pixels of one
 
 
 class Collection(NamedTuple):
@@ -81,8 +81,8 @@ SETS = {
         "en",
         READS,
         "Before the Transformer",
-        "Its translation is wrong in one word: the state that had to hold the whole sentence lost "
-        "“tired”, and it writes “trop en colère”, too angry (V92).",
+        "Its translation goes wrong in one place: the state that had to hold the whole sentence "
+        "lost “tired”, and instead of “fatigué” it writes “en colère”, angry (V92).",
     ),
     "rnn-attention": Collection(
         "demo-rnn-attention", ENGLISH, "en", LOOKS, "Before the Transformer: attention arrives"
@@ -95,9 +95,9 @@ GREAT = (  # a file, and two sentences
         "glance at the adjective, and the model can no longer tell.",
     ),
     (
-        "demo/V112.gif",
-        "Any number can be asked where it comes from. A row meets a column, the products are added "
-        "up one by one, and the sum is what the network printed.",
+        "demo/V64.png",
+        "Between two linear maps stands one bend: what is negative becomes 0. Without it, the two "
+        "maps would be one.",
     ),
     (
         "fr-en/V79.png",
@@ -115,9 +115,9 @@ GREAT = (  # a file, and two sentences
         "the first word comes out.",
     ),
     (
-        "demo/V57.png",
-        "Masked attention by hand, in matrices that add up. The numbers of a note that is often "
-        "copied do not: the error is struck out.",
+        "demo/V62.png",
+        "Three masks, and why each cell is closed: padding says nothing to anybody, and what "
+        "comes later must not be known yet.",
     ),
 )
 STYLE = """
@@ -130,8 +130,8 @@ figure{margin:0 0 1.2rem;background:#fff;border:1px solid #e4e7ec;border-radius:
 section{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1rem}
 section img{height:16rem;width:100%;object-fit:contain}
 figcaption b{color:#2946d8;margin-right:.4rem}
-code{display:block;font-size:.75rem;color:#5c6673;overflow:auto;white-space:nowrap;
-  user-select:all;margin-top:.4rem}
+code{display:block;font-size:.75rem;color:#5c6673;overflow:auto;white-space:pre;
+  user-select:all;margin:.4rem 0}
 """
 
 
@@ -216,13 +216,24 @@ def spell(name: str, id: str) -> str:
     return spell_command(id, *name_recording(name, id))
 
 
+def list_commands(name: str, here: list[Shown]) -> Iterator[str]:
+    """Yield a command for each recording of a chapter, and all its pictures behind the first."""
+    recordings: dict[tuple[str, str], list[str]] = {}
+    for each in here:
+        recordings.setdefault(name_recording(name, each.id), []).append(each.id)
+    for (model, text), ids in recordings.items():
+        more = f"  # or {', '.join(ids[1:])}" if ids[1:] else ""
+        yield f"{spell_command(ids[0], model, text)}{more}"
+
+
 def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     """Yield the page that GitHub shows."""
     yield "# Gallery\n\nMost pictures are drawn from the recording of one translation by a model "
     yield "that comes with the package: their numbers are those that the network computed. Worked "
     yield "examples, a model of five words that learns, and measurements on other sentences say so "
-    yield "in their notes. The command below a picture draws it; with another model or text, of "
-    yield "yours, where it is drawn from a recording. "
+    yield "in their notes. The commands above a group draw its pictures; with another model or "
+    yield "text, of yours, where they are drawn from a recording. Beside this file lies "
+    yield "[index.html](index.html), the same for a browser, with larger pictures. "
     yield f"[A film of three minutes]({FILM}), text in, translation out; "
     yield "[the whole translation on one page](demo/V113.png), a poster of size A1.\n"
     for file, told, each in find_great(shown):
@@ -233,19 +244,19 @@ def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
         yield f"\n## {title}\n"
         if told := SETS[name].told:
             yield f"\n{told}\n"
+        yield "\n```\n{}\n```\n".format("\n".join(list_commands(name, here)))
         yield "\n<table>\n"
-        for n in range(0, len(here), 3):
+        for n in range(0, len(here), ACROSS):
             yield "<tr>\n"
-            for each in here[n : n + 3]:
+            for each in here[n : n + ACROSS]:
                 file = f"{name}/{each.id}"
                 moves = (folder / f"{file}.gif").exists()
                 more = f' <a href="{file}.gif">moves</a>' if moves else ""
                 yield (
-                    f'<td width="33%" valign="top"><a href="{file}.png">'
+                    f'<td width="{100 // ACROSS}%" valign="top"><a href="{file}.png">'
                     f'<img src="{file}.png" '
                     f'width="{THUMB}" alt="{html.escape(each.told)}"></a><br>'
-                    f"<b>{each.id}</b> {html.escape(each.finding)}{more}<br>"
-                    f"<sub><code>{html.escape(spell(name, each.id))}</code></sub></td>\n"
+                    f"<b>{each.id}</b> {html.escape(each.finding)}{more}</td>\n"
                 )
             yield "</tr>\n"
         yield "</table>\n"
@@ -257,7 +268,7 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'
     yield f"<style>{STYLE}</style>\n<h1>What a translation looks like inside</h1>\n"
     yield "<p>Every number is one that the network computed, unless the note of its picture says "
-    yield "otherwise. The command below a picture draws it; "
+    yield "otherwise. The commands above a group draw its pictures; "
     yield f'with another model or text, of yours. <a href="{FILM}">A film of three minutes</a>; '
     yield '<a href="demo/V113.png">the whole translation on one page</a>, of size A1.</p>\n'
     for file, told, each in find_great(shown):
@@ -268,15 +279,15 @@ def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
         )
     for title, name, here in list_chapters(shown):
         told = SETS[name].told and f"<p>{SETS[name].told}</p>\n"
-        yield f"<h2>{html.escape(title)}</h2>\n{told}<section>\n"
+        commands = html.escape("\n".join(list_commands(name, here)))
+        yield f"<h2>{html.escape(title)}</h2>\n{told}<code>{commands}</code>\n<section>\n"
         for each in here:
             file = f"{name}/{each.id}"
             moves = f' <a href="{file}.gif">▶</a>' if (folder / f"{file}.gif").exists() else ""
             yield (
                 f'<figure id="{name}-{each.id}"><a href="{file}.png"><img loading="lazy" '
                 f'src="{file}.png" alt="{html.escape(each.told)}"></a><figcaption><b>{each.id}</b>'
-                f"{html.escape(each.finding)}{moves}"
-                f"<code>{html.escape(spell(name, each.id))}</code></figcaption></figure>\n"
+                f"{html.escape(each.finding)}{moves}</figcaption></figure>\n"
             )
         yield "</section>\n"
     yield "</html>\n"

@@ -47,7 +47,8 @@ def find_meaning(words: str) -> str:
     """Return the English of a French adjective; nothing if it is not known."""
     lines = _read_lines()["adjective"]
     pairs = zip(lines["fr"].split(), lines["en"].split(), strict=True)
-    return {**dict(pairs), **PHRASES}.get(words.lower(), "")
+    known = {french: english for french, english in pairs if french != MISSING} | PHRASES
+    return known.get(words.lower(), "")
 
 
 def find_rows(trace: Any) -> dict[str, int]:

@@ -77,7 +77,6 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
         g.middle(
             _show_matrices(plan, found, operands, _stretch(chunks, count)),
             g.Columns(rows, gap=(10, 6), align="rl"),
-            g.small(found.formula, mono=True, width=WIDE + 90),
             gap=style.APART,
         ),
         title=key,
@@ -85,6 +84,7 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
         read=plan.say("read", reader=reader) if reader else "",
         most=g.spell(values[best]),
         name=own,
+        formula=found.formula,
         more=plan.say("more", n=count - len(shown)) if rest else "",
         callouts=[callout] if count > 1 else [],
         captions=[_caption(plan, chunk, heads, running, count) for chunk in chunks],

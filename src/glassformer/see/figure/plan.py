@@ -209,12 +209,14 @@ class Outline:
         feet = Sheet()
         foot.place(feet, style.MARGIN, y + high)
         sheet.marks += [replace(mark, id="foot") for mark in feet.marks]
-        told = [note, *(each.text for each in callouts)]
+        told = [
+            end_sentence(each, self.lang) for each in (note, *(c.text for c in callouts)) if each
+        ]
         return Scene(
             id="",
             lang=self.lang,
             title=title.replace("$", ""),
-            description=" ".join(filter(None, told)).replace("$", ""),
+            description=" ".join(told).replace("$", ""),
             width=width + 2 * style.MARGIN,
             height=y + high + foot.height + style.MARGIN * 0.6,
             marks=clear_ways(sheet.marks),
@@ -250,6 +252,12 @@ class Outline:
             f"{self.say('which', size=size, d=self.settings.d_model)} · “{quote(self.trace.text)}”"
         )
         return f"{which} → “{quote(self.trace.translation)}”" if encoder and decoder else which
+
+
+def end_sentence(text: str, lang: str) -> str:
+    """Return the text with a capital letter and a full stop, so that another may follow it."""
+    ended = text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？"))
+    return text[:1].upper() + text[1:] + ("" if ended else "。" if lang == "zh" else ".")
 
 
 def _show_scales(drawn: Sheet) -> Node:

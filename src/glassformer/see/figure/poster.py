@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from . import grammar as g
 from . import style
 from .alignment import draw_cross_attention
-from .choice import draw_choice
+from .choice import draw_choice, find_step
 from .decoding import draw_first_word
 from .places import draw_sum
 from .products import draw_row_of_scores
@@ -22,9 +23,16 @@ A1 = (1683.8, 2383.9)  # points
 EDGE, GUTTER, HEAD, PAD = 40.0, 36.0, 176.0, 10.0
 BETWEEN, BADGE = 20.0, 14.0  # two cards; the radius of a number on the line
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
+
+
+def draw_look(trace: Any, lang: str) -> g.Scene:
+    """Show where the step looks whose choice is drawn below it."""
+    return draw_cross_attention(trace, lang=lang, step=find_step(trace, None))
+
+
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
     (draw_tokens, draw_sum, draw_row_of_scores, partial(draw_residual, sublayer="feed_forward")),
-    (draw_first_word, draw_cross_attention, draw_choice),
+    (draw_first_word, draw_look, draw_choice),
 )
 
 

@@ -104,13 +104,16 @@ def test_the_title_tells_what_the_search_found(text: str, title: str) -> None:
     assert title in scene.title
     assert ("ends likelier" in title) == (two.log_prob > one.log_prob)
     assert ("stays ahead" in title) == (tree.fork is None)
-    assert ("from here on “Tu” leads" in scene.description) == ("follows" in title)
+    assert ("From here on “Tu” leads" in scene.description) == ("follows" in title)
     if "follows" in title:
         for n in range(tree.ahead, len(tree.path)):
             own = tree.find((n, tree.path[n])).log_prob
             assert own == max(each.log_prob for each in trace.beam_search.steps[n])
         first = [tree.find((0, line[0])) for line in (tree.path, tree.greedy)]
         assert first[0].log_prob < first[1].log_prob and one.log_prob > two.log_prob
+        at = tree.steps.index(tree.ahead)
+        assert [n for n, told in enumerate(scene.captions) if "overtakes" in told] == [at]
+        assert scene.captions[at] == f"token {tree.ahead + 1}: “Tu … fatigué” overtakes."
 
 
 @pytest.mark.parametrize("how", [{"search": "greedy"}, {"search": "beam", "beam": 5}])

@@ -17,9 +17,9 @@ from glassformer.config import Config
 from glassformer.directory import Tokenizers, build_model
 from glassformer.language_model import LanguageModel
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, local, questions
+from glassformer.see.figure import PICTURES, local, questions, style
 from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.figure.scene import PathMark
+from glassformer.see.figure.scene import BoxMark, PathMark
 from glassformer.text import Tokenizer
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -40,6 +40,20 @@ def test_bars_and_title_have_the_means(id: str, lang: str, trace: Trace) -> None
     assert sorted(printed) == pytest.approx(sorted(each / 100 for each in wanted))
     shares = re.findall(r"(\d+\.\d)\u00a0%", scene.title)
     assert (shares or id == "V108") and {*shares} <= {f"{each:.1f}" for each in wanted}
+
+
+@pytest.mark.parametrize(("id", "rows"), [("V109", (7, 8)), ("V111", (3, 5))])
+def test_what_the_title_is_about_is_coloured(id: str, rows: tuple[int, ...], trace: Trace) -> None:
+    """All else is grey; a broken line marks what is usual, and no setting is a bare letter."""
+    scene = make_scene(trace, id)
+    bars = [m for m in scene.marks if isinstance(m, BoxMark) and m.height > 10 and m.layer == 2]
+    high = sorted({round(bar.y) for bar in bars})
+    inks = {style.role(ink).ink for ink in questions.INKS.values()}
+    assert {high.index(round(bar.y)) for bar in bars if bar.fill in inks} == {*rows}
+    assert {bar.fill for bar in bars} <= {*inks, style.FAINT}
+    words = " ".join(mark.text for mark in scene.texts)
+    assert "usual" in words and "d_" not in words
+    assert any(isinstance(m, PathMark) and m.dashed for m in scene.marks)
 
 
 def test_what_is_said_of_seeds_and_weights_is_what_was_measured(trace: Trace) -> None:

@@ -54,6 +54,11 @@ from glassformer.train.schedule import rate
 from glassformer.translator import Translator
 from tools.toy_model import train_toy
 
+NAMES = {  # of what V105 draws
+    "embedding": "target_embedding",
+    "layer": "decoder.0",
+    "attention": "decoder.0.self_attention",
+}
 LINES = ["the cat is on the mat", "it was too tired", "two birds sing in the old tree"] * 3
 IDS = [f"V{n}" for n in range(49, 92)] + ["V105"]
 SHAPES: dict[str, dict[str, Any]] = {
@@ -213,6 +218,14 @@ def test_padding_changes_no_score_between_words(
         shown[:, :count], trace["encoder.0.self_attention.weights"][1], atol=1e-5
     )
     assert (shown[:, count:] == 0).all() and np.isinf(scene.data["masked"][:, count:]).all()
+    grids = sorted((m for m in scene.marks if isinstance(m, GridMark)), key=lambda m: m.step)
+    assert [(m.step, m.until, bool(m.hidden)) for m in grids] == [
+        (1, 0, False),
+        (2, 4, False),  # bare, until what is hatched has come over it
+        (3, 0, True),
+        (4, 0, True),
+    ]
+    assert grids[1].area == grids[2].area and grids[1].layer < grids[2].layer
 
 
 def test_a_batch_has_four_sentences_and_none_is_another_cut_short(trace: Trace) -> None:
@@ -479,6 +492,11 @@ def test_beside_the_code_stands_what_it_computed(
     code = "\n".join((MODEL / block[0]).read_text(encoding="utf-8") for block in BLOCKS)
     lines = [mark.text for mark in scene.texts if mark.mono and not mark.text.startswith("model/")]
     assert len(lines) == 6 and all(line in code for line in lines)
+    legend = " ".join(written).partition("Letters, one for each axis: ")[2]
+    letters = {*"".join(re.findall(r"_([A-Z]+)\b", " ".join(lines)))}
+    assert {*re.findall(r"\b([A-Z]) [a-z]", legend)} == letters > {*"BHQM"}
+    sizes = sum(trace[block[3].format(**NAMES)].size for block in BLOCKS)
+    assert re.sub(r"\D", "", scene.title).endswith(str(sizes))
     count = len(trace.target)
     assert f"4 × {count} × {count}" in written or f"16 × {count} × {count}" in written
     (shares,) = (grid for grid in grids if grid.scale == "share")

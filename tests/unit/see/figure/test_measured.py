@@ -11,7 +11,7 @@ import pytest
 
 from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, draw, measured, style
-from glassformer.see.figure.scene import GridMark, PathMark
+from glassformer.see.figure.scene import BoxMark, GridMark, PathMark
 from glassformer.see.files import fingerprint
 from glassformer.translator import Translator
 
@@ -150,6 +150,20 @@ def test_the_pictures_of_a_poster_have_one_scale(shipped: Trace) -> None:
     assert len(lines) == len({line.points[0][0] for line in lines}) == 2, "one a column"
 
 
+def test_one_word_is_followed_down_a_poster(shipped: Trace) -> None:
+    told = {mark.of: mark.text for mark in PICTURES["V113"].scene(shipped).texts}
+    titles = [mark.text for mark in PICTURES["V113"].scene(shipped).texts if mark.size > 15]
+    assert told and sum("“it”" in title for title in titles) >= 2
+    assert sum("“fatigué”" in title for title in titles) == 2, "where it looks, and the choice"
+
+
+def test_a_space_that_comes_first_is_called_one() -> None:
+    trace = Translator.load("demo-en-zh", device="cpu").see(RIDDLE)
+    assert trace.predicted[0].text.strip() == ""
+    for lang, told in (("en", "▁ is a space"), ("zh", "▁ 是空格")):
+        assert told in PICTURES["V74"].scene(trace, lang=lang).description
+
+
 def test_a_riddle_is_read_with_the_other_adjective(shipped: Trace) -> None:
     """V18 follows the pronoun from "tired" to "wide", and nothing but context differs."""
     scene = PICTURES["V18"].scene(shipped)
@@ -176,5 +190,11 @@ def test_a_smoothed_target_is_named_only_where_it_is_met(shipped: Trace, riddle:
     scene = PICTURES["V88"].scene(shipped)
     assert scene.title.startswith("Smoothed targets aim at 0.90")
     assert [m.value for m in scene.texts if m.of.startswith("-log_prob")] == pytest.approx(costs)
+    (line,) = {m.points[0][0] for m in scene.marks if isinstance(m, PathMark) and m.dashed}
+    numbers = [m.area.x for m in scene.texts if m.of.startswith("-log_prob")]
+    assert min(numbers) - line >= 6
+    top = min(m.area.y for m in scene.marks if isinstance(m, PathMark) and m.dashed)
+    (dot,) = (m.area for m in scene.marks if isinstance(m, BoxMark) and m.fill == style.LIT)
+    assert dot.middle[0] == pytest.approx(line) and abs(dot.middle[1] - top) < 4
     for other in (PICTURES["V88"].scene(riddle), PICTURES["V88"].scene(shipped, smoothing=0.3)):
         assert "Smoothed targets" not in other.title and "asks for" not in other.description

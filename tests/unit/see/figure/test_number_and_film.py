@@ -12,6 +12,7 @@ from PIL import Image
 
 from glassformer.see import Trace
 from glassformer.see.figure import PICTURES, number
+from glassformer.see.figure.nodes import spell
 from glassformer.see.figure.poster import A1
 from glassformer.see.figure.quantity import Quantity
 from glassformer.see.figure.scene import Scene, TextMark
@@ -49,6 +50,18 @@ def test_the_terms_make_the_number(cell: str, trace: Trace) -> None:
     assert scene.title.startswith(
         value.lstrip("-") if float(value) == 0 else value.replace("-", "−")
     )
+
+
+def test_a_number_that_a_head_reads_is_told_of_its_word(trace: Trace) -> None:
+    name, where = "encoder.1.self_attention.context", (1, 2, 3)
+    scene = explain(trace, f"{name}[1,2,3]")
+    values = [term.value for term in trace.explain(name, where).terms]
+    most = spell(max(values, key=abs))
+    word, count = trace.source[2].text.strip(), len(values)
+    title = f"One number of “{word}”, {spell(float(trace[name][where]))}, is a sum of {count} "
+    assert scene.title.startswith(title) and scene.title.endswith(f"alone gives {most}")
+    assert scene.description.index("Framed") < scene.description.index(name)
+    assert "One number of" not in explain(trace, NAMES[0]).title
 
 
 def test_the_sum_grows_from_step_to_step(trace: Trace) -> None:

@@ -215,8 +215,11 @@ def test_what_covers_a_moving_thing_covers_it_in_every_frame() -> None:
     runner = BoxMark(x=240.0, y=10.0, width=40.0, height=40.0, fill="#2946d8", step=1)
     runner = replace(runner, start=(-220.0, 0.0))
     post = BoxMark(x=100.0, y=0.0, width=60.0, height=60.0, fill="#1f2733", layer=5)
+    word = BoxMark(x=110.0, y=54.0, width=30.0, height=6.0, fill="#ffffff", layer=6)  # on the post
     late = replace(runner, step=2, y=200.0, start=None)
-    moving = render_scene(make_scene(back, runner, post, late, captions=("It runs.", "Again.")))
+    moving = render_scene(
+        make_scene(back, runner, post, word, late, captions=("It runs.", "Again."))
+    )
     canvas = FigureCanvasAgg(moving.figure)
     painted, whole = [array.copy() for array, _ in moving.paint(50.0)], []
     moving.figure.set_dpi(50)

@@ -17,7 +17,7 @@ from glassformer.directory import SHIPPED, Tokenizers, build_model
 from glassformer.disk import read_json
 from glassformer.see import Trace, record
 from glassformer.see.figure import PICTURES, Animation, draw, gallery, style
-from glassformer.see.figure.kinds import find_lost
+from glassformer.see.figure.kinds import find_lost, find_meaning
 from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
 from glassformer.see.figure.rnn import lengths
 from glassformer.see.figure.rnn.cell import KEEPING
@@ -40,6 +40,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 ATTENDS = ("V97", "V98", "V99", "V100", "V101")
 IDS = [picture.id for picture in list_pictures("rnn")]
+TIRED = "The animal didn't cross the street because it was too tired."
 TEXTS = {"usual": "so it is on the old mat", "least": "so", "long": LONG}
 
 
@@ -129,6 +130,8 @@ def test_the_cell_keeps_what_its_gate_says(
     kept = gate.mean(-1)
     least = kept[:-1].argmin()
     assert f"{100 * kept[least]:.0f} %" in draw_scene("V94", trace).title
+    wires = [m for m in draw_scene("V94", trace).marks if isinstance(m, PathMark)]
+    assert sum(len(wire.points) == 4 and not wire.fill for wire in wires) >= 3
     asked = draw_scene("V94", trace, query=0)
     assert f"{100 * kept[0]:.0f} %" in asked.title and trace.source[0].text.strip() in asked.title
 
@@ -151,7 +154,27 @@ def test_the_worked_example(shipped: Trace) -> None:
     at = [token.text.strip() for token in shipped.predicted].index("traversé")
     first, second = np.sort(scores[at])[:-3:-1]
     assert weights[at].max() > 0.99
-    assert f"leads by {first - second:.0f} and gets 100 %" in draw_scene("V99", shipped).title
+    gap = f"{first - second:.0f}"
+    assert draw_scene("V99", shipped).title == f"“cross” leads by {gap} and gets 100 %"
+
+
+def test_the_columns_of_the_dance_are_the_verbs_of_its_title(shipped: Trace) -> None:
+    scene = draw_scene("V100", shipped)
+    verbs = re.findall(r"\w+", scene.title.partition(": ")[2].partition(";")[0])
+    heads = [mark.text for mark in scene.texts if re.match(r"\d [a-z]", mark.text)]
+    assert [head.rstrip(": ") for head in heads] == [f"{n} {v}" for n, v in enumerate(verbs, 1)]
+
+
+def test_a_wrong_adjective_is_told_in_english() -> None:
+    trace = Translator.load("demo-rnn", device="cpu").see(TIRED)
+    assert "en colère" in trace.translation
+    assert "(“en colère” = angry)" in draw_scene("V92", trace).description
+    assert [find_meaning(text) for text in ("fatigué", "en colère", "-", "rue")] == [
+        "tired",
+        "angry",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(("shape", "paper"), [("gru", "Luong"), ("lstm", "Bahdanau")])

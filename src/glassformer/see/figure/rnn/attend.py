@@ -164,7 +164,10 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
                 None,
             ],
         ),
-        ([g.small(f"$c$: {plan.say('read')}")], [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")]),
+        (
+            [g.small(f"$c$: {plan.say('read')}")],
+            [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")],
+        ),
     )
     real = plan.say("real", word=plan.predicted[at])
     rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
