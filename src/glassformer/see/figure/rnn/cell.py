@@ -95,7 +95,7 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
 
 
 def find_spread(gate: Array) -> list[int]:
-    """Return the numbers of a state of which a gate keeps most, a middling share, and least."""
+    """Return the numbers of a state of which a gate keeps most, the median share, and least."""
     order = np.argsort(-gate, kind="stable").tolist()
     return list(dict.fromkeys((order[0], order[len(order) // 2], order[-1])))
 
