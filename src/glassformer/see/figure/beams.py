@@ -165,7 +165,8 @@ class Tree:
 
     def spell_beginning(self, place: Place) -> str:
         """Return the first and the last word up to a candidate, or all words if they are few."""
-        texts, at = list[str](), place
+        texts: list[str] = []
+        at: Place | None = place
         while at:
             each = self.find(at)
             texts.insert(0, each.text if each.fate != "FINISHED" else "")

@@ -80,13 +80,14 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     sums = [each.at(4) for each in sums]
     only = rows, columns
     parts = show_stages(plan, stages, only, names, hidden, high=20.0, sums=sums)
-    bare, masked, after = (part.cells for part in parts)
-    assert isinstance(bare, g.Panel) and isinstance(masked, g.Panel)
+    bare, covered, after = (part.cells for part in parts)
+    assert isinstance(bare, g.Panel) and isinstance(covered, g.Panel)
+    assert isinstance(after, g.Panel)
     look: dict[str, Any] = {"width": bare.width, "height": bare.height, "limit": bare.limit}
     copy = g.Panel(stages[0], digits=2, size=bare.size, only=only, **look)
-    parts[1].cells = Masking(copy, masked)
+    parts[1].cells = Masking(copy, covered)
     bare.at(1, FROM_ABOVE)
-    after.at(4, FROM_ABOVE)  # type: ignore[attr-defined]
+    after.at(4, FROM_ABOVE)
     return plan.compose(
         g.Across(*parts, gap=22),
         left=(len(rows), count),

@@ -64,7 +64,8 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
             guide = None if usual is None else mean(rows[usual][task]) / 100
             bars.append(Runs(runs, INKS[task], wide, guide, n in told).named(f"{task} {n}"))
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
-        lines.append([_name_row(plan, row[plan.lang], n == usual, n in told), *bars])
+        look = {"ink": style.INK if n in told else style.SOFT, "bold": n in TOLD.get(question, ())}
+        lines.append([_name_row(plan, row[plan.lang], n == usual, look), *bars])
         if question == "V109" and n in NEW:
             lines.insert(-1, [g.Spacer(0, 3)])
     ends = (g.tiny("0"), g.tiny("100\u00a0%"))
@@ -89,13 +90,12 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     )
 
 
-def _name_row(plan: g.Outline, text: str, usual: bool, told: bool) -> g.Label:
-    """Return what a setting is called, in words; usual, told: whether it is marked, or bold."""
+def _name_row(plan: g.Outline, text: str, usual: bool, look: dict[str, Any]) -> g.Label:
+    """Return what a setting is called, in words; `usual` is added to the name."""
     size = re.search(r"\d+\.\d+$", text)
-    for key in ("default", "d_ff", "d_k"):
+    for key in ("d_ff", "d_k"):
         text = text.replace(key, plan.say(key))
     text += plan.say("usual") if usual and plan.say("default") not in text else ""
-    look: dict[str, Any] = {"ink": style.INK if told else style.SOFT, "bold": told}
     return g.Label(text, of=plan.of(size[0]) if size else None, **look)
 
 
