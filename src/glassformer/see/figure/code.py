@@ -117,7 +117,7 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         rows.append([g.Down(does, g.Held(code, WIDE, "start"), gap=3), made.named(f"t {n}")])
         look: dict[str, Any] = {"sides": ("right", "left"), "ink": ink}
         links.append(g.Link(f"c {n}", f"t {n}", "elbow", **look))
-    known = [f"{each} {plan.say(each)}" for each in LETTERS if each in made_of]
+    known = [each + " " + plan.say(f"letter_{each}") for each in LETTERS if each in made_of]
     legend = g.small(plan.say("letters") + " · ".join(known), style.INK, width=620)
     return plan.compose(
         g.Down(g.Columns(rows, gap=(22, 14), align="l"), legend, gap=18),

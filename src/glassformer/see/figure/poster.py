@@ -25,14 +25,14 @@ BETWEEN, BADGE = 20.0, 14.0  # two cards; the radius of a number on the line
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
 
 
-def draw_look(trace: Any, lang: str) -> g.Scene:
+def draw_choosing_look(trace: Any, lang: str) -> g.Scene:
     """Show where the step looks whose choice is drawn below it."""
     return draw_cross_attention(trace, lang=lang, step=find_step(trace, None))
 
 
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
     (draw_tokens, draw_sum, draw_row_of_scores, partial(draw_residual, sublayer="feed_forward")),
-    (draw_first_word, draw_look, draw_choice),
+    (draw_first_word, draw_choosing_look, draw_choice),
 )
 
 
