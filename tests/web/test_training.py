@@ -46,6 +46,7 @@ def training(runs: Path, serve: Callable[..., AbstractContextManager[Server]]) -
         yield running
 
 
+@pytest.mark.thorough
 def test_a_training_is_followed_while_it_runs(page: Any, training: Server, runs: Path) -> None:
     page.goto(training.url("training", text=SENTENCE))
     curve = page.locator("figcaption", has_text="loss")

@@ -60,6 +60,7 @@ def test_every_view_opens_without_a_complaint(
         assert find_faults(drawn) == []
 
 
+@pytest.mark.thorough
 def test_a_phone_has_no_sideways_scroll(browser: Any, server: Server, recording: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()

@@ -314,27 +314,29 @@ def test_a_head_that_misreads_turns_no_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "text", "told", "row"),
+    ("model", "text", "head", "told", "row"),
     [
-        ("demo", "The red car is in the old house.", "“rouge” reads “red”", " rouge"),
+        ("demo", "The red car is in the old house.", {}, "“rouge” reads “red”", " rouge"),
         (
             "demo-fr-en",
             "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
+            {"layer": 2, "head": 5},
             "12 of 13 tokens",
             " didn't",
         ),
     ],
 )
 def test_the_callout_of_an_alignment_points_at_its_row(
-    model: str, text: str, told: str, row: str
+    model: str, text: str, head: dict[str, int], told: str, row: str
 ) -> None:
     trace = Translator.load(model, device="cpu").see(text)
-    scene = PICTURES["V54"].scene(trace)
+    scene = PICTURES["V54"].scene(trace, **head)
     weights = next(m for m in scene.marks if isinstance(m, GridMark))
     dot = next(m for m in scene.marks if isinstance(m, BoxMark) and m.fill == style.LIT)
     n = int((dot.area.middle[1] - weights.y) / weights.height * len(weights.values))
     assert told in scene.title and trace.predicted[n].text == row
-    assert ("not a dictionary: “didn't” reads “parce”" in scene.description) == (row == " didn't")
+    is_told = "ot a dictionary: “didn't” reads “parce”" in scene.description
+    assert is_told == (row == " didn't")
     framed = [m for m in scene.marks if isinstance(m, BoxMark) and m.edge == style.LIT]
     assert len(framed) == sum(max(values) > 0.5 for values in weights.values)
 
