@@ -96,6 +96,7 @@ def _translate(run: Run, options: str, text: str) -> list[str]:
     [
         ("translate m nosuch.en", "nosuch.en: No such file or directory"),
         ("translate m 'A dog runs.'", 'echo "A dog runs." | glassformer translate'),
+        (f"translate m '{'A dog runs. ' * 50}'", "echo .* | glassformer translate"),
         ("translate nosuch test.en", "nosuch: no such folder, nor a model's name"),
         ("translate . test.en", ". is no model directory: it has no config.toml"),
         ("translate m test.en -o no/such.fr", "no/such.fr: No such file or directory"),

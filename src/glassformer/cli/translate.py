@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, zip_longest
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..data.files import STANDARD, cut_chunks, read_lines
+from ..data.files import STANDARD, cut_chunks, read_lines, split_member
 from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
@@ -176,7 +177,7 @@ def translate_lines(given: Mapping[str, Any]) -> None:
 
 def check_is_no_text(file: Path) -> None:
     """Raise ValueError for what looks like a text, where the name of a file belongs."""
-    if " " in file.name and not file.exists():
+    if " " in str(file) and not os.path.exists(file) and not split_member(file):
         raise ValueError(
             f"there is no file “{file}”; if it is a text, pass it on: "
             f'echo "{file}" | glassformer translate MODEL'
