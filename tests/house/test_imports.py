@@ -23,7 +23,7 @@ TABLE = [
     ["__init__", "__main__"],
     ["cli"],
     ["serve"],
-    ["documents", "site"],
+    ["documents", "pruning", "site"],
     ["bridge", "see"],
     ["train"],
     ["publish"],

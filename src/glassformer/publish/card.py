@@ -99,9 +99,10 @@ def list_changed(folder: Path, facts: Mapping[str, Any]) -> list[str]:
     return [name for name, digest in found.items() if known.get(name, digest) != digest]
 
 
-def write_card(folder: Path, facts: Mapping[str, Any]) -> None:
+def write_card(folder: Path, facts: Mapping[str, Any], text: str | None = None) -> None:
+    """Write a card of these facts; text: for people, instead of that which tells all `NEEDED`."""
     head = "".join(f"{name}: {json.dumps(facts[name], ensure_ascii=False)}\n" for name in facts)
-    write_text(folder / CARD, f"{FENCE}\n{head}{FENCE}\n{_in_words(facts)}")
+    write_text(folder / CARD, f"{FENCE}\n{head}{FENCE}\n{text or _in_words(facts)}")
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def measure_portraits(
     sums: dict[str, Any] = {}
     rows = tokens = 0
     base = 0.0
-    for batch in _read_batches(translator, texts):
+    for batch in read_batches(translator, texts):
         check()
         weights, log_prob = batch.run({})
         best_BT = log_prob.argmax(-1)
@@ -61,7 +61,7 @@ def measure_portraits(
             _add_reads(own, batch, name, weights_BHLM, aligned_BT)
             for head in range(settings.heads if silenced is None or name in silenced else 0):
                 check()
-                _, changed = batch.run({f"{name}.context": _silence(head)}, weights=False)
+                _, changed = batch.run({f"{name}.context": _silence(head)}, keep=None)
                 other = (changed.argmax(-1) != best_BT) & batch.is_token_BT
                 own["without"][head] += int(other.sum())
                 own["loss"][head] += batch.loss(changed)
@@ -72,7 +72,7 @@ def measure_portraits(
     }
 
 
-class _Batch:
+class Batch:
     """Sentences with the model's own translations of them, padded."""
 
     def __init__(self, translator: Translator, sources: list[list[int]], targets: list[list[int]]):
@@ -85,13 +85,16 @@ class _Batch:
         self.is_token_BT[:, : len(begin)] = False
 
     def run(
-        self, edit: dict[str, Any], *, weights: bool = True
+        self, edit: dict[str, Any], keep: str | None = ".weights"
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the weights B H L M by block, and the log-probabilities B T V."""
-        keep = (lambda name: name.endswith(".weights")) if weights else (lambda name: False)
-        with torch.inference_mode(), watch(self.translator.model, keep, edit) as (view, recorded):
+        """Return a tensor of each block, and the log-probabilities B T V.
+
+        keep: the end of the tensors' names; the default are the weights, B H L M. None: no tensor.
+        """
+        kept = (lambda name: False) if keep is None else (lambda name: name.endswith(keep))
+        with torch.inference_mode(), watch(self.translator.model, kept, edit) as (view, recorded):
             log_prob = view(self.source_BS, self.given_BT).float().log_softmax(-1)
-        found = {name.removesuffix(".weights"): each.float() for name, (each,) in recorded.items()}
+        found = {name.removesuffix(keep or ""): each.float() for name, (each,) in recorded.items()}
         return found, log_prob
 
     def loss(self, log_prob_BTV: Tensor) -> float:
@@ -110,15 +113,14 @@ class _Batch:
         return rows, keys, one, other
 
 
-def _read_batches(translator: Translator, texts: Sequence[str]) -> Iterator[_Batch]:
+def read_batches(translator: Translator, texts: Sequence[str]) -> Iterator[Batch]:
+    """Yield the sentences with their greedy translations, so many at a time."""
     for start in range(0, len(texts), BATCH):
         chunk = texts[start : start + BATCH]
         found = translator.search(chunk, decode={"search": "greedy"}, split=False)
         ids = translator.tokenizers.target.vocabulary.index
         sources = [[token.id for token in read_source(translator, text)] for text in chunk]
-        yield _Batch(
-            translator, sources, [[ids(each) for each in best.tokens] for (best,) in found]
-        )
+        yield Batch(translator, sources, [[ids(each) for each in best.tokens] for (best,) in found])
 
 
 def _pad(lines: list[list[int]]) -> Tensor:
@@ -147,7 +149,7 @@ def _start(heads: int) -> dict[str, Any]:
     }
 
 
-def _add_reads(own: dict[str, Any], batch: _Batch, name: str, w: Tensor, aligned: Tensor) -> None:
+def _add_reads(own: dict[str, Any], batch: Batch, name: str, w: Tensor, aligned: Tensor) -> None:
     """Add the weights w, B H L M, of one block to its sums."""
     rows_BL, keys_BM, row_words, key_words = batch.spell(name)
     is_row = rows_BL != PAD

@@ -1,0 +1,107 @@
+"""A pruned model is the whole one with what was taken out silenced, and an ordinary model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from glassformer.cli import main
+from glassformer.directory import load_model, save_model
+from glassformer.pruning import prune
+from glassformer.publish.card import read_facts
+from glassformer.see.heads import read_batches
+from glassformer.translator import Translator
+
+TEXTS = ("The animal did not cross the street because it was too tired.", "The cat is here.")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Translator:
+    return Translator.load("demo", device="cpu", precision="fp32")
+
+
+def silence_all_but(kept: dict[str, list[int]], end: str) -> dict[str, Any]:
+    """Return edits that set the heads or neurons to zero that are not kept."""
+
+    def make(places: list[int]) -> Any:
+        def edit(x: Tensor) -> Tensor:
+            changed = torch.zeros_like(x)
+            if end == ".context":
+                changed[:, places] = x[:, places]
+            else:
+                changed[..., places] = x[..., places]
+            return changed
+
+        return edit
+
+    return {f"{block}{end}": make(places) for block, places in kept.items()}
+
+
+@pytest.mark.parametrize(
+    ("left", "end", "count"), [({"heads": 3}, ".context", 3), ({"d_ff": 40}, ".hidden", 40)]
+)
+def test_it_is_the_whole_model_with_the_rest_silenced(
+    demo: Translator, tmp_path: Path, left: dict[str, int], end: str, count: int
+) -> None:
+    made = prune("demo", TEXTS, tmp_path / "small", **left)
+    small = Translator.load(tmp_path / "small", device="cpu", precision="fp32")
+    assert {len(each) for each in made.kept.values()} == {count}
+    (batch,) = read_batches(demo, TEXTS)
+    wanted = batch.run(silence_all_but(made.kept, end), None)[1]
+    whole_loss = batch.loss(batch.run({}, None)[1]) / int(batch.is_token_BT.sum())
+    batch.translator = small
+    found = batch.run({}, None)[1]
+    assert torch.allclose(found, wanted, atol=1e-4)
+    assert made.loss[0] == pytest.approx(whole_loss, abs=1e-5)
+    assert made.loss[1] == pytest.approx(batch.loss(found) / int(batch.is_token_BT.sum()), abs=1e-5)
+
+
+def test_neurons_that_add_nothing_go_first(tmp_path: Path) -> None:
+    config, tokenizers, model = load_model("demo")
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    busy = [3, 50, 101]
+    for name in state:
+        if name.endswith("outer.weight"):
+            column_F = torch.zeros(config.model.d_ff)
+            column_F[busy] = 1
+            state[name] *= column_F
+    save_model(tmp_path / "idle", config, tokenizers, state)
+    made = prune(tmp_path / "idle", TEXTS, tmp_path / "small", d_ff=len(busy))
+    assert made.loss[1] == pytest.approx(made.loss[0], abs=1e-5)
+
+
+def test_the_command_writes_a_model_that_doctor_accepts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    command = ["prune", "demo", str(tmp_path / "text"), "--out", str(tmp_path / "small")]
+    assert main([*command, "--heads", "2", "--d-ff", "100"]) == 0
+    assert "parameters" in capsys.readouterr().out
+    assert main(["doctor", str(tmp_path / "small")]) == 0
+    assert main(["info", str(tmp_path / "small")]) == 0
+    facts = read_facts(tmp_path / "small")
+    assert facts["data"] and "scores" not in facts
+    capsys.readouterr()
+    assert main([*command, "--heads", "2"]) == 2
+    assert "holds a model already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "left", "said"),
+    [
+        ("demo", {}, "heads or d_ff"),
+        ("demo", {"heads": 8}, "the model has"),
+        ("demo", {"d_ff": 0}, "the model has"),
+        ("demo-rnn", {"heads": 1}, "network=rnn"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tmp_path: Path, model: str, left: dict[str, int], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        prune(model, TEXTS, tmp_path / "small", **left)
+    assert not (tmp_path / "small").exists()
