@@ -258,15 +258,19 @@ def choose_steps(options: argparse.Namespace, name: str) -> int:
 
 
 def ask(translator: Translator, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Return BLEU of greedy translations, and the loss of the references in nats a token."""
+    """Return BLEU of greedy translations, and the loss of the references in nats a token.
+
+    The loss is also measured with another line's source: how much lower it is with the right one
+    is what the network reads from it.
+    """
     sources, truth = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    losses = {}
+    for name, given in (("loss", sources), ("loss_of_others", [*sources[1:], sources[0]])):
+        scored = translator.score(given, truth)
+        tokens = sum(len(each.token_log_probs) for each in scored)
+        losses[name] = round(-sum(each.log_prob for each in scored) / tokens, 4)
     said = translator.translate(sources)
-    scored = translator.score(sources, truth)
-    tokens = sum(len(each.token_log_probs) for each in scored)
-    return {
-        "bleu": round(sacrebleu.corpus_bleu(said, [truth]).score, 2),
-        "loss": round(-sum(each.log_prob for each in scored) / tokens, 4),
-    }
+    return {"bleu": round(sacrebleu.corpus_bleu(said, [truth]).score, 2), **losses}
 
 
 def write_found(options: argparse.Namespace, tests: dict[str, Pairs]) -> None:

@@ -830,6 +830,10 @@ class Decode(Settings):
         1.0, "Above 1: tokens that were there already are less likely.", ge=1, le=100
     )
     temperature: float = setting(1.0, "Below 1: fewer bold choices; above 1: more.", gt=0)
+    shortlist: bool = setting(
+        False,
+        "Predict only likely tokens, which `glassformer shortlist` lists: faster, in int8.",
+    )
     top_k: int = setting(0, "Only among so many of the likeliest; 0: all.", ge=0, le=MANY)
     top_p: float = setting(
         1.0, "Only among the likeliest that make up this share of the probability.", gt=0, le=1
@@ -846,6 +850,8 @@ class Decode(Settings):
     def check(self) -> None:
         if self.mbr and self.search == "greedy":
             raise ValueError("mbr chooses among several: search=sample or search=beam")
+        if self.shortlist and self.search == "sample":
+            raise ValueError("shortlist has no effect with search=sample: use greedy or beam")
         if self.beam % self.beam_groups:
             raise ValueError(
                 f"beam={self.beam} cannot be divided among beam_groups={self.beam_groups}"

@@ -8,6 +8,7 @@ golden.json         a few inputs with their expected translations
 alignment.json      optional: which head aligns words best
 heads.json          optional: what each head reads, and what breaks without it
 words.txt           optional: the words of the training text's source side
+shortlist.safetensors  optional: the likely translations of each token
 evaluation.json     optional: the worst sentences of a test set; `publish` leaves it behind
 """
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from .model import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+SHORTLIST = "shortlist.safetensors"
 ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
@@ -234,10 +236,15 @@ def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> No
 
 def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     """Return what the weights depend on although no shape shows it: tokenizers and settings."""
-    both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
     model = config.model.model_dump(mode="json", exclude={*FREE, "positions"})
     model |= config.model.positions.model_dump(exclude={"max_positions"})
-    return {"tokenizer": sha256_hex(json.dumps(both).encode())[:16], **model}
+    return {"tokenizer": tell_tokenizers(tokenizers), **model}
+
+
+def tell_tokenizers(tokenizers: Tokenizers) -> str:
+    """Return the digest by which both vocabularies are known."""
+    both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
+    return sha256_hex(json.dumps(both).encode())[:16]
 
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, EncoderDecoder]:

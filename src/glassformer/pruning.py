@@ -22,7 +22,7 @@ from .directory import WEIGHTS, locate, save_model
 from .plurals import say_count
 from .publish.card import hash_file, hash_files, read_facts, write_card
 from .publish.golden import write_golden
-from .see.heads import Batch, measure_portraits, read_batches
+from .see.heads import TranslatedBatch, measure_portraits, read_batches
 from .text import PAD
 from .translator import Translator
 
@@ -34,7 +34,7 @@ FACTS = ("language", "network", "pairs", "data", "parent", "initial", "versions"
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was kept of a model, and how probable its own translations are before and after."""
+    """A pruned model: what it kept, and how probable the whole one's translations are to both."""
 
     kept: dict[str, list[int]]  # by block: heads or neurons, numbered as they were
     parameters: tuple[int, int]
@@ -112,7 +112,7 @@ def _keep_largest(values: Sequence[float], count: int) -> list[int]:
 
 
 def _measure_neurons(
-    translator: Translator, batches: Sequence[Batch], check: Callable[[], object]
+    translator: Translator, batches: Sequence[TranslatedBatch], check: Callable[[], object]
 ) -> dict[str, list[float]]:
     """Return the length of what each neuron adds, by block: a sum over all positions."""
     sums = dict[str, Tensor]()
@@ -144,7 +144,7 @@ def _take(name: str, tensor: Tensor, kept: Mapping[str, list[int]], width: int) 
     return tensor.index_select(int(is_column), torch.tensor(places))
 
 
-def _measure_loss(batches: Sequence[Batch], translator: Translator) -> float:
+def _measure_loss(batches: Sequence[TranslatedBatch], translator: Translator) -> float:
     """Return the mean -ln p of the tokens of these batches by a model."""
     total, tokens = 0.0, 0
     for batch in batches:

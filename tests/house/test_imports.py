@@ -23,7 +23,7 @@ TABLE = [
     ["__init__", "__main__"],
     ["cli"],
     ["serve"],
-    ["documents", "pruning", "site"],
+    ["documents", "pruning", "shortlisting", "site"],
     ["bridge", "see"],
     ["train"],
     ["publish"],

@@ -14,7 +14,7 @@ from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 
 PANELS = {
     "Try": ("demo",),
-    "Train": ("check-data", "augment", "train", "average", "prune"),
+    "Train": ("check-data", "augment", "train", "average", "prune", "shortlist"),
     "Use": (
         "translate",
         "see",

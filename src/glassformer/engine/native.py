@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .shortlist import Shortlist
+
     Array = NDArray[np.float32]
 
 BUDGET = 4096  # tokens at work: rows times the longest of them, padding included
@@ -85,11 +87,13 @@ def search_in_c(
     lines: Sequence[int] | None = None,
     seed: int = 0,
     longest: int | None = None,
+    shortlist: Shortlist | None = None,
     budget: int | Budget = BUDGET,
     progress: Progress | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` hypotheses of each source; see `decode.search` for the arguments.
 
+    shortlist: only its tokens for each source are predicted, and probabilities are of these alone.
     IndexError: a token is not in its vocabulary. MemoryError: there is none for the results.
     """
     check_search(n_best, settings, seed)
@@ -99,6 +103,7 @@ def search_in_c(
         [each.line for each in sentences] if settings.search == "sample" else [0] * len(sentences)
     )
     batch = _Batch(sentences, [each.limit for each in sentences], keys)
+    batch.struct.shortlist = shortlist and shortlist.address
     options = pack_options(settings, n_best, seed)
     results = ctypes.POINTER(structs.ResultsStruct)()
     arguments = ctypes.byref(options), ctypes.byref(results)

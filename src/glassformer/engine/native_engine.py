@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ..weights.weights_file import StoredTensor
 from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeModel
 from .native_structs import NetworkStruct
+from .shortlist import Shortlist
 
 if TYPE_CHECKING:
     from .native import Array
@@ -39,6 +40,8 @@ class NativeEngine:
 
     def __init__(self, model: NativeModel):
         self.model, self._lock, self._idle = model, Lock(), list[Workers]()
+        self._find_shortlist: Callable[[], Shortlist] | None = None
+        self._shortlist: Shortlist | None = None
         self.close = weakref.finalize(self, _close, model, self._idle)
 
     @classmethod
@@ -70,8 +73,31 @@ class NativeEngine:
         self, sources: Rows, settings: Decode, *, workers: int = 1, **how: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `native.search_in_c`."""
+        shortlist = self._open_shortlist(settings) if settings.shortlist else None
         with self._borrow(workers) as borrowed:
-            return search_in_c(borrowed, sources, settings, **how)
+            return search_in_c(borrowed, sources, settings, shortlist=shortlist, **how)
+
+    def use_shortlist(self, find: Callable[[], Shortlist]) -> None:
+        """Let searches that want a short-list have that which `find` opens."""
+        self._find_shortlist = find
+
+    def _open_shortlist(self, settings: Decode) -> Shortlist | None:
+        """Return the short-list of the model; None in fp32, which predicts all tokens.
+
+        ValueError if the model has none, or one too short for the beam.
+        """
+        if self.precision != "int8":
+            return None
+        with self._lock:
+            if self._shortlist is None:
+                if self._find_shortlist is None:
+                    raise ValueError("shortlist: the model was not read from a folder that has one")
+                self._shortlist = self._find_shortlist()
+                self.model.list_outputs()
+        most = self._shortlist.common // 2
+        if settings.rows > most:
+            raise ValueError(f"beam={settings.beam}: at most {most} with this short-list")
+        return self._shortlist
 
     def score(
         self, sources: Rows, targets: Rows, *, workers: int = 1, **how: Any

@@ -96,6 +96,13 @@ class NativeModel:
         if error:
             raise ValueError(reason.value.decode("utf-8", "replace"))
 
+    def list_outputs(self) -> None:
+        """Prepare for short-lists; int8 only."""
+        self.library.model_list_outputs.argtypes = (c_void_p,)
+        self.library.model_list_outputs.restype = c_int
+        if self.library.model_list_outputs(self._handle):
+            raise MemoryError("not enough memory for the outputs of a short-list")
+
     def open_network(self, network: ctypes.Structure) -> None:
         """Fill in `Network` of network.h; whoever calls this also calls `close_network`."""
         if self.library.network_open(self._handle, byref(network)):

@@ -29,13 +29,19 @@ class OptionsStruct(ctypes.Structure):
     )
 
 
+class ShortlistStruct(ctypes.Structure):
+    """`Shortlist` of network.h."""
+
+    _fields_ = (("starts", c_void_p), ("ids", c_void_p), ("tokens", c_int32))
+
+
 class BatchStruct(ctypes.Structure):
     """`Batch` of api.h."""
 
     _fields_ = (
         ("count", c_int64),
         *((name, c_void_p) for name in ("sources", "prefixes", "source_starts", "prefix_starts")),
-        *((name, c_void_p) for name in ("limits", "lines")),
+        *((name, c_void_p) for name in ("limits", "lines", "shortlist")),
     )
 
 

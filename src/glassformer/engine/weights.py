@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..config import Decode, Model
 from ..decode.sentences import Budget, Hypothesis, Rows
-from ..directory import GOLDEN, make_network
+from ..directory import GOLDEN, SHORTLIST, make_network
+from ..directory import ORIGIN as NOTED
 from ..disk import read_json
 from ..machine.device import count_cores, count_threads, name_device
 from ..shared_library import explain_library, find_library, load_library
@@ -27,6 +28,7 @@ from .native import Head, ScoredPair
 from .native_engine import OUTPUTS, SOURCE, NativeEngine
 from .native_model import choose_workers, explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
+from .shortlist import Shortlist
 
 if TYPE_CHECKING:
     from ..decode import Network
@@ -194,6 +196,7 @@ class Weights:
         if precision != "bf16" and self.is_native:
             made = NativeEngine.open(self.settings, self._store(), precision)
             if isinstance(self.origin, WeightsFile):
+                made.use_shortlist(self._open_shortlist)
                 self.origin.release()
             return made
         why = self._explain_absence() if self.device == "cpu" else ""
@@ -205,6 +208,13 @@ class Weights:
         from .torch_engine import TorchEngine
 
         return TorchEngine(self.network, self.view, precision, self.device, self.threads)
+
+    def _open_shortlist(self) -> Shortlist:
+        assert isinstance(self.origin, WeightsFile)
+        sizes = [self._shapes[name][0] for name in (SOURCE, OUTPUTS[self.settings.tie])]
+        known = self.origin.notes.get(NOTED, {})
+        path = self.origin.path.with_name(SHORTLIST)
+        return Shortlist(path, (sizes[0], sizes[1]), known.get("tokenizer"))
 
     def _explain_absence(self) -> str:
         """Return why the engine in C cannot compute with these settings; "" if it can."""

@@ -15,11 +15,15 @@ from ..directory import (
     HEADS,
     SEPARATE,
     SHARED,
+    SHORTLIST,
     WEIGHTS,
+    Tokenizers,
     locate,
     open_model,
     read_findings,
+    tell_tokenizers,
 )
+from ..engine.shortlist import Shortlist
 from ..machine.properties import OPTIONAL, Machine
 from ..plurals import say_count
 from ..shared_library import PROBE, SharedLibrary
@@ -136,7 +140,7 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
     said = f"{weights.parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
     loaded = [HealthFinding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
-    return [*found, *loaded]
+    return [*found, *loaded, *_examine_shortlist(folder, tokenizers)]
 
 
 def _read_digests(folder: Path) -> tuple[dict[str, str], list[HealthFinding]]:
@@ -167,6 +171,18 @@ def _examine_measurements(folder: Path) -> Iterator[HealthFinding]:
     except (ValueError, OSError) as error:
         advice = "get it anew, or delete it: the model works without"
         yield HealthFinding(WORDS, str(error), advice, is_wrong=True)
+
+
+def _examine_shortlist(folder: Path, tokenizers: Tokenizers) -> Iterator[HealthFinding]:
+    if not (folder / SHORTLIST).exists():
+        return
+    sizes = len(tokenizers.source), len(tokenizers.target)
+    try:
+        found = Shortlist(folder / SHORTLIST, sizes, tell_tokenizers(tokenizers))
+        yield HealthFinding(SHORTLIST, f"{found.common} tokens for any sentence, and likely ones")
+    except (ValueError, OSError) as error:
+        advice = "delete it, or make it anew with glassformer shortlist"
+        yield HealthFinding(SHORTLIST, str(error), advice, is_wrong=True)
 
 
 def _examine_file(path: Path, known: str | None) -> HealthFinding:

@@ -17,6 +17,7 @@ from ..directory import (
     RUN,
     SEPARATE,
     SHARED,
+    SHORTLIST,
     VALID,
     WEIGHTS,
     locate,
@@ -31,7 +32,7 @@ from .golden import write_golden
 from .health import examine_model
 from .hub_readme import README, write_readme
 
-PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS)
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST)
 STORE = "store"  # a folder in `run`: the training text as ids
 TEXT = """\
 # Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}
@@ -179,6 +180,8 @@ def _list_revealed(folder: Path) -> Iterator[str]:
         yield f"{WORDS} lists the source words of the training text; the model works without it"
     if (folder / HEADS).is_file():
         yield f"{HEADS} lists tokens that heads read in the sentences they were measured on"
+    if (folder / SHORTLIST).is_file():
+        yield f"{SHORTLIST} lists which tokens stood beside which in the text it was made from"
     yield "the tokenizer knows words of the training text, as its vocabulary"
 
 

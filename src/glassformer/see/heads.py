@@ -72,7 +72,7 @@ def measure_portraits(
     }
 
 
-class Batch:
+class TranslatedBatch:
     """Sentences with the model's own translations of them, padded."""
 
     def __init__(self, translator: Translator, sources: list[list[int]], targets: list[list[int]]):
@@ -113,14 +113,16 @@ class Batch:
         return rows, keys, one, other
 
 
-def read_batches(translator: Translator, texts: Sequence[str]) -> Iterator[Batch]:
+def read_batches(translator: Translator, texts: Sequence[str]) -> Iterator[TranslatedBatch]:
     """Yield the sentences with their greedy translations, so many at a time."""
     for start in range(0, len(texts), BATCH):
         chunk = texts[start : start + BATCH]
         found = translator.search(chunk, decode={"search": "greedy"}, split=False)
         ids = translator.tokenizers.target.vocabulary.index
         sources = [[token.id for token in read_source(translator, text)] for text in chunk]
-        yield Batch(translator, sources, [[ids(each) for each in best.tokens] for (best,) in found])
+        yield TranslatedBatch(
+            translator, sources, [[ids(each) for each in best.tokens] for (best,) in found]
+        )
 
 
 def _pad(lines: list[list[int]]) -> Tensor:
@@ -149,7 +151,9 @@ def _start(heads: int) -> dict[str, Any]:
     }
 
 
-def _add_reads(own: dict[str, Any], batch: Batch, name: str, w: Tensor, aligned: Tensor) -> None:
+def _add_reads(
+    own: dict[str, Any], batch: TranslatedBatch, name: str, w: Tensor, aligned: Tensor
+) -> None:
     """Add the weights w, B H L M, of one block to its sums."""
     rows_BL, keys_BM, row_words, key_words = batch.spell(name)
     is_row = rows_BL != PAD

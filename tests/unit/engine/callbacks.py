@@ -22,7 +22,7 @@ INTS, FLOATS = POINTER(c_int32), POINTER(c_float)
 class TextStruct(ctypes.Structure):
     """`Text` of network.h."""
 
-    _fields_ = ("ids", INTS), ("size", c_int32)
+    _fields_ = ("ids", INTS), ("size", c_int32), ("shortlist", c_void_p)
 
 
 class BestStruct(ctypes.Structure):

@@ -37,7 +37,7 @@ ISAS = {
 
 
 class TextStruct(ctypes.Structure):
-    _fields_ = ("ids", c_void_p), ("size", c_int32)
+    _fields_ = ("ids", c_void_p), ("size", c_int32), ("shortlist", c_void_p)
 
 
 class BestStruct(ctypes.Structure):

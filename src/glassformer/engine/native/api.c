@@ -22,7 +22,7 @@ static Request *make_requests(const Call *call, const Batch *batch, int *error) 
         const int64_t *source = batch->source_starts + i, *prefix = batch->prefix_starts + i;
         int64_t source_size = source[1] - source[0], prefix_size = prefix[1] - prefix[0];
         Request *request = requests + i;
-        *request = (Request){{batch->sources + *source, (int32_t)source_size},
+        *request = (Request){{batch->sources + *source, (int32_t)source_size, batch->shortlist},
                              batch->prefixes + *prefix, (int32_t)prefix_size,
                              batch->limits ? batch->limits[i] : positions,
                              batch->lines ? batch->lines[i] : 0, i};
@@ -166,7 +166,7 @@ int gf_score(Call *call, const Batch *batch, const Wanted *wanted) {
         wanted->next_size > call->networks[0].vocabulary - ID_EOS)
         return GF_BAD_REQUEST;
     Batch pairs = *batch;
-    pairs.limits = NULL;
+    pairs.limits = NULL, pairs.shortlist = NULL;
     SearchOptions options = {.beams = 1};
     Shared shared = {.call = call, .batch = &pairs, .options = &options, .wanted = wanted};
     return run(&shared);

@@ -13,6 +13,7 @@ typedef struct {
     const int64_t *source_starts, *prefix_starts; /* count + 1 */
     const int32_t *limits; /* count: see Request; scoring does not read these two */
     const uint64_t *lines;
+    const Shortlist *shortlist; /* of a search; NULL: none */
 } Batch;
 
 /* Who works, and what comes back beside the results. */

@@ -46,14 +46,15 @@ static int grow_lists(Cache *cache, int64_t rows, int64_t positions) {
     return fits ? GF_OK : GF_OUT_OF_MEMORY;
 }
 
-int cache_append(Cache *cache, int32_t length, int64_t layer_size) {
+int cache_append(Cache *cache, int32_t length, int64_t layer_size, int32_t count) {
     int64_t rows = (int64_t)cache->rows + cache->beams;
     if (!GROW(cache->source, cache->sentences + 1) || grow_lists(cache, rows, 1) ||
         layer_size > (int64_t)(SIZE_MAX / 2) / cache->layers)
         return GF_OUT_OF_MEMORY;
-    char *block = malloc((size_t)(layer_size * cache->layers));
+    int64_t size = layer_size * cache->layers;
+    char *block = malloc((size_t)(size + (count + 15) / 16 * 16 * 16));
     if (!block) return GF_OUT_OF_MEMORY;
-    cache->source[cache->sentences++] = (Source){block, length, layer_size};
+    cache->source[cache->sentences++] = (Source){block, length, layer_size, (int32_t *)(block + size), count};
     for (int32_t r = cache->rows; r < rows; r++) cache->length[r] = 0;
     cache->rows = (int32_t)rows;
     return GF_OK;

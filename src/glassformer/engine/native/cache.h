@@ -18,6 +18,8 @@ typedef struct {
     char *block;
     int32_t length;    /* source positions */
     int64_t layer_size; /* bytes from layer to layer */
+    int32_t *candidates; /* tokens that may follow, ascending; behind them numbers of each */
+    int32_t count;       /* of candidates; 0: any token may follow */
 } Source;
 
 /* Zeros, but for the first two and `beams`, which is 1, in the beginning. */
@@ -38,8 +40,8 @@ typedef struct {
 void cache_clear(Cache *cache); /* drop all sentences; memory stays */
 void cache_free(Cache *cache);
 
-/* Append a sentence whose block begins with zeros, with cache->beams rows of length 0. */
-int cache_append(Cache *cache, int32_t length, int64_t layer_size);
+/* Append a sentence with memory for four numbers of each of `count` candidates, and with cache->beams rows of length 0. */
+int cache_append(Cache *cache, int32_t length, int64_t layer_size, int32_t count);
 /* Make sure that `slots` free slots exist and lists have memory for `positions`. */
 int cache_reserve(Cache *cache, int64_t slots, int32_t positions);
 /* Take a free slot for the next position of a row; cache_reserve came before. */

@@ -23,23 +23,25 @@ INLINE void finish(Vec sums, Factors factors, float scale, int relu, float *y) {
 
 /* Each instruction set has `add_products`, which adds the products of STEP inputs, broadcast as
 groups of four bytes, with the weights of LANES outputs, four bytes each too. DOWN rows and ACROSS
-outputs are computed at once, so that the sums stay in registers. */
+outputs are computed at once, so that the sums stay in registers. Where vectors are wide,
+`add_fours` adds to each sum the products of four bytes with four. */
 #if defined __AVX512VNNI__ || defined __AVXVNNI__ || FLIP
 typedef Ints Sums;
 #define STEP 4
 #define DOWN 6
-INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) {
+INLINE Ints add_fours(Ints sums, Ints x, Ints w) {
 #ifdef __AVX512VNNI__
 #define ACROSS 64
-    return (Ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)*x, (__m512i)*w);
+    return (Ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)x, (__m512i)w);
 #elif defined __AVXVNNI__
 #define ACROSS 16
-    return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)*x, (__m256i)*w);
+    return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)x, (__m256i)w);
 #else
 #define ACROSS 16
-    return (Ints)vdotq_s32((int32x4_t)sums, (int8x16_t)*x, (int8x16_t)*w);
+    return (Ints)vdotq_s32((int32x4_t)sums, (int8x16_t)x, (int8x16_t)w);
 #endif
 }
+INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) { return add_fours(sums, *x, *w); }
 
 #elif PAIRED
 typedef Ints Sums;
@@ -50,6 +52,10 @@ INLINE Sums add_products(Sums sums, const Ints *x, const Ints *w) {
     __m256i one = _mm256_maddubs_epi16((__m256i)x[0], (__m256i)w[0]);
     __m256i both = _mm256_add_epi16(one, _mm256_maddubs_epi16((__m256i)x[1], (__m256i)w[1]));
     return sums + (Ints)_mm256_madd_epi16(both, _mm256_set1_epi16(1));
+}
+INLINE Ints add_fours(Ints sums, Ints x, Ints w) {
+    __m256i pairs = _mm256_maddubs_epi16((__m256i)x, (__m256i)w);
+    return sums + (Ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
 #else /* any processor: products of 16-bit numbers, LANES being 4 */

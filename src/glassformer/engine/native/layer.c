@@ -268,3 +268,24 @@ void project_logits(Work *work, float *logits, const Best *best) {
     }
     for (int64_t n = 0; !logits && n < work->n; n++) end_row(best, n, running[n]);
 }
+
+void project_candidates(Work *work, const Cache *cache, const Query *queries, const Best *best) {
+    int64_t last, stride = TOGETHER + GAP;
+    Running *running = (Running *)work->z;
+    for (int64_t n = 0; n < work->n; n = last) { /* the queries of a sentence are neighbours */
+        int32_t sentence = queries[n].row / cache->beams;
+        const Source *source = cache->source + sentence;
+        Rows rows = {NULL, work->bytes + n * work->byte_stride, work->scale + n, work->byte_stride};
+        for (last = n; last < work->n && queries[last].row / cache->beams == sentence; last++)
+            running[last] = begin_row(best, last);
+        for (int32_t from = 0; from < source->count; from += TOGETHER) {
+            int32_t end = (int32_t)smaller(from + TOGETHER, source->count);
+            predict_candidates(work->model, source, from, end, &rows, last - n, work->logits, stride);
+            for (int64_t r = n; r < last; r++)
+                process_logits(best, r, work->logits + (r - n) * stride, from, end, running + r);
+        }
+        for (int64_t r = n; r < last; r++) end_row(best, r, running[r]);
+        for (int64_t c = n * best->size; c < last * best->size; c++)
+            best->id[c] = source->candidates[best->id[c]]; /* so far, which of the candidates */
+    }
+}

@@ -7,6 +7,7 @@ network, all padded; T positions that a query attends to.
 #include "cache.h"
 #include "model.h"
 #include "network.h"
+#include "shortlist.h"
 
 /* The memory of a step for up to `rows` queries; all arrays are floats unless said. */
 typedef struct {
@@ -39,3 +40,5 @@ void encode(Work *work, int32_t count, const Text *texts, char *self, Source *so
 void decode(Work *work, const Cache *cache, const Query *queries, const Watched *watched);
 /* Compute logits: of all queries into `logits`, V apart, or only the best of each. */
 void project_logits(Work *work, float *logits, const Best *best);
+/* Compute only the logits of the candidates of each query, and the best of them. */
+void project_candidates(Work *work, const Cache *cache, const Query *queries, const Best *best);

@@ -349,6 +349,21 @@ int model_open(const ModelSettings *settings, const Tensor *tensors, int32_t cou
     return build.error;
 }
 
+int model_list_outputs(Model *model) {
+    const Linear *map = &model->project;
+    int64_t inputs = map->inputs;
+    if (model->settings.precision != INT8) return GF_BAD_MODEL;
+    Builder build = {.model = model};
+    int8_t *all = model->outputs ? NULL : allocate(&build, map->outputs * inputs, 1);
+    if (!all) return build.error;
+    for (int64_t f = 0; f < map->outputs; f++) {
+        const int8_t *from = (const int8_t *)map->weight + f / BLOCK * BLOCK * inputs + f % BLOCK * 4;
+        for (int64_t k = 0; k < inputs; k += 4) memcpy(all + f * inputs + k, from + k * BLOCK, 4);
+    }
+    model->outputs = all;
+    return GF_OK;
+}
+
 void model_close(Model *model) {
     if (!model) return;
     for (Chunk *chunk = model->memory, *next; chunk; chunk = next) {

@@ -60,6 +60,7 @@ typedef struct Model {
     int32_t d_model, d_ff; /* padded to a multiple of PAD */
     Stack encoder, decoder;
     Linear project; /* to the logits */
+    const int8_t *outputs; /* F K: its weights, one output after another; NULL: not listed */
     void *memory;   /* all that is to be freed */
 } Model;
 
@@ -67,6 +68,8 @@ typedef struct Model {
 GF_BAD_MODEL and say why in `reason`, which holds `size` bytes. */
 int model_open(const ModelSettings *settings, const Tensor *tensors, int32_t count, Model **model,
                char *reason, int32_t size);
+/* List the weights of each output, which short-lists need; once, and in int8. */
+int model_list_outputs(Model *model);
 void model_close(Model *model);
 
 /* Make a network for one thread: a KV cache and scratch memory of its own over shared weights. */

@@ -1,6 +1,7 @@
 /* The Transformer as a `Network` of a search: see network.h. */
 #include "layer.h"
 #include "scratch.h"
+#include "shortlist.h"
 
 #define CHUNK 256 /* source tokens encoded at once: their activations stay in a core's cache */
 
@@ -8,6 +9,7 @@ typedef struct {
     const Model *model;
     Cache cache;
     Work work;
+    uint8_t *marks;  /* V: see shortlist.h */
     Query *queries; /* those of a step */
     char *self;     /* the keys and values of a source in one encoder layer */
 } Transformer;
@@ -16,6 +18,7 @@ static int check_sources(const Transformer *self, int32_t count, const Text *sou
                          int32_t beams) {
     const ModelSettings *settings = &self->model->settings;
     if (count < 0 || beams < 1) return GF_BAD_REQUEST;
+    if (count && sources->shortlist && !self->model->outputs) return GF_BAD_REQUEST;
     if (self->cache.sentences && beams != self->cache.beams) return GF_BAD_REQUEST;
     if ((int64_t)count * beams > INT32_MAX / 4 - self->cache.rows) return GF_BAD_REQUEST;
     for (int32_t b = 0; b < count; b++) {
@@ -26,6 +29,20 @@ static int check_sources(const Transformer *self, int32_t count, const Text *sou
                 return GF_TOKEN_OUT_OF_RANGE;
     }
     return GF_OK;
+}
+
+/* Append a source to the cache, with its candidates. */
+static int append_source(Transformer *self, const Text *text) {
+    Cache *cache = &self->cache;
+    int64_t layer_size = size_source(&self->model->heads, text->size);
+    if (!text->shortlist) return cache_append(cache, text->size, layer_size, 0);
+    if (!self->marks) self->marks = calloc(1, (size_t)self->model->project.outputs);
+    if (!self->marks) return GF_OUT_OF_MEMORY;
+    int32_t count = mark_candidates(text, self->marks);
+    int error = cache_append(cache, text->size, layer_size, count);
+    if (error) memset(self->marks, 0, (size_t)self->model->project.outputs);
+    else list_candidates(self->marks, self->model, cache->source + cache->sentences - 1);
+    return error;
 }
 
 static int network_admit(void *network, int32_t count, const Text *sources, int32_t beams) {
@@ -39,7 +56,7 @@ static int network_admit(void *network, int32_t count, const Text *sources, int3
         for (; last < count && (last == b || tokens + sources[last].size <= CHUNK); last++) {
             int32_t size = sources[last].size;
             tokens += size;
-            if (cache_append(&self->cache, size, size_source(heads, size))) return GF_OUT_OF_MEMORY;
+            if (append_source(self, sources + last)) return GF_OUT_OF_MEMORY;
         }
         if (!GROW(self->self, size_source(heads, tokens)) ||
             work_reserve(&self->work, tokens, tokens))
@@ -97,7 +114,9 @@ static int network_step(void *network, int32_t count, const Token *tokens, float
     }
     self->work.n = count;
     decode(&self->work, cache, self->queries, watched ? watched : &(Watched){0});
-    project_logits(&self->work, logits, best);
+    if (logits || best->wanted || !cache->source->count)
+        project_logits(&self->work, logits, best);
+    else project_candidates(&self->work, cache, self->queries, best);
     return GF_OK;
 }
 
@@ -130,6 +149,7 @@ void network_close(Network *network) {
     if (!self) return;
     cache_free(&self->cache);
     free(self->work.memory);
+    free(self->marks);
     free_array(self->queries), free_array(self->self);
     free(self);
     *network = (Network){0};

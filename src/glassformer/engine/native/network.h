@@ -12,10 +12,19 @@ After an error that is not GF_OUT_OF_MEMORY nothing has changed; after GF_OUT_OF
 #include <stdint.h>
 #include "errors.h"
 
+/* The likely translations of each token of the source. Row i, ids[starts[i]] to
+ids[starts[i + 1] - 1], has those of token i; the row after them the common tokens, which any
+sentence may need. */
+typedef struct {
+    const int32_t *starts, *ids; /* tokens + 2; all below V */
+    int32_t tokens;              /* the vocabulary of the source */
+} Shortlist;
+
 /* A source: at least one token and at most max_positions. */
 typedef struct {
     const int32_t *ids;
     int32_t size;
+    const Shortlist *shortlist; /* the same for all sentences at work; NULL: any token may follow */
 } Text;
 
 /* A token that is appended to a row. */
@@ -28,7 +37,7 @@ typedef struct {
     int32_t size, first; /* so many for each, from id `first` on; size <= V - first */
     float *value;        /* N size: logits, in descending order; of equal ones the smaller id */
     int32_t *id;         /* N size: their tokens */
-    float *logsumexp;    /* N: of all V logits; NaN where a logit is NaN */
+    float *logsumexp;    /* N: of all V logits, or of the candidates'; NaN where a logit is NaN */
     const int32_t *wanted; /* N: a token whose logit is wanted, whichever are the best; or NULL */
     float *wanted_logit;   /* N */
 } Best;

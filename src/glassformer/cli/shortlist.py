@@ -1,0 +1,42 @@
+"""The command `glassformer shortlist`: which translations the search considers at all."""
+
+from itertools import islice
+from pathlib import Path
+
+from .options import AS_JSON, MODEL, PAIR, SOURCE, TARGET, opt, pick_pair
+from .terminal import show_progress, to_json
+
+
+def shortlist(
+    model: Path = MODEL,
+    files: list[Path] | None = PAIR,
+    source: Path | None = SOURCE,
+    target: Path | None = TARGET,
+    likely: int = opt("N", "Likely translations of each token, at most.", default=100, min=1),
+    common: int = opt("N", "Frequent tokens that every sentence has.", default=300, min=10),
+    pairs: int = opt("N", "Read so many pairs at most.", default=1_000_000, min=1),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Learn from parallel text which translations are likely, so that the search is faster.
+
+    The list is kept in the model directory; translate --shortlist uses it, on processors and in
+    int8. The text that the model was trained on is best, or some of it.
+
+    \b
+    glassformer shortlist my-model train.en train.de
+    glassformer translate my-model test.en --shortlist
+    """
+    from ..data.corpus import find_data
+    from ..shortlisting import make_shortlist
+
+    corpus = find_data(pick_pair(files, source, target)).train
+    with show_progress("making the short-list", None) as tell:
+        read = list(islice(corpus, pairs))
+        found = make_shortlist(model, read, likely=likely, common=common, check=lambda: tell(1))
+    if as_json:
+        print(to_json(found._asdict()))
+        return
+    print(
+        f"{model}: a short-list from {found.pairs:,} pairs; a sentence has {found.candidates:,.0f}"
+    )
+    print(f"candidates. Of {found.lines} lines held out, {found.same} are translated as before.")

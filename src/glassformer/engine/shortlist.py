@@ -1,0 +1,61 @@
+"""The short-list of a model: the likely translations of each source token, for the engine in C.
+
+The file has two tensors of int32. Row i of the table, ids[starts[i]] to ids[starts[i + 1] - 1], has
+the likely translations of source token i; the row after the last has the tokens that are common in
+any sentence. This module does not import NumPy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from pathlib import Path
+
+from ..weights.weights_file import StoredTensor, WeightsFile
+from .native_structs import ShortlistStruct
+
+STARTS, IDS = "starts", "ids"
+ORIGIN = "tokenizer"  # the key of the note that tells whose ids these are
+
+
+class Shortlist:
+    """A short-list, opened and checked: every row lies in the table, every id in the vocabulary."""
+
+    def __init__(self, path: Path, vocabularies: tuple[int, int], origin: str | None = None):
+        """Open the file. ValueError, in one sentence, if it is damaged, or another model's.
+
+        vocabularies: the sizes of the source's and of the target's. origin: the digest of the
+        model's tokenizers, if it is known.
+        """
+        if not path.is_file():
+            raise ValueError(
+                f"{path.parent} has no short-list: make one with glassformer shortlist"
+            )
+        self._file = WeightsFile(path, in_memory=True)
+        starts, ids = self._file[STARTS], self._file[IDS]
+        source, target = vocabularies
+        if any(each.type != "I32" or len(each.shape) != 1 for each in (starts, ids)):
+            raise ValueError(f"{path}: no short-list of whole numbers")
+        made_for = self._file.notes.get(ORIGIN)
+        if starts.shape[0] != source + 2 or (origin and made_for not in (None, origin)):
+            raise ValueError(
+                f"{path}: the short-list of another model: make one with glassformer shortlist"
+            )
+        rows, tokens = _read(starts), _read(ids)
+        if rows[0] != 0 or rows[-1] != len(tokens) or list(rows) != sorted(rows):
+            raise ValueError(f"{path}: damaged: its rows do not follow one another")
+        if tokens and not 0 <= min(tokens) <= max(tokens) < target:
+            raise ValueError(f"{path}: a short-list with tokens that the model does not have")
+        self.common = rows[-1] - rows[-2]
+        self.struct = ShortlistStruct(starts.address, ids.address, source)
+
+    @property
+    def address(self) -> int:
+        """Return where the structure of C lies."""
+        return ctypes.addressof(self.struct)
+
+
+def _read(tensor: StoredTensor) -> array[int]:
+    numbers = array("i")
+    numbers.frombytes(tensor.buffer)
+    return numbers
