@@ -53,24 +53,32 @@ class Collection(NamedTuple):
     told: str = ""  # what to look for
 
 
+LENGTHS = ("V102", "V117")  # of every network, but measured of recurrent ones
 LOOKS = ("V97", "V98", "V99", "V100", "V101")  # which need attention
 READS = tuple(
     each.id
     for each in list_pictures("rnn")
-    if each.id not in LOOKS and (each.network == "rnn" or each.id == "V102")
+    if each.id not in LOOKS and (each.network == "rnn" or each.id in LENGTHS)
 )
 MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gif too
 EVERYDAY = "everyday-en-fr"
 DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
 TURN = "You look tired today."  # greedy search begins with vous, and tu ends likelier
 BEACH = "We went to the beach with our friends yesterday."  # of one layer all heads have a habit
-ELSEWHERE = {"V46": BEACH, "V81": DOUBT, "V82": TURN, "V83": DOUBT}  # better drawn of it
+ELSEWHERE = {
+    "V43": BEACH,
+    "V46": BEACH,
+    "V54": BEACH,
+    "V81": DOUBT,
+    "V82": TURN,
+    "V83": DOUBT,
+}  # better drawn of it
 SETS = {
     "demo": Collection(
-        "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id != "V102"), ""
+        "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id not in LENGTHS), ""
     ),
     "fr-en": Collection(
-        "demo-fr-en", FRENCH, "en", ("V16", "V54", "V79", "V80"), "From French to English"
+        "demo-fr-en", FRENCH, "en", ("V54", "V79", "V80"), "From French to English"
     ),
     "en-zh": Collection(
         "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V54", "V74", "V79", "V80"), "In Chinese"

@@ -258,7 +258,7 @@ def choose_steps(options: argparse.Namespace, name: str) -> int:
 
 
 def ask(translator: Translator, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Return BLEU of greedy translations, and the loss of the references in nats a token.
+    """Return BLEU of greedy translations, and tokens and loss of the references, in nats a token.
 
     The loss is also measured with another line's source: how much lower it is with the right one
     is what the network reads from it.
@@ -270,7 +270,8 @@ def ask(translator: Translator, pairs: Sequence[tuple[str, str]]) -> dict[str, f
         tokens = sum(len(each.token_log_probs) for each in scored)
         losses[name] = round(-sum(each.log_prob for each in scored) / tokens, 4)
     said = translator.translate(sources)
-    return {"bleu": round(sacrebleu.corpus_bleu(said, [truth]).score, 2), **losses}
+    bleu = round(sacrebleu.corpus_bleu(said, [truth]).score, 2)
+    return {"bleu": bleu, **losses, "tokens": round(tokens / len(pairs), 2)}
 
 
 def write_found(options: argparse.Namespace, tests: dict[str, Pairs]) -> None:

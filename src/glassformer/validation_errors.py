@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .settings.table import Settings
 
 if TYPE_CHECKING:  # a model is opened without pydantic
     from pydantic import ValidationError
+
+# What a value must be, by the kind of pydantic's error; the limits are of its context.
+WANTED = {
+    "greater_than_equal": "at least {ge:,.12g}",
+    "greater_than": "more than {gt:,.12g}",
+    "less_than_equal": "at most {le:,.12g}",
+    "less_than": "less than {lt:,.12g}",
+    "finite_number": "a finite number",
+    "literal_error": "{expected}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a table"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    "string_type": "a text",
+}
+
+
+def _say(first: Mapping[str, Any]) -> str:
+    """Return what is wrong with the value of one of pydantic's errors."""
+    if wanted := WANTED.get(first["type"]):
+        return f"must be {wanted.format_map(first.get('ctx', {}))}"
+    return str(first["msg"]).removeprefix("Value error, ")
 
 
 def explain_error(error: ValueError, settings: type[Settings]) -> str:
@@ -30,7 +53,7 @@ def explain_error(error: ValueError, settings: type[Settings]) -> str:
     shown = f" (got {given!r})" if not isinstance(given, Mapping) else ""
     theirs = find_value(place, given) if first["type"] == "literal_error" else None
     hint = f"; {suggest_names(theirs.names, theirs.note)}" if theirs else ""
-    said = f"{first['msg'].removeprefix('Value error, ')}{shown}{hint}"
+    said = f"{_say(first)}{shown}{hint}"
     return f"{place}: {said}" if place else said
 
 
@@ -68,8 +91,7 @@ def check_list(name: str, texts: object) -> None:
 def name_place(error: ValidationError) -> str:
     """Return where the first error is, and what it is, without the value, which may be huge."""
     first = error.errors(include_input=False, include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ")
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), message)))
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), _say(first))))
 
 
 def list_settings(table: type[Settings], prefix: str = "") -> list[str]:

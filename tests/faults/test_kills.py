@@ -94,7 +94,7 @@ def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledg
         begin = trainings.resume if (out / "run/run.json").exists() else trainings.begin
         more = () if begin == trainings.resume else (recipe,)
         patience = 1.05**kills  # on a busy machine as on a fast one
-        code = begin(out, *more, kill_after=random.uniform(0.1, 0.5) * patience).code
+        code = begin(out, *more, kill_after=random.uniform(0.02, 0.3) * patience).code
         assert code in (0, -signal.SIGKILL)
         kills += code != 0
         assert kills < 100

@@ -128,6 +128,7 @@ OTHERS: dict[str, Any] = {
     "decode.no_repeat_ngram_size": 3,
     "decode.repetition_penalty": 1.2,
     "decode.temperature": 0.7,
+    "decode.shortlist": True,
     "decode.top_k": 5,
     "decode.top_p": 0.9,
     "decode.mbr": 8,
@@ -273,13 +274,13 @@ def test_base_is_the_papers() -> None:
             "known here: source_lang, target_lang, corpus, corpus_temperature, tag, target_tag, "
             "augment, hold_out_seed, max_length",
         ),
-        ({"train": {"steps": 0}}, "train.steps: Input should be greater than or equal to 1"),
-        ({"model": {"norm": "prenorm"}}, "model.norm: Input should be 'post' or 'pre'"),
+        ({"train": {"steps": 0}}, "train.steps: must be at least 1"),
+        ({"model": {"norm": "prenorm"}}, "model.norm: must be 'post' or 'pre'"),
         ({"recipe": "paper", "size": "auto"}, "size=auto is chosen by recipe=auto"),
         ({"size": "large"}, "'tiny', 'small', 'base' or 'big' (got 'large')"),
-        ({"size": ["tiny"]}, "size: Input should be 'auto', 'tiny', 'small', 'base' or 'big'"),
-        ({"model": 3}, "model: Input should be a valid dictionary"),
-        ({"train": {"learning_rate": float("nan")}}, "Input should be a finite number"),
+        ({"size": ["tiny"]}, "size: must be 'auto', 'tiny', 'small', 'base' or 'big'"),
+        ({"model": 3}, "model: must be a table"),
+        ({"train": {"learning_rate": float("nan")}}, "must be a finite number"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(raw: dict[str, Any], message: str) -> None:

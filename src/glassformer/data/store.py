@@ -97,7 +97,8 @@ class Store:
             (each["name"], Counts(**each["counts"])) for each in index.get("parts", ())
         ] or [("", self.counts)]
         self._sides = [
-            [_map(folder, side, k, index) for k in range(self.samples)] for side in SIDES
+            [_map(folder, side, k, index["ids"], len(self)) for k in range(self.samples)]
+            for side in SIDES
         ]
 
     @classmethod
@@ -256,14 +257,14 @@ def _append(folder: Path, side: str, k: int, rows: list[list[int]], ids: np.dtyp
         file.write(ends.tobytes())
 
 
-def _map(folder: Path, side: str, k: int, index: dict[str, Any]) -> tuple[Ids, Offsets]:
+def _map(folder: Path, side: str, k: int, kind: str, pairs: int) -> tuple[Ids, Offsets]:
     """Return ids and offsets of one side in one segmentation, mapped into memory.
 
     ValueError if a file was cut short.
     """
     offsets = np.memmap(_path(folder, side, k, "offsets"), np.int64, "r")
-    ids = np.memmap(_path(folder, side, k, "ids"), np.dtype(index["ids"]), "r")
-    if len(offsets) != index["counts"]["kept"] + 1 or offsets[-1] != len(ids):
+    ids = np.memmap(_path(folder, side, k, "ids"), np.dtype(kind), "r")
+    if len(offsets) != pairs + 1 or offsets[-1] != len(ids):
         raise ValueError("a file was cut short")
     return np.asarray(ids), np.asarray(offsets)
 

@@ -155,8 +155,7 @@ Mind the licence of the data: the weights were made from it.
 On the validation text{_tell_sentences(made)}, greedy, each line whole and in one try, of the stored
 weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
-- signature of {next(iter(scores))}: {facts["signature"]}
-"""
+{"".join(f"- signature of {name}: {facts['signature']}{chr(10)}" for name in [*scores][:1])}"""
 
 
 def _tell_use(facts: Mapping[str, Any]) -> str:

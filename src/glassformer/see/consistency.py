@@ -100,7 +100,11 @@ def _check_whole(document: Document) -> Iterator[str]:
 
 
 def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[str]:
-    graph = Trace(document, tensors).graph
+    try:
+        graph = Trace(document, tensors).graph
+    except (ValueError, LookupError) as error:
+        yield f"its wiring is of no network with these settings: {error}"
+        return
     for name, array in tensors.items():
         if name not in graph:
             yield f"{name} is no tensor of a model with these settings"

@@ -127,7 +127,8 @@ def _draw_block(
     tallest = max(map(len, keys))
     wide = [max(map(cell_len, key), default=0) for key in keys]
     upright = [[""] * (tallest - len(key)) + key for key in keys]
-    shades = ([SHADES[round(float(weight) * 8)] for weight in row] for row in weights)
+    eighths = np.nan_to_num(weights).clip(0, 1) * 8  # a damaged recording may have any number
+    shades = ([SHADES[round(float(eighth))] for eighth in row] for row in eighths)
     named = [("", line) for line in zip(*upright, strict=True)]
     for name, cells in (*named, *zip(rows, shades, strict=True)):
         drawn = " ".join(map(_pad, cells, wide))

@@ -66,7 +66,7 @@ def test_corpora_of_a_recipe_lose_their_paths() -> None:
     ("data", "said"),
     [
         (["a,foo=1", "b"], "foo is no option of a corpus"),
-        (["a:0", "b"], "greater than 0"),
+        (["a:0", "b"], "must be more than 0"),
         (["a,langs=ende", "b"], "write langs=en-de"),
         (["a,tag=<s>", "b"], "a tag has letters"),
         (["a,name=x", "b,name=x"], "two corpora are called x"),

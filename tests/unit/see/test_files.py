@@ -132,6 +132,18 @@ def forget_tensor(path: Path) -> None:
     (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
 
 
+def spoil_wiring(path: Path) -> None:
+    head = json.loads((path / "trace.json").read_text(encoding="utf-8"))
+    head["wiring"]["windows"][" ecoder.0.output"] = "nothing"
+    (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+
+
+def spoil_module(path: Path) -> None:
+    head = json.loads((path / "trace.json").read_text(encoding="utf-8"))
+    head["wiring"]["modules"].clear()
+    (path / "trace.json").write_text(json.dumps(head), encoding="utf-8")
+
+
 def cut_head(path: Path) -> None:
     text = (path / "trace.json").read_text(encoding="utf-8")
     (path / "trace.json").write_text(text[:100], encoding="utf-8")
@@ -150,6 +162,8 @@ def cut_tensors(path: Path) -> None:
         (spoil_shape, "states.safetensors: damaged: memory is not as trace.json says"),
         (spoil_words, r"damaged: words\.0\.merges close \[99"),
         (forget_tensor, "damaged: memory is missing"),
+        (spoil_wiring, "damaged: its wiring is of no network with these settings"),
+        (spoil_module, "damaged: its wiring is of no network with these settings"),
         (cut_head, "trace.json: damaged"),
         (cut_tensors, "states.safetensors: damaged, or no safetensors file"),
         (lambda path: (path / "states.safetensors").unlink(), "states.safetensors is missing"),

@@ -203,6 +203,7 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V100", go: networks, network: "demo-rnn-attention" },
     { id: "V101", go: attention("cross", "matrix", -1), network: "demo-rnn-attention" },
     { id: "V102", go: networks, measured: true },
+    { id: "V117", go: networks, measured: true },
   ],
   questions: [
     { id: "V107", go: positions(), measured: true },

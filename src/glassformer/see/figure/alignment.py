@@ -15,7 +15,7 @@ from . import style
 from .aligning import find_aligner, find_aligning_head
 from .attention import KINDS
 from .choice import find_step
-from .selection import count_layers, get_mask, keep_largest, list_shown
+from .selection import count_layers, get_mask, keep_largest, list_shown, show_tokens
 
 ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
 SURE, TURNED = 0.5, 0.7  # of a weight: most of a row's is on one token; that of a step back
@@ -51,7 +51,7 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
         numbers = (g.tiny(str(n), style.head_ink(n), bold=True) for n in range(heads))
         rows: list[list[g.Part]] = [[None, *numbers]] if wide > 12 else []
         rows += [
-            [g.tiny(str(n)), *_show_thumbs(plan, f"{side}.{n}.{kind}", wide, lit)]
+            [g.tiny(str(n)), *_show_thumbs(plan, f"{side}.{n}.{kind}", wide, lit, limit=1.0)]
             for n, lit in enumerate(sure.tolist())
         ]
         name = plan.small(f"{side}_{kind}", style.INK, bold=True)
@@ -64,6 +64,7 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
         g.Across(*blocks, gap=22, align="top"),
         title="parted" if parted else "title",
         n=sharp[masked] if parted else sum(sharp.values()),
+        across=sharp["decoder", "cross_attention"],
         all=sum(each.size for each in peaks.values()),
     )
 
@@ -80,10 +81,11 @@ def _show_thumbs(
     wide: float,
     lit: Sequence[bool] = (),
     more: Sequence[g.Array] = (),
+    limit: float | None = None,
 ) -> list[g.Node]:
     """Return a panel for each head, and for `more`; those of the lit heads are framed.
 
-    The last colour of a panel is the 99th percentile of its weights.
+    The last colour is of the weight `limit`, or else of the 99th percentile of each panel.
     """
     side, _, kind = name.split(".")
     hidden = None
@@ -93,7 +95,7 @@ def _show_thumbs(
     return [
         g.Panel(
             values,
-            limit=float(np.quantile(values, 0.99)) or 1.0,
+            limit=limit or float(np.quantile(values, 0.99)) or 1.0,
             edge=style.LIT if any(lit[head : head + 1]) else style.FAINT,
             **look,
         )
@@ -139,17 +141,23 @@ def draw_alignment(
 ) -> g.Scene:
     """Show cross-attention as an alignment: which source words each target word reads (V54).
 
-    head="mean" is the mean over the heads of a layer.
+    head="mean" is the mean over the heads of a layer. If that of the layer which aligns best is
+    blurred, the head is drawn whose weights tell most.
     """
     if isinstance(head, str) and head != "mean":
         raise ValueError(f"head={head}: a number, or mean")
     trace, aligner = plan.trace, find_aligner(plan.trace)
     own, chosen = aligner.layer, aligner.head
+    measured = layer is None and head is None and trace.document.aligner and not trace.edits
+    told_how = "measured" if measured else ""
     if layer is not None or head is not None:
         own, found = find_aligning_head(trace, layer, None if head == "mean" else head)  # type: ignore[arg-type]
         chosen = None if head == "mean" else found
     attention = plan.attention("decoder", own, "cross_attention")
     weights = align_weights(plan, own, chosen)
+    if told_how and chosen is None and is_blurred(weights.values):
+        told_how, chosen = "sharper", find_aligning_head(trace)[1]
+        weights = align_weights(plan, own, chosen)
     texts, values = plan.predicted if aligner.row == "predicts" else plan.target, weights.values
     rows = list_shown(len(texts), ROWS)
     columns = keep_largest(values[rows].max(0), ROWS)
@@ -175,14 +183,13 @@ def draw_alignment(
     told_of = palest if key == "blurred" else step[1] if step else min(counted, default=0)
     told_of = told_of if far is None else far
     at = matrix.find_row(rows.index(told_of)) if told_of in rows else "matrix"
-    measured = layer is None and head is None and trace.document.aligner and not trace.edits
     plan.facts["which"] = plan.say("mean") if chosen is None else plan.say("head", head=chosen)
     return plan.compose(
         matrix,
         title=key,
         note=plan.say("note", **plan.facts)
         + (plan.say("marks") if gray else "")
-        + (plan.say("measured") if measured else ""),
+        + (plan.say(told_how) if told_how else ""),
         left=(len(rows) + len(columns), sum(values.shape)),
         callouts=[g.Callout(at, see, "right", 110)],
         far=texts[far or 0],
@@ -201,6 +208,11 @@ def align_weights(plan: g.Outline, layer: int, head: int | None) -> g.Quantity:
 def find_clear(weights: g.Array) -> list[int]:
     """Return the rows that put more than half of their weight on one token."""
     return [n for n, peak in enumerate(weights.max(1).tolist()) if peak > SURE]
+
+
+def is_blurred(weights: g.Array) -> bool:
+    """Return whether fewer than half of the rows put most of their weight on one token."""
+    return len(find_clear(weights)) < 0.5 * len(weights)
 
 
 def find_astray(texts: list[str], keys: list[str], weights: g.Array) -> int | None:
@@ -262,7 +274,7 @@ def find_order(
     if step:
         a, b = step
         return "turned", {"one": texts[a], "two": texts[b], "a": keys[best[a]], "b": keys[best[b]]}
-    if len(clear) < 0.5 * len(texts):
+    if is_blurred(weights):
         return "blurred", {"n": len(clear), "all": len(texts)}
     words = list_words(texts, clear)
     if len(words) >= ENOUGH and all(best[a] <= best[b] for a, b in pairwise(words)):
@@ -366,6 +378,13 @@ def draw_cross_attention(
         word=plan.predicted[t],
         key=attention.keys[best],
     )
+
+
+def find_clearest_step(trace: Any) -> int:
+    """Return the step that reads one word most clearly, in the head that aligns best."""
+    layer, head = find_aligning_head(trace)
+    weights = trace[f"decoder.{layer}.cross_attention.weights"][head]
+    return _find_clearest(show_tokens(trace.source), weights)
 
 
 def _find_clearest(keys: list[str], weights: g.Array) -> int:

@@ -45,7 +45,7 @@ class TokenRows:
 def _join_stages(count: int, pre: bool) -> list[g.Link]:
     """Return the arrows of each token through the layer, and its two residual connections."""
     way = ("t", "x", *(["norm1"] * pre), "attention", "z", "add1", *(["norm2"] * pre))
-    links, dashed = list[g.Link](), dict[str, Any](ink=style.LIT, line=1.6, dashed=True, layer=1)
+    links, dashed = list[g.Link](), dict[str, Any](ink=style.SOFT, line=1.2, dashed=True, layer=1)
     for i in range(count):
         names = [n if n == "attention" else f"{n} {i}" for n in (*way, "f", "add2", "r")]
         links += [g.Link(a, b, gap=2) for a, b in pairwise(names)]

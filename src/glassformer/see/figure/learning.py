@@ -133,7 +133,7 @@ def draw_targets(
         note=plan.say("note") + (plan.say("others", n=hidden) if hidden else ""),
         origin=lesson.origin,
         callouts=[g.Callout("smooth", told, "below", 260)] if smoothing else [],
-        share=f"{100 * smoothing:g}",
+        asked=f"{1 - smoothing + smoothing / len(lesson.run.vocabulary):.4g}",
     )
 
 

@@ -59,7 +59,7 @@ def draw_schedules(
     shown = min(tokens, SHOWN)
     off = smoothing / tokens
     target = plan.give("target", np.full((shown, shown), off) + (1 - smoothing) * np.eye(shown))
-    digits = 2 if tokens <= SHOWN else 3
+    digits = 3
     grid = g.Panel(target, width=32.0 * shown, height=26.0 * shown, digits=digits, **GRID)
     names = [plan.say("token", n=n) for n in range(shown)]
     told = plan.say("grid" if shown == tokens else "corner", n=shown, all=tokens)

@@ -15,7 +15,7 @@ from .kinds import find_rows, read_kinds
 from .measures import cosine
 from .selection import show_token
 
-WIDE, TALL = 430.0, 350.0  # size of the map
+WIDE, TALL, SHORT = 430.0, 350.0, 60.0  # size of the map; of a line that joins two words
 NEAR, LISTS, FEW = 4, 4, 3  # neighbours in a list; lists; words that are too few for a map
 TABLE = "source_embedding.table.weight"
 INKS = dict(
@@ -117,7 +117,7 @@ def _list_neighbours(
 class WordMap(g.Node):
     """Dots and the names of as many as there is room for, none upon another.
 
-    joined: pairs of words that a line joins, and its colour.
+    joined: pairs of words that a line joins if it is short, and its colour.
     """
 
     def __init__(
@@ -130,7 +130,8 @@ class WordMap(g.Node):
     ):
         low, high = points.min(0, initial=0), points.max(0, initial=1e-9)
         places = 12 + (points - low) / (high - low) * (WIDE - 70, TALL - 24)
-        self.joined = [(places[a], places[b], ink) for a, b, ink in joined]
+        lines = [(places[a], places[b], ink) for a, b, ink in joined]
+        self.joined = [line for line in lines if np.hypot(*(line[0] - line[1])) < SHORT]
         entries = zip(words, places.tolist(), inks, strict=True)
         self.entries = sorted(entries, key=lambda entry: entry[0] not in first)
         self.width, self.height, self.first = WIDE, TALL, first
@@ -145,12 +146,16 @@ class WordMap(g.Node):
         for (word, (a, b), ink), dot in zip(self.entries, tuple(taken), strict=True):
             sheet.dot(*dot.middle, 2.0, ink, layer=4)
             label = g.small(word, ink, fit=70, bold=word in self.first)
-            place = g.Area(x + a + 4, y + b - 5, label.width, 10)
-            if place.right < x + WIDE and not any(place.meets(other) for other in taken):
-                plate: dict[str, Any] = {"fill": style.GROUND, "alpha": 0.8, "layer": 2}
-                sheet.box(place.x - 1, place.y, label.width + 2, place.height, **plate)
-                label.place(sheet, place.x, y + b - label.height / 2)
-                taken.append(place)
+            for at in (x + a + 4, x + a - 4 - label.width):
+                place = g.Area(at, y + b - 5, label.width, 10)
+                if any(place.meets(other) for other in taken):
+                    continue
+                if x < place.x and place.right < x + WIDE:
+                    plate: dict[str, Any] = {"fill": style.GROUND, "alpha": 0.8, "layer": 2}
+                    sheet.box(place.x - 1, place.y, label.width + 2, place.height, **plate)
+                    label.place(sheet, place.x, y + b - label.height / 2)
+                    taken.append(place)
+                    break
 
 
 def spread_out(alike: g.Array, *, neighbours: float = 12.0, steps: int = 400) -> g.Array:

@@ -138,7 +138,7 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     captions, cards = [""] * -(-count // together), list[g.Node]()
     read_by = [Head(plan, attention, h).of("context") for h in range(count)]
     limits = float(weights.values.max()), g.find_largest(read_by)
-    in_line = min(count, 3 if count <= 10 else 4)
+    in_line = min(count, 2 if count <= 5 else 3 if count <= 10 else 4)
     for place, h in enumerate(order):
         told, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
         habit, is_best = portraits[h].key != "anywhere", h == best

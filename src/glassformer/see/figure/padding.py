@@ -142,6 +142,7 @@ def draw_longest(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
         callouts=callouts,
         longest=longest,
         n=rest,
+        fitting=len(texts) - rest,
         all=len(texts),
         own=own,
     )

@@ -10,8 +10,8 @@ from typing import Any
 
 from . import grammar as g
 from . import style
-from .alignment import draw_cross_attention
-from .choice import draw_choice, find_step
+from .alignment import draw_cross_attention, find_clearest_step
+from .choice import draw_choice
 from .decoding import draw_first_word
 from .places import draw_sum
 from .products import draw_row_of_scores
@@ -20,19 +20,19 @@ from .typesetting import quote
 from .words import draw_tokens
 
 A1 = (1683.8, 2383.9)  # points
-EDGE, GUTTER, HEAD, PAD = 40.0, 36.0, 176.0, 10.0
+EDGE, GUTTER, HEAD, PAD = 38.0, 28.0, 176.0, 9.0
 BETWEEN, BADGE = 20.0, 14.0  # two cards; the radius of a number on the line
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
 
 
-def draw_choosing_look(trace: Any, lang: str) -> g.Scene:
-    """Show where the step looks whose choice is drawn below it."""
-    return draw_cross_attention(trace, lang=lang, step=find_step(trace, None))
+def draw_clearest_choice(trace: Any, lang: str) -> g.Scene:
+    """Show the choice of the step whose look is drawn above it."""
+    return draw_choice(trace, lang=lang, step=find_clearest_step(trace))
 
 
 COLUMNS: tuple[tuple[Callable[..., g.Scene], ...], ...] = (  # read downwards, then to the right
     (draw_tokens, draw_sum, draw_row_of_scores, partial(draw_residual, sublayer="feed_forward")),
-    (draw_first_word, draw_choosing_look, draw_choice),
+    (draw_first_word, draw_cross_attention, draw_clearest_choice),
 )
 
 

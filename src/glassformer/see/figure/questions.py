@@ -19,7 +19,7 @@ INKS = {"reverse": "model", "scan": "weights"}
 POINTS = {"V107": 3, "V109": 7, "V110": 1, "V111": 5}  # the row that a callout tells of
 MORE = 18  # % of weights, that concatenated positions need
 USUAL = {"V109": 0, "V110": 0, "V111": 3}  # the row of the usual settings, which is marked
-TOLD = {"V109": (7, 8), "V111": (3, 5)}  # the rows of which a title tells; others are grey
+TOLD = {"V109": (7, 8), "V111": (4, 5)}  # the rows of which a title tells; others are grey
 NEW = (1, 3, 5)  # rows of V109 that begin a group
 SHIFT = 5  # of positions, that a matrix is to make
 
@@ -93,8 +93,9 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
 def _name_row(plan: g.Outline, text: str, usual: bool, look: dict[str, Any]) -> g.Label:
     """Return what a setting is called, in words; `usual` is added to the name."""
     size = re.search(r"\d+\.\d+$", text)
-    for key in ("d_ff", "d_k"):
-        text = text.replace(key, plan.say(key))
+    width = "d_k_one" if text.startswith("1 ") else "d_k"
+    for name, key in {"d_ff": "d_ff", "d_k": width}.items():
+        text = text.replace(name, plan.say(key))
     text += plan.say("usual") if usual and plan.say("default") not in text else ""
     return g.Label(text, of=plan.of(size[0]) if size else None, **look)
 

@@ -95,6 +95,7 @@ def draw_residual(
         links=[*links, replace(past, sides=("left", "left"))],
         captions=[plan.say(f"caption_{n}", sublayer=plan.say(sublayer)) for n in range(1, 5)],
         word=spot.text,
+        angle=f"{np.degrees(np.arccos(np.clip(float(same), -1, 1))):.0f}",
         sublayer=plan.say(sublayer),
     )
 
@@ -217,13 +218,17 @@ def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
         axes = {"x": (0, layers), "y": span, "x_ticks": range(layers + 1)}
         plots.append(plan.plot(curves, "across", key, width=220, **axes))
     times, most = float(grown.max()), texts[int(grown.argmax())]
-    key = "grows" if times > 1.5 else "stays"
+    least = float(grown.min())
+    key = "stays" if times <= 1.5 else "grows" if least > 1.5 and len(texts) > 1 else "grows_some"
     return plan.compose(
         g.Across(*plots, gap=style.APART, align="top"),
         title=key,
         note=f"note_{side}",
         word=most,
+        n=len(texts),
+        least=f"{least:.1f}",
         times=f"{times:.1f}",
+        turned=f"{np.degrees(np.arccos(np.clip(turned[-1].min(), -1, 1))):.0f}",
     )
 
 
@@ -250,7 +255,7 @@ def draw_amplitude(plan: g.Outline) -> g.Scene:
             amplitude=f"{plan.settings.positions.amplitude:g}",
         ),
         callouts=[g.Callout("place", "place", "above", 150, of=place[0])],
-        n=quiet,
+        louder=len(texts) - quiet,
         all=len(texts),
         long=g.spell(float(place.values.max())),
     )

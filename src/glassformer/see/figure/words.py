@@ -272,6 +272,8 @@ def draw_sentence(plan: g.Outline) -> g.Scene:
         one=texts[longest],
         two=texts[least],
         ratio=f"{ratio:.1f}",
+        rows=len(texts),
+        d=plan.settings.d_model,
     )
 
 

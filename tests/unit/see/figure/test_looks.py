@@ -164,15 +164,18 @@ def test_the_heads_of_a_picture_share_a_scale(trace: Trace) -> None:
         assert len(limits) == 1, window
 
 
-def test_each_word_is_joined_to_its_nearest() -> None:
-    """On the map of V16 as many coloured lines as words whose nearest is of their kind."""
+def test_each_word_is_joined_to_its_nearest_if_the_map_has_it_nearby() -> None:
+    """On the map of V16: in colour only where both are of one kind, and no line across the map."""
     trace = Translator.load("demo", device="cpu").see("The dog sleeps.")
     scene = draw_scene("V16", trace)
     same, words = map(int, re.findall(r"\d+", scene.title)[:2])
     lines = [m for m in scene.marks if isinstance(m, PathMark) and len(m.points) == 2]
     coloured = [mark for mark in lines if mark.ink in meaning.INKS.values()]
-    assert len(coloured) == same
-    assert len([mark for mark in lines if mark.ink == style.FAINT]) == words - same
+    faint = [mark for mark in lines if mark.ink == style.FAINT]
+    assert 0.8 * same < len(coloured) <= same
+    assert 0 < len(faint) < words - same
+    ends = np.array([mark.points for mark in (*coloured, *faint)])
+    assert np.hypot(*(ends[:, 0] - ends[:, 1]).T).max() < meaning.SHORT
 
 
 def test_the_most_marked_head_comes_first(other: Trace) -> None:
@@ -244,7 +247,7 @@ def test_the_share_of_the_longest_part_stands_at_its_bar(trace: Trace) -> None:
     (told,) = (m for m in scene.texts if share in m.text.replace(" ", "\u202f"))
     (bar,) = (m for m in scene.texts if m.of == f"size[{most}]")
     assert abs(told.area.middle[0] - bar.area.middle[0]) < 60
-    assert scene.title.endswith(f"head {most}'s is the longest, {sizes.max():.2f}")
+    assert scene.title.endswith(f"head {most}'s part is the longest")
 
 
 def test_each_projection_has_its_own_product(trace: Trace) -> None:
@@ -313,5 +316,9 @@ def test_every_encoder_head_is_told_from_those_of_the_decoder(shipped: Trace) ->
     scene = draw_scene("V53", shipped)
     counts = [m.text for m in scene.texts if m.text.startswith("framed:")]
     parted = counts[:2] == ["framed: 0 of 48", "framed: 48 of 48"]
-    assert parted == scene.title.startswith("No encoder head is sharp on average, all 48 decoder")
+    assert parted == scene.title.startswith("Sharp on average: no encoder head")
+    across = counts[2].removeprefix("framed: ").removesuffix(" of 48")
+    assert not parted or f"{across} heads of cross-attention, all 48 of" in scene.title
+    grids = [mark for mark in scene.marks if isinstance(mark, GridMark)]
+    assert {mark.limit for mark in grids if ".weights[" in mark.of or not mark.of} <= {1.0}
     assert "percentile" not in scene.description

@@ -75,7 +75,7 @@ def draw_scene(id: str, trace: Trace, **options: Any) -> Scene:
 
 
 def test_the_pictures_of_a_recurrent_network() -> None:
-    measured = ["V107", "V108", "V109", "V110", "V111", "V114"]  # of no recording
+    measured = ["V107", "V108", "V109", "V110", "V111", "V114", "V117"]  # of no recording
     assert ["V02", "V72", *(f"V{n}" for n in range(92, 103)), *measured] == IDS
     assert find_picture("V02").scene is not find_picture("V02", "rnn").scene
     assert "V102" in [picture.id for picture in list_pictures("transformer")]
@@ -274,9 +274,35 @@ def test_long_sentences_have_a_whole_axis_and_their_spread(shipped: Trace) -> No
     assert "trained once" in scene.description
 
 
+@pytest.mark.parametrize("falls", [True, False])
+def test_what_the_source_is_worth_is_what_was_measured(
+    falls: bool, shipped: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the difference of two losses; the mean and the spread are of the trainings."""
+    bins = [{"name": n, "length": x} for n, x in (("1-10", 7.0), ("61-80", 70.0))]
+    runs = [
+        {
+            "network": name,
+            "bins": [
+                {"loss": 2.0, "loss_of_others": 3.0 + seed, "tokens": 10.0},
+                {"loss": 2.5, "loss_of_others": 2.62 if falls else 3.5, "tokens": 100.0},
+            ],
+        }
+        for name in lengths.ROLES
+        for seed in (0.1, 0.3)
+    ]
+    found = {"machine": "M", "lines": 9, "seconds": 60.0, "bins": bins, "runs": runs}
+    monkeypatch.setattr(lengths, "read_json", lambda path: found)
+    scene = draw_scene("V117", shipped)
+    assert ("12.0 to 12.0 nats" in scene.title) == falls
+    assert ("of a long one 1.00" in scene.title) != falls
+    assert "9 lines" in scene.description and "2 trainings" in scene.description
+
+
 def test_what_was_measured_is_whole() -> None:
     found = read_json(lengths.MEASURED)
-    assert {run["network"] for run in found["runs"]} == set(lengths.ROLES) and found["lines"] >= 200
+    assert found["lines"] >= 200 and len(found["runs"]) == 3 * len(lengths.ROLES)
+    assert {run["network"] for run in found["runs"]} == set(lengths.ROLES)
     for run in found["runs"]:
         assert len(run["bins"]) == len(found["bins"]) == 6
         assert 9e5 < run["parameters"] < 1.1e6

@@ -51,7 +51,7 @@ def test_each_token_has_two_ways_past_a_sublayer(
     for each in (trace, other):
         scene = PICTURES[id].scene(each)
         count = min(most, len(each.source))
-        dashed = find_lines(scene, style.LIT, dashed=True)
+        dashed = find_lines(scene, style.SOFT, dashed=True)
         sums = find_boxes(scene, "Add & norm" if each.settings.norm == "post" else "Add")
         assert len(dashed) == len(sums) == 2 * count
         ends = [line.points[-1] for line in dashed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .states import (
 
 STATES, STEPS, KEYS, GRID = 12, 14, 3, 24  # states that pass; of the dance; with vectors; of a grid
 WORKED = (13.0, 9.0, 9.0)  # the scores of the worked example: softmax .9647, .0177, .0177
+PILLAR: dict[str, Any] = {"height": 34, "show": g.percent}
 WORD = 4  # letters
 NEARLY_ALL = 0.99  # a weight beside which no other counts
 SURE = 0.5  # a weight from which a step looks mostly at one token
@@ -112,68 +114,16 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
     trace, look = plan.trace, find_look(plan.trace)
     weights = plan.of(f"{look}.weights[0,q,m]")
     at = choose_step(trace, weights, query)
-    states, source = find_encoder_states(trace), plan.source
     order = keep_largest(weights.values[at], KEYS)
     best = max(order, key=lambda j: weights.values[at, j])
     scores = plan.give("example", WORKED)
     shares = [plan.of(f"exp(example[{n}]) / (sum[i] exp(example[i]))") for n in range(3)]
-    small: dict[str, Any] = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
-    tag: dict[str, Any] = {"size": style.SMALL, "fit": 80}
-    bar: dict[str, Any] = {"height": 34, "show": g.percent}
-    own = [float(weights[at, j]) for j in order]
-    state = find_decoder_states(trace)
-    asks = plan.strip(f"{state}[{at},d]", "query", **small)
-    lines: tuple[tuple[list[g.Part], list[g.Part]], ...] = (
-        (
-            [
-                *(
-                    g.middle(g.Chip(f"$h_{n}$", "key"), g.tiny(plan.say("state", n=n)), gap=3)
-                    for n in range(1, 4)
-                ),
-                g.middle(g.Chip("$s$", "query"), plan.tiny("own"), gap=3),
-            ],
-            [
-                *(
-                    g.middle(
-                        g.Chip(source[j], "key", **tag),
-                        plan.strip(f"{states}[{j},d]", "memory", **small),
-                        gap=4,
-                    )
-                    for j in order
-                ),
-                g.middle(g.Chip(plan.say("decoder"), "query", **tag), asks, gap=4),
-            ],
-        ),
-        (
-            [*(g.Numeral(each, digits=0) for each in scores), plan.tiny("given", width=44)],
-            [*(plan.of(f"{look}.scores[0,{at},{j}]") for j in order), None],
-        ),
-        (
-            [*(g.Pillar(each, 1.0, "weights", **bar) for each in shares), None],
-            [*(g.Pillar(weights[at, j], 1.0, "weights", **bar) for j in order), None],
-        ),
-        (
-            [*(g.small(f"${float(each):.2f} h_{n}$") for n, each in enumerate(shares, 1)), None],
-            [
-                *(
-                    plan.strip(
-                        f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **small
-                    ).faded(0.35 + 0.65 * weight)
-                    for j, weight in zip(order, own, strict=True)
-                ),
-                None,
-            ],
-        ),
-        (
-            [g.small(f"$c$: {plan.say('read')}")],
-            [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")],
-        ),
-    )
+    columns = _write_worked(plan, scores, shares), _write_step(plan, at, order)
     real = plan.say("real", word=plan.predicted[at])
     rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
-    for n, (worked, mine) in enumerate(lines, 1):
+    for n, (worked, own) in enumerate(zip(*columns, strict=True), 1):
         told = plan.small(f"line_{n}", style.INK, width=92).at(n)
-        rows.append([told, _spread(worked, 200, n), _spread(mine, 360, n)])
+        rows.append([told, _spread(worked, 200, n), _spread(own, 360, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
     lead = float(np.ptp(gaps[-2:]))
@@ -181,16 +131,55 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
     return plan.compose(
         g.Columns(rows, gap=(14, 16), align="rm"),
         title="title" if len(gaps) > 1 else "title_lone",
-        left=(len(order), len(source)),
+        left=(len(order), len(plan.source)),
         callouts=[g.Callout("context", key, "below", 300, 5)],
         captions=[plan.say(f"caption_{n}") for n in range(1, 6)],
-        key=source[best],
+        key=plan.source[best],
         share=g.percent(value),
         four=g.percent(float(shares[0])),
         kind=kind,
         paper=plan.say("bahdanau" if kind == "additive" else "luong"),
         gap=f"{lead:.0f}" if lead >= 10 else f"{lead:.1f}",
     )
+
+
+def _write_worked(
+    plan: g.Outline, scores: g.Quantity, shares: list[g.Quantity]
+) -> list[list[g.Part]]:
+    """Return the five lines of the worked example: states, scores, shares, products, their sum."""
+    states = [
+        g.middle(g.Chip(f"$h_{n}$", "key"), g.tiny(plan.say("state", n=n)), gap=3)
+        for n in range(1, 4)
+    ]
+    return [
+        [*states, g.middle(g.Chip("$s$", "query"), plan.tiny("own"), gap=3)],
+        [*(g.Numeral(each, digits=0) for each in scores), plan.tiny("given", width=44)],
+        [*(g.Pillar(each, 1.0, "weights", **PILLAR) for each in shares), None],
+        [*(g.small(f"${float(each):.2f} h_{n}$") for n, each in enumerate(shares, 1)), None],
+        [g.small(f"$c$: {plan.say('read')}")],
+    ]
+
+
+def _write_step(plan: g.Outline, at: int, order: Sequence[int]) -> list[list[g.Part]]:
+    """Return the same lines of a step of the model, for the source tokens of `order`."""
+    trace, look = plan.trace, find_look(plan.trace)
+    states, weights = find_encoder_states(trace), plan.of(f"{look}.weights[0,q,m]")
+    strip: dict[str, Any] = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
+    tag: dict[str, Any] = {"size": style.SMALL, "fit": 80}
+    keys, products = list[g.Part](), list[g.Part]()
+    for j in order:
+        state = plan.strip(f"{states}[{j},d]", "memory", **strip)
+        keys.append(g.middle(g.Chip(plan.source[j], "key", **tag), state, gap=4))
+        product = plan.strip(f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **strip)
+        products.append(product.faded(0.35 + 0.65 * float(weights[at, j])))
+    own = plan.strip(f"{find_decoder_states(trace)}[{at},d]", "query", **strip)
+    return [
+        [*keys, g.middle(g.Chip(plan.say("decoder"), "query", **tag), own, gap=4)],
+        [*(plan.of(f"{look}.scores[0,{at},{j}]") for j in order), None],
+        [*(g.Pillar(weights[at, j], 1.0, "weights", **PILLAR) for j in order), None],
+        [*products, None],
+        [plan.strip(f"{look}.output[{at},d]", "memory", shown=4).named("context")],
+    ]
 
 
 def _spread(parts: list[g.Part], width: float, step: int) -> g.Node:

@@ -1,8 +1,9 @@
-"""Three networks on sentences of every length, as they were measured (V102)."""
+"""Three networks on sentences of every length, as they were measured (V102, V117)."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from ....disk import read_json
@@ -11,6 +12,7 @@ from .. import grammar as g
 
 MEASURED = Path(__file__).parents[1] / "long_sentences.json"  # by benchmarks/long_sentences.py
 ROLES = {"rnn": "softmax", "rnn-attention": "weights", "transformer": "model"}
+EVEN = 1.5  # so many times the least is still about the same
 FEW = 30  # sentences of a length that are too few for a dot
 
 
@@ -66,3 +68,46 @@ def _trace(found: dict[str, Any], name: str, role: str, label: str, dashed: bool
     where = f"{name} because" if dashed else name
     line = 1.6 if dashed else 2.6
     return [*curves, g.Curve(xs, ys, role, line, label, name=where, **look)]
+
+
+@g.figure("rnn_source_worth")
+def draw_source_worth(plan: g.Outline) -> g.Scene:
+    """Show how much three networks read from the source, by its length (V117).
+
+    It is how much lower the loss of the right translation is with its source than with another.
+    """
+    measured = read_json(MEASURED)
+    xs = [each["length"] for each in measured["bins"]]
+    curves, means = list[g.Curve](), dict[str, list[float]]()
+    for name, role in ROLES.items():
+        runs = [each["bins"] for each in measured["runs"] if each["network"] == name]
+        worth = [
+            [run[n]["loss_of_others"] - run[n]["loss"] for run in runs] for n in range(len(xs))
+        ]
+        for x, each in zip(xs, worth, strict=True):
+            curves.append(g.Curve([x] * 2, [min(each), max(each)], role, 1.2))
+        means[name] = [mean(each) for each in worth]
+        label = plan.say(
+            "left", name=plan.say(name), share=g.percent(means[name][-1] / means[name][0])
+        )
+        curves.append(g.Curve(xs, means[name], role, 2.6, label, dots=True, name=name))
+    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 75)}
+    plot = plan.plot(curves, "length", "worth", beside=150, y=(0, 1.6), **look)
+    tokens = [each["tokens"] for each in measured["runs"][0]["bins"]]
+    told = [n * each for n, each in zip(tokens, means["rnn"], strict=True)]
+    return plan.compose(
+        plot,
+        title="title" if max(told) < EVEN * min(told) else "title_none",
+        callouts=[g.Callout("rnn", "whole", "above", 170)],
+        origin="origin",
+        machine=measured["machine"],
+        lines=measured["lines"],
+        seconds=f"{measured['seconds']:.0f}",
+        trainings=len(measured["runs"]) // len(ROLES),
+        short=f"{means['rnn'][0]:.2f}",
+        long=f"{means['rnn'][-1]:.2f}",
+        least=f"{min(told):.1f}",
+        most=f"{max(told):.1f}",
+        tokens=g.spell(tokens[-1], 0),
+        whole=f"{told[-1]:.1f}",
+    )
