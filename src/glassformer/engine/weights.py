@@ -203,7 +203,7 @@ class Weights:
         if find_spec("torch") is None:
             why = why or f"precision={precision} is not for the engine in C"
             raise ValueError(f"{why}: pip install 'glassformer[train]' to translate with PyTorch")
-        if why and precision != "bf16":
+        if why and precision != "bf16" and self.settings.network == "transformer":
             say_once(f"{why}: PyTorch computes, slower")
         from .torch_engine import TorchEngine
 

@@ -94,6 +94,8 @@ class Loop:
         self.setup.probe(self.updater)
         self._say_room()
         self.setup.say_beginning(self.updater, self.steps, self.selection.can_choose)
+        if self.progress.step >= self.steps:
+            self.report.say("No update is left: the model is written again, with its scores")
         self.told_steps = self.steps
         self.journal.open(self.progress.step, self.plan)
         self.journal.take_snapshot(self.progress.step, self.updater)

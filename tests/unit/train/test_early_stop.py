@@ -16,6 +16,7 @@ def test_a_signal_before_the_first_update(
     corpus: list[Path],
     settings: Callable[..., Config],
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out, begin = tmp_path / "out", Loop._begin
 
@@ -27,4 +28,7 @@ def test_a_signal_before_the_first_update(
         patched.setattr(Loop, "_begin", begin_interrupted)
         assert not train(settings(), corpus, out, device="cpu", quiet=True).is_finished
     assert [each.name for each in (out / "run" / "checkpoints").iterdir()]
-    assert resume(out, device="cpu", quiet=True).is_finished
+    assert resume(out, device="cpu").is_finished
+    assert "No update is left" not in capsys.readouterr().err
+    assert resume(out, device="cpu").is_finished
+    assert "No update is left" in capsys.readouterr().err

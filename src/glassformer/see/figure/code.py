@@ -104,7 +104,7 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     names = {"embedding": f"{stem}_embedding", "layer": f"{side}.{layer}"}
     names["attention"] = f"{names['layer']}.self_attention"
     rows: list[list[g.Part]] = []
-    ways, links, made_of, count = list_ways(plan.settings), list[g.Link](), "", 0
+    ways, links, made_of = list_ways(plan.settings), list[g.Link](), ""
     for n, (file, function, begins, tensor, key) in enumerate(BLOCKS):
         window = tensor.rpartition(".")[2]
         ink = INKS.get(window, window)
@@ -112,7 +112,7 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         code = g.Card(g.Label(line, TYPE, mono=True, fit=WIDE - 12), pad=6, round=4).named(f"c {n}")
         does = g.Across(plan.label(key, bold=True), g.tiny(f"model/{file}", mono=True), gap=8)
         values = plan.trace[tensor.format(**names)]
-        made_of, count = made_of + find_letters(line), count + values.size
+        made_of += find_letters(line)
         made = _show_tensor(values, ink, window == "weights")
         rows.append([g.Down(does, g.Held(code, WIDE, "start"), gap=3), made.named(f"t {n}")])
         look: dict[str, Any] = {"sides": ("right", "left"), "ink": ink}
@@ -124,7 +124,5 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         note=f"note_{side}",
         links=links,
         lines=len(BLOCKS),
-        n=len(plan.source if side == "encoder" else plan.target),
-        all=g.spell(count, 0),
         layer=layer,
     )

@@ -175,16 +175,13 @@ def draw_growing_mask(plan: g.Outline, *, layer: int = -1, head: int = 0) -> g.S
         sums.append(g.Numeral(added, style.TINY, style.SOFT).at(t + 1))
         key = "caption" if t else "caption_alone"
         captions.append(plan.say(key, word=attention.keys[t], n=t))
-    filled, names = count * (count + 1) // 2, attention.keys[:count]
+    names = attention.keys[:count]
     matrix = g.Matrix(g.Stacked(rows, cell), rows=names, columns=names, sums=sums).named("weights")
     return plan.compose(
         matrix,
         left=(count, total),
         callouts=[g.Callout(matrix.find_row(count - 1), "one", "right", 60, count)],
         captions=captions,
-        n=count,
-        seen=filled,
-        never=filled - count,
         head=head,
     )
 

@@ -124,4 +124,7 @@ def draw_stacks(plan: g.Outline) -> g.Scene:
     ]
     body = g.Across(left, right, gap=110, align="bottom")
     title = plan.say("title" if counts["decoder"] > 1 else "title_one")
-    return plan.compose(body, title=title, links=links)
+    memory = plan.say("memory", n=len(plan.source), d=settings.d_model)
+    return plan.compose(
+        body, title=title, links=links, callouts=[g.Callout(last, memory, "above", 120)]
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import grammar as g
 from . import style
+from .measures import length
 from .waves import encode_waves
 
 WIDE = 560.0
@@ -19,7 +20,7 @@ def draw_sum(plan: g.Outline) -> g.Scene:
     """Show word plus position, for three tokens on their way into layer 0 (V19)."""
     shown = range(min(3, len(plan.source)))
     rows: list[list[g.Part]] = [
-        [None, None, *(g.small(plan.say("position", n=i)) for i in shown)],
+        [None, None, *(g.small(plan.say("position", n=i)) for i in shown), plan.small("long")],
         [None, None, *(g.Chip(plan.source[i], lit=True) for i in shown)],
     ]
     for window, role, key, sign in (
@@ -28,9 +29,11 @@ def draw_sum(plan: g.Outline) -> g.Scene:
         ("sum", "sum", "both", "="),
     ):
         vectors = (f"source_embedding.{window}[{i},d]" for i in shown)
-        cells = [plan.strip(each, role, shown=3, digits=3, cell=(44.0, 22.0)) for each in vectors]
+        cells = [plan.strip(each, role, shown=3, digits=3, cell=(38.0, 22.0)) for each in vectors]
         name = plan.small(key, role, bold=True, width=80, align="end")
-        rows.append([name, g.Label(sign, style.HEADING, style.SOFT), *cells])
+        longest = length(f"source_embedding.{window}[q,d]")
+        mean = g.Numeral(plan.of(f"(sum[q] {longest}) / {len(plan.source)}"), style.BODY, role)
+        rows.append([name, g.Label(sign, style.HEADING, style.SOFT), *cells, mean])
     body = g.Columns(rows, gap=(style.NEAR, 10), align="rml")
     words = plan.of("source_embedding.embedded[q,d]").values
     places = plan.of("source_embedding.positions[q,d]").values

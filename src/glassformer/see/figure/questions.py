@@ -73,7 +73,8 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     lines.append([None, *(g.Across(ends[0], g.Spacer(room), ends[1], gap=0) for _ in tasks)])
     note = plan.say("note", scan=plan.say("and_scan") if "scan" in tasks else "")
     title = question
-    plan.facts["more"] = MORE
+    if question == "V107":
+        note += plan.say("V107_more", more=MORE)
     if usual is not None:
         note += plan.say("dashed")
     if question == "V110":  # the last row is compared with the first

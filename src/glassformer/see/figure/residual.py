@@ -241,7 +241,10 @@ def draw_amplitude(plan: g.Outline) -> g.Scene:
     order = np.argsort(words.values)
     shown = order if len(order) <= 16 else order[np.linspace(0, len(order) - 1, 16).astype(int)]
     limit = float(max(words.values.max(), place.values.max()))
-    rows = [[g.Label(texts[i], fit=100), _Dots(words[int(i)], place[int(i)], limit)] for i in shown]
+    rows: list[list[g.Part]] = [
+        [g.Label(texts[i], fit=100), _Dots(words[int(i)], place[int(i)], limit)] for i in shown
+    ]
+    rows.append([None, plan.small("long", "embedded")])
     quiet = sum(words.values < place.values)
     key = "louder" if quiet == 0 else "quieter" if quiet == len(texts) else "mixed"
     return plan.compose(

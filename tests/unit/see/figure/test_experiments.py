@@ -60,7 +60,7 @@ def test_what_is_said_of_seeds_and_weights_is_what_was_measured(trace: Trace) ->
     rows = [row for row in read_rows() if row["task"] == "reverse"]
     weights = {json.dumps(row["settings"]): row["parameters"] for row in rows}
     joined = weights[json.dumps({"positions": {"combine": "concatenate"}})]
-    assert f"{questions.MORE} % more weights" in make_scene(trace, "V107").title
+    assert f"{questions.MORE} % more weights" in make_scene(trace, "V107").description
     assert round(100 * joined / weights["{}"] - 100) == questions.MORE
     one, two = (row["reverse"] for row in gather_runs(read_rows())["V108"])
     overlap = max(two) >= min(one) and max(one) >= min(two)
