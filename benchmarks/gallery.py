@@ -78,10 +78,10 @@ SETS = {
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id not in LENGTHS), ""
     ),
     "fr-en": Collection(
-        "demo-fr-en", FRENCH, "en", ("V54", "V79", "V80"), "From French to English"
+        "demo-fr-en", FRENCH, "en", ("V77", "V79", "V80"), "From French to English"
     ),
     "en-zh": Collection(
-        "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V54", "V74", "V79", "V80"), "In Chinese"
+        "demo-en-zh", ENGLISH, "zh", ("V10", "V16", "V74", "V77", "V79", "V80"), "In Chinese"
     ),
     "rnn": Collection(
         "demo-rnn",

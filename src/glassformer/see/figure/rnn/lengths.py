@@ -20,18 +20,18 @@ FEW = 30  # sentences of a length that are too few for a dot
 def draw_long_sentences(plan: g.Outline) -> g.Scene:
     """Show the share that three shipped networks translate exactly right, by length (V102).
 
-    Sentences with `because`, of which training had very many, have curves of their own.
+    Sentences without `because`, of which training had very many, have curves of their own.
     """
     measured = read_json(MEASURED)  # of networks of each kind, by length of the sentence
     known = measured["known"]
-    others, because = known["others"], known["because"]
+    because = known["because"]
     curves: list[g.Curve] = []
     for name, role in ROLES.items():
-        curves += _trace(because, name, role, "", True)
-        curves += _trace(others, name, role, plan.say(name), False)
+        curves += _trace(known["others"], name, role, "", True)
+        curves += _trace(known, name, role, plan.say(name), False)
     look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 14), "y": (0, 100)}
     plot = plan.plot(curves, "length", "known", beside=110, **look)
-    shares = others["shares"]
+    shares = known["shares"]
     left = {name: values[-1] / values[0] for name, values in shares.items()}
     falls = left["rnn"] < min(left["rnn-attention"], left["transformer"])
     most = max(range(len(because["bins"])), key=lambda n: because["bins"][n]["lines"])
@@ -40,7 +40,7 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
     return plan.compose(
         plot,
         title="title" if falls else "title_none",
-        callouts=[g.Callout("rnn because", "drilled", "right", 110)],
+        callouts=[g.Callout("rnn without", "without", "left", 130)],
         origin="origin",
         machine=measured["machine"],
         questions=g.spell(sum(each["lines"] for each in known["bins"]), 0),
@@ -50,6 +50,7 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
         both=both,
         short=g.percent(shares["rnn"][0]),
         long=g.percent(shares["rnn"][-1]),
+        transformer=g.percent(shares["transformer"][-1]),
         of_corpus=g.percent(because["of_corpus"]),
     )
 
@@ -65,7 +66,7 @@ def _trace(found: dict[str, Any], name: str, role: str, label: str, dashed: bool
         ys.append(100 * share)
         curves.append(g.Curve([xs[-1]] * 2, [100 * low, 100 * high], role, 1.2))
     look: dict[str, Any] = {"dots": True, "dashed": dashed}
-    where = f"{name} because" if dashed else name
+    where = f"{name} without" if dashed else name
     line = 1.6 if dashed else 2.6
     return [*curves, g.Curve(xs, ys, role, line, label, name=where, **look)]
 
@@ -81,33 +82,31 @@ def draw_source_worth(plan: g.Outline) -> g.Scene:
     curves, means = list[g.Curve](), dict[str, list[float]]()
     for name, role in ROLES.items():
         runs = [each["bins"] for each in measured["runs"] if each["network"] == name]
-        worth = [
-            [run[n]["loss_of_others"] - run[n]["loss"] for run in runs] for n in range(len(xs))
-        ]
+        worth = [[_measure_worth(run[n]) for run in runs] for n in range(len(xs))]
         for x, each in zip(xs, worth, strict=True):
             curves.append(g.Curve([x] * 2, [min(each), max(each)], role, 1.2))
         means[name] = [mean(each) for each in worth]
-        label = plan.say(
-            "left", name=plan.say(name), share=g.percent(means[name][-1] / means[name][0])
-        )
-        curves.append(g.Curve(xs, means[name], role, 2.6, label, dots=True, name=name))
-    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 75)}
-    plot = plan.plot(curves, "length", "worth", beside=150, y=(0, 1.6), **look)
-    tokens = [each["tokens"] for each in measured["runs"][0]["bins"]]
-    told = [n * each for n, each in zip(tokens, means["rnn"], strict=True)]
+        curves.append(g.Curve(xs, means[name], role, 2.6, plan.say(name), dots=True, name=name))
+    most = max(max(curve.ys) for curve in curves)
+    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 75), "y": (0, 1.05 * most)}
+    told, attention = means["rnn"], means["rnn-attention"]
     return plan.compose(
-        plot,
+        plan.plot(curves, "length", "worth", beside=110, **look),
         title="title" if max(told) < EVEN * min(told) else "title_none",
-        callouts=[g.Callout("rnn", "whole", "above", 170)],
+        callouts=[g.Callout("rnn", "whole", "above", 190)],
         origin="origin",
         machine=measured["machine"],
         lines=measured["lines"],
         seconds=f"{measured['seconds']:.0f}",
         trainings=len(measured["runs"]) // len(ROLES),
-        short=f"{means['rnn'][0]:.2f}",
-        long=f"{means['rnn'][-1]:.2f}",
         least=f"{min(told):.1f}",
         most=f"{max(told):.1f}",
-        tokens=g.spell(tokens[-1], 0),
-        whole=f"{told[-1]:.1f}",
+        short=f"{attention[0]:.0f}",
+        long=f"{attention[-1]:.0f}",
+        tokens=g.spell(measured["runs"][0]["bins"][-1]["tokens"], 0),
     )
+
+
+def _measure_worth(found: dict[str, float]) -> float:
+    """Return the nats that a network read from the source of a line, for all its tokens."""
+    return (found["loss_of_others"] - found["loss"]) * found["tokens"]
