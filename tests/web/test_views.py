@@ -239,7 +239,7 @@ def test_every_card_of_the_story_speaks_of_the_readers_sentence(
 ) -> None:
     _open(drawn, server, "story", trace=recording)
     seen = []
-    for _ in range(110):
+    for _ in range(111):
         card = drawn.locator("article")
         seen.append(card.get_attribute("data-card"))
         text = card.inner_text()
@@ -247,7 +247,7 @@ def test_every_card_of_the_story_speaks_of_the_readers_sentence(
         if seen[-1] == "V01":
             assert SENTENCE in text
         drawn.keyboard.press("ArrowRight")
-    assert len(set(seen)) == 110 and seen[-1] == "V105"
+    assert len(set(seen)) == 111 and seen[-1] == "V105"
     drawn.get_by_role("button", name="切换到中文").click()
     assert "别人怎样讲解" in drawn.locator("article").inner_text()
 

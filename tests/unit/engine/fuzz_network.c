@@ -8,7 +8,7 @@ processors.
 #include "model.h"
 
 enum { TENSORS = 400, ROWS = 64, LENGTH = 24, SOURCES = 5, COMMON = 3,
-       MOST = 3 * ROWS };
+       MOST = 3 * ROWS, ENOUGH = 8 };
 
 static uint64_t state;
 
@@ -142,7 +142,8 @@ static void damage(const ModelSettings *settings) {
 }
 
 /* Give some rows a few tokens each; a row's length in the cache never matters to what is asked. */
-static int take_step(Network *network, const ModelSettings *settings, int32_t rows, float *logits) {
+static int take_step(Network *network, const ModelSettings *settings, int32_t rows, float *logits,
+                     const Shortlist *list) {
     static float weights[2 * MOST * LENGTH];
     float value[MOST * 4], sums[MOST], wanted_logit[MOST];
     Token tokens[MOST];
@@ -157,6 +158,7 @@ static int take_step(Network *network, const ModelSettings *settings, int32_t ro
     for (int i = 0; i < 4; i += 2) heads[i] = draw(0, settings->decoder_layers - 1);
     for (int i = 1; i < 4; i += 2) heads[i] = draw(-1, settings->heads - 1);
     Watched watched = {draw(0, 2), heads, weights, LENGTH, (int64_t)given * LENGTH};
+    if (list) best.first = draw(0, ENOUGH - best.size);
     int gives_all = draw(0, 1), error;
     memset(weights, 0, sizeof weights);
     if (draw(0, 1)) best.wanted = NULL;
@@ -170,7 +172,19 @@ static int take_step(Network *network, const ModelSettings *settings, int32_t ro
     return GF_OK;
 }
 
-static int32_t search(Network *network, const ModelSettings *settings) {
+/* Draw a short-list, of which each source has ENOUGH candidates. */
+static Shortlist draw_list(int32_t tokens, int32_t vocabulary) {
+    int32_t *starts = malloc(sizeof(int32_t) * (size_t)(tokens + 2)), size = 0;
+    for (int32_t row = 0; row < tokens; row++) starts[row] = size, size += draw(0, 5);
+    starts[tokens] = size, size += ENOUGH, starts[tokens + 1] = size;
+    int32_t *ids = malloc(sizeof(int32_t) * (size_t)size);
+    check(starts && ids, "the fuzzer has memory");
+    for (int32_t i = 0; i < size; i++) ids[i] = draw(0, vocabulary - 1);
+    for (int32_t i = 0; i < ENOUGH; i++) ids[starts[tokens] + i] = i;
+    return (Shortlist){starts, ids, tokens};
+}
+
+static int32_t search(Network *network, const ModelSettings *settings, const Shortlist *list) {
     int32_t rows = 0, beams = 1, steps = 0, kept[ROWS];
     float *logits = malloc(sizeof(float) * MOST * (size_t)network->vocabulary);
     check(logits != NULL, "the fuzzer has memory");
@@ -180,7 +194,7 @@ static int32_t search(Network *network, const ModelSettings *settings) {
         switch (draw(0, 5)) {
             case 0:
                 if (rows + sources * beams > ROWS) break;
-                for (int32_t b = 0; b < sources; b++) texts[b] = (Text){ids + b * LENGTH, draw(1, LENGTH)};
+                for (int32_t b = 0; b < sources; b++) texts[b] = (Text){ids + b * LENGTH, draw(1, LENGTH), list};
                 for (int32_t i = 0; i < sources * LENGTH; i++) ids[i] = draw(0, settings->source_vocabulary - 1);
                 check(!network->admit(network->self, sources, texts, beams), "admit");
                 rows += sources * beams;
@@ -199,7 +213,7 @@ static int32_t search(Network *network, const ModelSettings *settings) {
                 network->clear(network->self);
                 rows = 0, beams = 1;
                 break;
-            default: steps += rows && take_step(network, settings, rows, logits) == GF_OK;
+            default: steps += rows && take_step(network, settings, rows, logits, list) == GF_OK;
         }
     }
     free(logits);
@@ -226,7 +240,13 @@ int main(int arguments, char **argument) {
         damage(&settings);
         for (int32_t t = 0; t < count; t++) free((void *)tensors[t].data); /* packed: not needed now */
         for (int n = 0; n < 2; n++) check(!network_open(model, networks + n), "open");
-        for (int n = 0; n < 2; n++) steps += search(networks + n, &settings);
+        for (int n = 0; n < 2; n++) steps += search(networks + n, &settings, NULL);
+        if (i >= COMMON && networks->vocabulary >= ENOUGH && !model_list_outputs(model)) {
+            Shortlist list = draw_list(settings.source_vocabulary, networks->vocabulary);
+            networks->clear(networks->self);
+            search(networks, &settings, &list);
+            free((void *)list.starts), free((void *)list.ids);
+        }
         for (int n = 0; n < 2; n++) network_close(networks + n);
         model_close(model);
     }
