@@ -17,6 +17,7 @@ from .selection import find_input, pick_heads
 FEW, LOOKS, MOST_STEPS = 10, 5, 8  # tokens that are listed; bars of a head; steps to show all
 DRAWN = 8  # heads of the recap
 NAMED, WEAK = 16, 0.3  # tokens whose names are written; share of the weight, of a weak habit
+NEIGHBOURS = ("before", "after")  # habits
 LARGE, OTHERS = 216.0, 324.0  # the side of the weights of one head; the width of all others
 
 
@@ -163,6 +164,8 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     marked = sum(each.key != "anywhere" for each in portraits)
     weak = "weak" if portraits[best].share < WEAK else "several"
     in_turn = "sorted_all" if marked == count else "sorted"
+    near = sum(each.key in NEIGHBOURS for each in portraits)
+    in_turn = "neighbours" if near > 1 and portraits[best].key in NEIGHBOURS else in_turn
     several = in_turn if moving else weak if len(habits) > 1 else "shared"
     callout = g.Callout(f"head {best}", "marked", "right", 130, int(moving))
     return plan.compose(
@@ -172,7 +175,10 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         captions=[caption.strip() for caption in captions] if moving else [],
         n=count,
         layer=attention.layer,
-        note=plan.say("note", **plan.facts) + (plan.say("rule") if is_chosen else ""),
+        note=plan.say("note", **plan.facts)
+        + (plan.say("no_kind") if marked < count else "")
+        + (plan.say("rule") if is_chosen else ""),
+        near=near,
         k=len(habits),
         marked=marked,
         **portraits[best].tell(plan, best),
