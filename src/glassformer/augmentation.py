@@ -43,6 +43,7 @@ class Augmentation:
     precision: str
     device: str
     shard_lines: int
+    every_line: bool = False  # a line without a good translation has a row too, an empty one
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Maker:
         data = self.translator.config.data
         langs = (data.source_lang or "source", data.target_lang or "target")
         self.header = langs if job.kind == "forward" else langs[::-1]
-        if None in (data.source_lang, data.target_lang):
+        if None in (data.source_lang, data.target_lang) or job.every_line:
             self.header = ("source", "target")
 
     def make(self, shard: Shard) -> bool:
@@ -145,6 +146,8 @@ class Maker:
         ]
         for text, *draws in zip(texts, *found, strict=True):
             seen: set[str] = set()
+            if job.every_line and not any(self._is_good(text, ways) for ways in draws):
+                yield "\t\t0"
             for judged in (each for ways in draws for each in _part(text, ways)):
                 made = judged.best[0].text
                 if self._is_good(text, judged) and made not in seen:

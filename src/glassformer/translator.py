@@ -400,10 +400,12 @@ class Translator:
     def choose_engine(self, decode: Decode) -> Engine:
         """Return what searches: PyTorch where the engine in C does not know such a search."""
         if decode.is_plain:
-            if decode.shortlist and not (self.weights.is_native and self.precision == "int8"):
+            if decode.shortlist and not self.weights.takes_shortlist:
                 from .engine.weights import say_once
 
-                say_once("shortlist is for processors and int8: all tokens are predicted")
+                say_once(
+                    "shortlist is for one model in int8 on a processor: all tokens are predicted"
+                )
             return self.get_engine(self.precision)
         unknown = "repetition_penalty" if decode.repetition_penalty != 1 else "beam_groups"
         return self._adapt(self.weights.get_torch_engine(unknown))

@@ -14,7 +14,7 @@ import pytest
 
 from glassformer.shared_library import load_library
 
-from .sources import FILES, PACKAGE, read_tree
+from .sources import FILES, PACKAGE, list_trees, read_tree
 
 SOURCE = PACKAGE.parent
 
@@ -138,6 +138,21 @@ def test_taps_live_in_the_model_alone() -> None:
         module.split(".")[0] for module, _, name in list_all() if name == "glassformer.tap.tap"
     }
     assert users == {"model"}
+
+
+def test_no_gpu_has_to_know_float64() -> None:
+    """Apple's GPUs do not: what becomes float64 comes from the processor, or is made there."""
+    made_there = {"decode/rules.py", "train/averaging.py"}  # asks first; reads files
+    for path, tree in list_trees():
+        for call in ast.walk(tree):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            at, receiver = f"{path}:{call.lineno}", call.func.value
+            if call.func.attr == "double" and path not in made_there:
+                assert ast.unparse(receiver).endswith(".cpu()"), at
+            given = {each.arg: ast.unparse(each.value) for each in call.keywords}
+            if given.get("dtype") == "torch.float64":
+                assert given.get("device", "'cpu'") == "'cpu'", at
 
 
 def _run(code: str) -> str:

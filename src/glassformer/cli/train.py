@@ -84,6 +84,11 @@ def train(
         "With --prior-weight: a language model of the target side, in which translations are to be "
         "likely; its tokens are taken.",
     ),
+    teacher: list[Path] | None = opt(
+        "MODEL",
+        "Learn from this model's translations of the sources instead of the targets: distillation; "
+        "again for each further one, and they translate together, as an ensemble.",
+    ),
     subwords: list[Path] | None = opt(
         "FILE",
         "The vocabulary: a SentencePiece model, or the BPE codes of subword-nmt or fastBPE; twice, "
@@ -157,7 +162,7 @@ def _begin(
     valid = given["valid"] or None
     how = {name: given[name] for name in ("parent", "alignments", "lm_prior")}
     how |= {"new_tokens": given["new_tokenizer"], "init_from": init_from}
-    how |= {"subwords": given["subwords"] or ()}
+    how |= {"subwords": given["subwords"] or (), "teachers": given["teacher"] or ()}
     if not given["seeds"]:
         return training.train(config, texts, out, valid=valid, **how, **now)
     tests = {"valid": valid, "test": given["test"], "how": how}

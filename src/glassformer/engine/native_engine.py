@@ -14,7 +14,7 @@ from ..decode.sentences import Budget, Hypothesis, Rows
 from ..shared_library import explain_library, load_library
 from ..weights.weights_file import StoredTensor
 from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
-from .native_model import NativeModel
+from .native_model import NativeEnsemble, NativeModel
 from .native_structs import NetworkStruct
 from .shortlist import Shortlist
 
@@ -32,13 +32,13 @@ OUTPUTS = {
 
 
 class NativeEngine:
-    """The packed weights of a model and its workers.
+    """The packed weights of a model, or of several, and the workers that compute with them.
 
     Any number of threads may call it at once: each call has workers of its own, which are kept for
     later calls with the memory that they need.
     """
 
-    def __init__(self, model: NativeModel):
+    def __init__(self, model: NativeModel | NativeEnsemble):
         self.model, self._lock, self._idle = model, Lock(), list[Workers]()
         self._find_shortlist: Callable[[], Shortlist] | None = None
         self._shortlist: Shortlist | None = None
@@ -90,7 +90,7 @@ class NativeEngine:
             return None
         with self._lock:
             if self._shortlist is None:
-                if self._find_shortlist is None:
+                if self._find_shortlist is None or isinstance(self.model, NativeEnsemble):
                     raise ValueError("shortlist: the model was not read from a folder that has one")
                 self._shortlist = self._find_shortlist()
                 self.model.list_outputs()
@@ -143,7 +143,26 @@ class NativeEngine:
                 self._idle.append(borrowed)
 
 
-def _hire(model: NativeModel, number: int) -> Workers:
+class NativeEnsembleEngine(NativeEngine):
+    """Engines of models with one vocabulary as one; short-lists are unknown to it."""
+
+    def __init__(self, members: Sequence[NativeEngine]):
+        """Take engines of single models, which keep their own workers beside this."""
+        models = [each.model for each in members if isinstance(each.model, NativeModel)]
+        super().__init__(NativeEnsemble(models))
+        self.members = members
+
+    def attend(
+        self, sources: Rows, targets: Rows, heads: Sequence[Head], **how: Any
+    ) -> Iterator[tuple[int, list[Array]]]:
+        """Yield what the first member attends to; see `NativeEngine.attend`."""
+        return self.members[0].attend(sources, targets, heads, **how)
+
+    def _open_shortlist(self, settings: Decode) -> Shortlist | None:
+        return None
+
+
+def _hire(model: NativeModel | NativeEnsemble, number: int) -> Workers:
     """Return so many workers. MemoryError: there is none for their networks."""
     library, pool = model.library, ctypes.c_void_p()
     library.pool_close.argtypes = (ctypes.c_void_p,)
@@ -160,13 +179,13 @@ def _hire(model: NativeModel, number: int) -> Workers:
     return made
 
 
-def _dismiss(model: NativeModel, workers: Workers) -> None:
+def _dismiss(model: NativeModel | NativeEnsemble, workers: Workers) -> None:
     for network in workers.networks:
         model.close_network(network)  # one that was not opened has nothing to free
     model.library.pool_close(workers.pool)
 
 
-def _close(model: NativeModel, idle: list[Workers]) -> None:
+def _close(model: NativeModel | NativeEnsemble, idle: list[Workers]) -> None:
     for workers in idle:
         _dismiss(model, workers)
     idle.clear()

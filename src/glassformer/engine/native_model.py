@@ -1,16 +1,17 @@
-"""A model in C: settings and weights are handed to `native/model.c`, which packs them once.
+"""Models in C: settings and weights are handed to `native/model.c`, which packs them once.
 
 This module does not import torch.
 """
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from math import ceil
 
 from ..config import Model
 from ..settings.table import Settings
 from ..weights.weights_file import SCALE, StoredTensor
+from .native_structs import NetworkStruct
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
 TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
@@ -103,18 +104,62 @@ class NativeModel:
         if self.library.model_list_outputs(self._handle):
             raise MemoryError("not enough memory for the outputs of a short-list")
 
-    def open_network(self, network: ctypes.Structure) -> None:
+    def open_network(self, network: NetworkStruct) -> None:
         """Fill in `Network` of network.h; whoever calls this also calls `close_network`."""
         if self.library.network_open(self._handle, byref(network)):
             raise MemoryError("not enough memory for a network")
 
-    def close_network(self, network: ctypes.Structure) -> None:
+    def close_network(self, network: NetworkStruct) -> None:
         self.library.network_close(byref(network))
 
     def close(self) -> None:
         """Free the weights; all networks must be closed before."""
         self.library.model_close(self._handle)
         self._handle = c_void_p()
+
+
+class NativeEnsemble:
+    """Packed models with one vocabulary as one: the mean of their probabilities (`ensemble.c`).
+
+    It makes networks as a `NativeModel` does. The members stay those of their engines.
+    """
+
+    def __init__(self, members: Sequence[NativeModel]):
+        first = members[0]
+        self.members, self.library, self.precision = members, first.library, first.precision
+        self.budget = min(each.budget for each in members)
+        self._parts = dict[int, ctypes.Array[NetworkStruct]]()  # of each network, by its address
+        self.library.ensemble_open.argtypes = (c_int32, c_void_p, c_void_p)
+        self.library.ensemble_open.restype = c_int
+        self.library.ensemble_close.argtypes = (c_void_p,)
+        self.library.ensemble_close.restype = None
+
+    def open_network(self, network: NetworkStruct) -> None:
+        """Fill in a network of one network of each member; to be closed by `close_network`."""
+        parts = (NetworkStruct * len(self.members))()
+        try:
+            for member, part in zip(self.members, parts, strict=True):
+                member.open_network(part)
+            if self.library.ensemble_open(len(parts), parts, byref(network)):
+                raise MemoryError("not enough memory for a network")
+        except MemoryError:
+            self._close_parts(parts)
+            raise
+        self._parts[network.self] = parts
+
+    def close_network(self, network: NetworkStruct) -> None:
+        """Free a network; one that was not opened has nothing to free."""
+        parts = self._parts.pop(network.self, None)
+        self.library.ensemble_close(byref(network))
+        if parts is not None:
+            self._close_parts(parts)
+
+    def _close_parts(self, parts: ctypes.Array[NetworkStruct]) -> None:
+        for member, part in zip(self.members, parts, strict=True):
+            member.close_network(part)
+
+    def close(self) -> None:
+        """Free nothing: the engines of the members free their weights."""
 
 
 def explain_settings(settings: Settings, prefix: str = "") -> str:

@@ -25,7 +25,7 @@ from ..weights.shapes import list_shapes
 from ..weights.weights_file import Shapes, StoredTensor, WeightsFile
 from .fingerprint import is_model_unchanged
 from .native import Head, ScoredPair
-from .native_engine import OUTPUTS, SOURCE, NativeEngine
+from .native_engine import OUTPUTS, SOURCE, NativeEngine, NativeEnsembleEngine
 from .native_model import choose_workers, explain_settings
 from .precision import PRECISIONS, Example, is_close, score_examples
 from .shortlist import Shortlist
@@ -137,6 +137,11 @@ class Weights:
         if self.wanted in ("fp32", "bf16") or not self.is_native:
             return self.exact
         return "int8" if self.wanted == "int8" or self._is_int8_close() else "fp32"
+
+    @property
+    def takes_shortlist(self) -> bool:
+        """Return whether what translates can predict the tokens of a short-list alone."""
+        return self.is_native and self.precision == "int8"
 
     @property
     def known_precision(self) -> str:
@@ -274,24 +279,16 @@ def read_examples(folder: Path, encode: Encode) -> list[Example]:
         return []
 
 
-class EnsembleWeights(Weights):
-    """The weights of models with one vocabulary; alignment and `network` are the first one's."""
+class JoinedWeights(Weights):
+    """The weights of several models; alignment and `network` are the first one's."""
 
-    is_native = False
+    takes_shortlist = False
 
     def __init__(self, members: Sequence[Weights], encode: Encode, **how: Any) -> None:
-        """Take loaded members, all on one device. ValueError if int8 is asked for."""
-        if how.get("precision") == "int8":
-            raise ValueError("precision=int8 is for one model, not for several together: use fp32")
+        """Take loaded members, all on one device."""
         first = members[0]
         super().__init__(first.origin, first.settings, encode, **how)
         self.members = list(members)
-
-    @cached_property
-    def view(self) -> Network[Any]:
-        from ..decode.ensemble import Ensemble
-
-        return Ensemble([each.view for each in self.members])
 
     @property
     def parameters(self) -> int:
@@ -299,12 +296,41 @@ class EnsembleWeights(Weights):
         return sum(each.parameters for each in self.members)
 
 
-class FusedWeights(EnsembleWeights):
+class EnsembleWeights(JoinedWeights):
+    """The weights of models with one vocabulary, whose probabilities are averaged."""
+
+    @cached_property
+    def is_native(self) -> bool:
+        """Return whether the engine in C computes all members."""
+        return all(each.is_native for each in self.members)
+
+    @cached_property
+    def view(self) -> Network[Any]:
+        from ..decode.ensemble import Ensemble
+
+        return Ensemble([each.view for each in self.members])
+
+    def _make_engine(self, precision: str) -> Engine:
+        if precision == "bf16" or not self.is_native:
+            return super()._make_engine(precision)
+        engines = [each.get_engine(precision) for each in self.members]
+        return NativeEnsembleEngine([each for each in engines if isinstance(each, NativeEngine)])
+
+    def _is_int8_close(self) -> bool:
+        return all(each._is_int8_close() for each in self.members)
+
+
+class FusedWeights(JoinedWeights):
     """The weights of a translation model and of a language model that has a say in its search."""
+
+    is_native = False
 
     def __init__(
         self, members: Sequence[Weights], encode: Encode, weight: float, **how: Any
     ) -> None:
+        """Take loaded members, all on one device. ValueError if int8 is asked for."""
+        if how.get("precision") == "int8":
+            raise ValueError("precision=int8 is not for a search with a language model: use fp32")
         super().__init__(members, encode, **how)
         self.weight = weight
 

@@ -110,7 +110,7 @@ class Probe:
 
 def share_right(odds: Tensor) -> float:
     """Return the share of pairs in which the right token is likelier than the wrong one."""
-    return (odds > 0).double().mean().item()
+    return (odds > 0).cpu().double().mean().item()
 
 
 def find_places(pair: ProbePair, role: str, kind: str) -> list[int]:
@@ -131,14 +131,14 @@ def prefer_roles(probe: Probe, looks: Mapping[str, Look], roles: tuple[str, str]
     found: dict[str, Any] = {}
     for name, (kind, query) in looks.items():
         found[name] = _average(
-            probe, kind, query, roles, lambda both: (both[0] > both[1]).double().sum(1)
+            probe, kind, query, roles, lambda both: (both[0] > both[1]).cpu().double().sum(1)
         )
     return found
 
 
 def measure_attention(probe: Probe, kind: str, query: str, role: str) -> list[list[float]]:
     """Return the mean attention from the query to all positions of a role, by layer and head."""
-    return _average(probe, kind, query, (role,), lambda each: each[0].double().sum(1))
+    return _average(probe, kind, query, (role,), lambda each: each[0].cpu().double().sum(1))
 
 
 def _average(

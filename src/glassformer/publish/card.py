@@ -6,7 +6,7 @@ The head is YAML whose values are JSON, one fact a line between two lines of `--
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ class Facts(TypedDict, total=False):
     data: list[Fingerprint]
     parent: Origin
     initial: list[Origin]
+    teachers: list[dict[str, str]]  # the name and sha256 of each
     training: Training
     scores: dict[str, float]
     signature: str
@@ -74,7 +75,7 @@ class Facts(TypedDict, total=False):
 
 
 # Without these, no card can be written.
-NEEDED = Facts.__annotations__.keys() - {"parent", "initial", "network", "pairs"}
+NEEDED = Facts.__annotations__.keys() - {"parent", "initial", "teachers", "network", "pairs"}
 
 
 def hash_file(path: Path) -> str:
@@ -140,7 +141,8 @@ def _in_words(facts: Mapping[str, Any]) -> str:
 {facts["counts"]}.
 {_list_files(facts["data"])}
 {_tell_parent(facts.get("parent"), made["frozen"])}\
-{"".join(_tell_parent(each, []) for each in facts.get("initial", ()))}
+{"".join(_tell_parent(each, []) for each in facts.get("initial", ()))}\
+{_tell_teachers(facts.get("teachers", ()))}
 Mind the licence of the data: the weights were made from it.
 
 ## Training
@@ -186,6 +188,12 @@ def _list_files(data: list[dict[str, Any]]) -> str:
         f"- {each['name']}: {say_count(each['lines'], 'line')}, sha256 {each['sha256']}"
         for each in data
     )
+
+
+def _tell_teachers(teachers: Sequence[Mapping[str, str]]) -> str:
+    """Return the text on the models that made the targets."""
+    names = [f"{each['name']} (weights sha256 {each['sha256']})" for each in teachers]
+    return f"\nThe targets are translations of {' and '.join(names)}.\n" if names else ""
 
 
 def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:

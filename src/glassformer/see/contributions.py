@@ -237,7 +237,7 @@ def _differentiate(
         log_prob_B = log_prob_BTV[:, list(rows), find_ids(trace, rows)].sum(-1)
         grads = torch.autograd.grad(log_prob_B.sum(), [kept[side][1] for side in SIDES])
     products = [
-        (grad_BLD * kept[side][0]).sum(-1).double().cpu()
+        (grad_BLD * kept[side][0]).sum(-1).cpu().double()
         for side, grad_BLD in zip(SIDES, grads, strict=True)
     ]
     return [

@@ -99,8 +99,8 @@ class TranslatedBatch:
 
     def loss(self, log_prob_BTV: Tensor) -> float:
         """Return the sum of -ln p of the model's own tokens."""
-        wanted = self.wanted_BT[..., None]
-        return -float(log_prob_BTV.gather(-1, wanted)[..., 0][self.is_token_BT].double().sum())
+        log_prob_BT = log_prob_BTV.gather(-1, self.wanted_BT[..., None])[..., 0]
+        return -float(log_prob_BT[self.is_token_BT].cpu().double().sum())
 
     def spell(self, name: str) -> tuple[Tensor, Tensor, Any, Any]:
         """Return the ids of the rows and of the keys of a block, and their tokenizers."""
@@ -166,7 +166,7 @@ def _add_reads(
     for kind in range(own["even"].numel()):
         is_kind = (kind_BLM == kind) & is_row[..., None]
         own["even"][kind] += float((share * is_kind).sum())
-        own["reads"][:, kind] += (w * is_kind[:, None]).sum((0, 2, 3)).double()
+        own["reads"][:, kind] += (w * is_kind[:, None]).sum((0, 2, 3)).cpu().double()
     strongest, place = w.max(-1)
     for b, head, row in ((strongest > STRONG) & is_row[:, None]).nonzero().tolist():
         key = int(keys_BM[b, place[b, head, row]])

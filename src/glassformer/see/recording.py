@@ -269,8 +269,8 @@ def list_predictions(
     `token` returns the text of an id. `drawn` are the settings of a search that samples: then the
     probabilities that it draws with are kept too.
     """
-    log_prob_TV = logits_TV.double().log_softmax(-1)
-    wanted_T1 = torch.tensor(wanted, device=logits_TV.device)[:, None]
+    log_prob_TV = logits_TV.cpu().double().log_softmax(-1)
+    wanted_T1 = torch.tensor(wanted)[:, None]
     own_T1 = log_prob_TV.gather(1, wanted_T1)
     best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
     columns = {

@@ -26,6 +26,7 @@ from ..machine.properties import look_at_machine
 from ..plurals import say_count
 from ..progress import Reporter
 from .auto import choose_settings, measure_corpus, render_choices, suggest_parent
+from .distillation import distil
 from .guided_alignment import ALIGNMENTS, read_links
 from .run_folder import ValidGroup, read_record, read_settings, read_valid
 from .vocabulary import (
@@ -119,14 +120,8 @@ def _read_corpus(
     if not config.model.is_language_model:
         _check(train, valid, report)
     if valid is None:
-        seed = config.data.hold_out_seed
-        train, valid = hold_out_of(train, config.train.seed if seed is None else seed)
-        count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
-        report.say(
-            f"No validation text given: {say_count(count, 'line')} "
-            f"{'is' if count == 1 else 'are'} held out for it, "
-            f"in {folder / VALID[0]} and {VALID[1]}"
-        )
+        train, valid = _hold_out(folder, config, train, report)
+    train = distil(folder, train, record.get("teachers", ()), report)
     config, tokenizers = take_subwords(folder, train, config)
     if config.is_open:
         of_characters = config.text.tokenizer == "char"
@@ -164,6 +159,21 @@ def _read_corpus(
     }
     write_json(folder / RECORD, record)
     return record, config
+
+
+def _hold_out(
+    folder: Path, config: Config, train: Corpora, report: Reporter
+) -> tuple[Corpora, Corpora]:
+    """Return the corpora without some pairs, and these pairs, to validate on."""
+    seed = config.data.hold_out_seed
+    train, valid = hold_out_of(train, config.train.seed if seed is None else seed)
+    count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
+    report.say(
+        f"No validation text given: {say_count(count, 'line')} "
+        f"{'is' if count == 1 else 'are'} held out for it, "
+        f"in {folder / VALID[0]} and {VALID[1]}"
+    )
+    return train, valid
 
 
 def _read_valid_groups(valid: Corpora, config: Config) -> tuple[list[Pair], list[ValidGroup]]:

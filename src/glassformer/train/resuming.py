@@ -17,6 +17,7 @@ from ..disk import write_json
 from ..progress import Reporter
 from ..typed_json import check_type
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
+from .distillation import distil
 from .guided_alignment import ALIGNMENTS
 from .preparation import encode_corpus, find_corpora
 from .run_folder import read_record, read_settings, read_valid, write_settings
@@ -202,6 +203,7 @@ def _encode_again(
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))
+    train = distil(folder, train, record.get("teachers", ()), report)
     (folder / ALIGNMENTS).unlink(missing_ok=True)
     counts = encode_corpus(folder, config, train, Tokenizers.load(folder), prints, report)
     told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}

@@ -9,6 +9,7 @@ OUT/run/            the files that only training needs; `--resume` reads nothing
     plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
     parent/         the initial model, if any
+    distilled/      translations of the teachers, if any
     subwords/       SentencePiece models or BPE codes that were given
     lock            while it is being trained
     checkpoints/ . metrics.jsonl . tensorboard/
@@ -34,6 +35,7 @@ from ..disk import write_json, write_text
 from ..machine.properties import describe_machine
 from ..publish.card import Origin
 from ..typed_json import check_type, read_typed
+from .distillation import Teacher, check_teachers
 from .init_from import InitModel, check_parts, copy_models
 from .language_prior import copy_prior
 from .objective import check_objective
@@ -64,6 +66,7 @@ class Record(BaseModel):
     initial: list[Origin] = []
     alignments: str | None = None
     prior: Origin | None = None
+    teachers: list[Teacher] = []
     fingerprints: list[Fingerprint] = []
     counts: str = ""
 
@@ -83,6 +86,7 @@ def open_run(
     init_from: Sequence[str | Path] = (),
     alignments: Path | str | None = None,
     prior: Path | str | None = None,
+    teachers: Sequence[Path | str] = (),
     subwords: Sequence[Path | str] = (),
 ) -> None:
     """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
@@ -96,6 +100,7 @@ def open_run(
     check_parts(config)
     given = {"alignment_weight": alignments, "prior_weight": prior}
     check_objective(config, has_parent=parent is not None, **given)
+    taught = check_teachers(teachers, config, has_links=alignments is not None)
     owners = {"--from": parent, "--init-from": init_from, "--lm-prior": prior}
     model = config.model
     if config.train.rdrop_alpha and not (
@@ -119,6 +124,8 @@ def open_run(
         record["initial"] = copy_models(init_from, folder, config)
     if alignments:
         record["alignments"] = str(Path(alignments).resolve())
+    if taught:
+        record["teachers"] = taught
     copy_subwords(subwords, folder)
     if prior:
         record["prior"] = copy_prior(prior, folder, config)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from ..config import Config
 from ..data.corpus import find_data
 from ..data.files import STANDARD
-from ..directory import RECORD, RUN
+from ..directory import RECORD, RUN, SHIPPED, locate
 from ..disk import write_json
 from ..evaluate.quality import score_quality
 from ..translator import Translator
@@ -196,7 +196,10 @@ def _read_test(plan: SeedPlan, config: Config) -> tuple[list[str], list[str]]:
 
 
 def _absolute(value: Any) -> Any:
-    """Return paths, which may have options behind them, as they are from any folder."""
+    """Return paths, which may have options behind them, as they are from any folder.
+
+    Names of models in the package stay names.
+    """
     if isinstance(value, str | Path):
-        return str(Path.cwd() / value)
+        return str(value if locate(value).is_relative_to(SHIPPED) else Path.cwd() / value)
     return [_absolute(each) for each in value] if isinstance(value, list | tuple) else value

@@ -68,6 +68,7 @@ def train(
     init_from: Sequence[Path | str] = (),
     alignments: Path | str | None = None,
     lm_prior: Path | str | None = None,
+    teachers: Sequence[Path | str] = (),
     subwords: Sequence[Path | str] = (),
     device: str = "auto",
     quiet: bool = False,
@@ -84,8 +85,9 @@ def train(
     or, if `new_tokens`, with tokens learned from `data`; `init_from.inherit` returns its settings.
     `init_from` are models of which parts are taken by name. `alignments` is a
     Pharaoh file with a line for each pair of `data`, for guided alignment; `lm_prior` is a language
-    model with the target's tokens. `subwords` are SentencePiece models or BPE codes that are the
-    vocabulary, one or one for each side.
+    model with the target's tokens. `teachers` are models whose translations of the sources, as an
+    ensemble, take the place of the targets. `subwords` are SentencePiece models or BPE codes that
+    are the vocabulary, one or one for each side.
     `began` is the time.perf_counter() from which train.minutes count, if it is not now.
     `goal` can end the training before its last update. `hooks` are functions of your own.
     Raises ValueError, in one sentence, for bad input.
@@ -115,6 +117,7 @@ def train(
                     data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
                 how: dict[str, Any] = {"parent": start, "init_from": init_from}
                 how |= {"alignments": alignments, "prior": lm_prior, "subwords": subwords}
+                how |= {"teachers": teachers}
                 prepared = _begin(group, config, data, out, valid, report, **how)
         return _run(out, prepared, report, device, group, began, goal, hooks)
 
@@ -265,6 +268,10 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
             )
 
 
+def _pick(record: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: record[name] for name in names if name in record}
+
+
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
     """Write the model card, golden.json and words.txt."""
     write_golden(out, *prepared.golden)
@@ -293,7 +300,7 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "counts": prepared.record["counts"],
         "data": prepared.record["fingerprints"],
         **({"parent": parent} if parent else {}),
-        **{name: prepared.record[name] for name in ("initial",) if name in prepared.record},
+        **_pick(prepared.record, "initial", "teachers"),
         "training": training,
         "scores": progress.scores,
         "signature": progress.signature,

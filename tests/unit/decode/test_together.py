@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,6 +16,8 @@ from glassformer.decode import Hypothesis
 from glassformer.decode.ensemble import Ensemble
 from glassformer.decode.mbr import rank_by_utility
 from glassformer.directory import SHIPPED, build_model, load_model, save_model
+from glassformer.engine.native_engine import NativeEnsembleEngine
+from glassformer.engine.torch_engine import TorchEngine
 
 TEXTS = ["The cat is on the mat.", "A dog. The old cat sleeps!", "", "🙂"]
 
@@ -52,6 +55,31 @@ def test_a_probability_is_the_mean(other: Path) -> None:
         assert math.exp(together) == pytest.approx((math.exp(one) + math.exp(two)) / 2, abs=1e-5)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_engine_in_c_averages_as_pytorch_does(other: Path, precision: str) -> None:
+    """Also with a prefix, samples, constraints, a short-list, and the attention of the first."""
+    both = Translator.load(["demo", other], device="cpu", precision=precision)
+    assert both.weights.is_native and both.precision == precision
+    engine = both.get_engine(precision)
+    assert isinstance(engine, NativeEnsembleEngine)
+    plain = TorchEngine(both.model, both.weights.view, "fp32", "cpu", None)
+    sources = [[*both.read(text).ids, EOS] for text in TEXTS if text] * 2
+    asked = ({"beam": 4}, {"search": "greedy"}, {"search": "sample", "top_k": 5})
+    for decode in (both.config.decode.override(each) for each in asked):
+        how = {"n_best": 1, "prefixes": [[]] * len(sources), "seed": 3, "workers": 2}
+        found, wanted = (each.search(sources, decode, **how) for each in (engine, plain))
+        same = [a[0].tokens == b[0].tokens for a, b in zip(found, wanted, strict=True)]
+        assert all(same) if precision == "fp32" else sum(same) > len(same) / 2
+    targets = [each[0].tokens for each in found]
+    for a, b in zip(engine.score(sources, targets), plain.score(sources, targets), strict=True):
+        assert sum(a.log_probs) == pytest.approx(sum(b.log_probs), abs=1e-3 + (precision == "int8"))
+    first = both.weights.members[0].get_engine(precision)
+    a, b = ([*each.attend(sources, targets, [(0, 1)])][-1] for each in (engine, first))
+    assert a[0] == b[0] and np.array_equal(a[1][0], b[1][0])
+    assert both.translate("The cat is on the mat.", glossary={"cat": "chien"}).count("chien") == 1
+    both.translate(TEXTS, decode={"shortlist": True})
+
+
 def test_batches_change_nothing(other: Path) -> None:
     both = Translator.load(["demo", other], device="cpu", precision="fp32")
     lines = [text for text in TEXTS if text] * 3
@@ -73,8 +101,6 @@ def test_models_that_do_not_fit_are_refused() -> None:
         Translator.load([])
     with pytest.raises(ValueError, match="nowhere: no such folder"):
         Translator.load(["demo", "nowhere"])
-    with pytest.raises(ValueError, match="int8 is for one model"):
-        Translator.load(["demo", "demo"], precision="int8")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.engine.native_model import NativeModel
+from glassformer.engine.native_model import NativeEnsemble, NativeModel
 from glassformer.model import Transformer
 from glassformer.shared_library.compiler import ENGINE, find_compiler
 from glassformer.shared_library.loading import SWITCH
@@ -86,7 +86,7 @@ def pair_up(tokens: Sequence[Sequence[int]]) -> np.ndarray:
 class Driver:
     """A network's functions with arrays in place of pointers; each returns a code of errors.h."""
 
-    def __init__(self, model: NativeModel):
+    def __init__(self, model: NativeModel | NativeEnsemble):
         self.model, self.network = model, NetworkStruct()
         model.open_network(self.network)
 

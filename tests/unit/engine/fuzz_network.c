@@ -5,6 +5,7 @@ processors.
 */
 #include <stdio.h>
 #include <stdlib.h>
+#include "ensemble.h"
 #include "model.h"
 
 enum { TENSORS = 400, ROWS = 64, LENGTH = 24, SOURCES = 5, COMMON = 3,
@@ -246,6 +247,13 @@ int main(int arguments, char **argument) {
             networks->clear(networks->self);
             search(networks, &settings, &list);
             free((void *)list.starts), free((void *)list.ids);
+        }
+        if (i >= COMMON) {
+            Network both;
+            for (int n = 0; n < 2; n++) networks[n].clear(networks[n].self);
+            check(!ensemble_open(2, networks, &both), "open");
+            search(&both, &settings, NULL);
+            ensemble_close(&both);
         }
         for (int n = 0; n < 2; n++) network_close(networks + n);
         model_close(model);

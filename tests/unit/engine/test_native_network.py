@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 import torch
 
 from glassformer.config import Model
+from glassformer.engine.native_model import NativeEnsemble
 from glassformer.model import Transformer
 
-from .conftest import list_isas
+from .conftest import Driver, list_isas, pack_model
 
 NAMES = ("norm", "activation", "tie", "output_bias", "positions")
 KINDS: list[tuple[dict[str, Any], int, int]] = [  # settings, vocabularies
@@ -33,11 +35,11 @@ KINDS: list[tuple[dict[str, Any], int, int]] = [  # settings, vocabularies
 ]
 
 
-def make_network(kind: int, seed: int = 0) -> Transformer:
+def make_network(kind: int, seed: int = 0, longest: int = 40) -> Transformer:
     settings, source, target = KINDS[kind]
     torch.manual_seed(seed)
     shape = {"encoder_layers": 2, "decoder_layers": 2, "d_ff": 40, **settings}
-    positions = {"max_positions": 40, **shape.pop("positions", {})}
+    positions = {"max_positions": longest, **shape.pop("positions", {})}
     network = Transformer(Model(**shape, positions=positions), source, target).eval()
     for name, x in network.named_parameters():  # biases and norms that do something
         if x.dim() == 1:
@@ -300,6 +302,48 @@ def test_slots_are_used_again(drive: Callable[..., Any]) -> None:
             state = network.start(torch.tensor([sources[row // 2]]))
             expected = network.step(torch.tensor([[*old, 5]]), state)[0, -1]
             assert np.abs(found[row, 0] - expected.numpy()).max() < 1e-4
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@kinds
+def test_an_ensemble_has_the_mean_of_the_probabilities(
+    kind: int, precision: str, engine_library: ctypes.CDLL, drive: Callable[..., Any]
+) -> None:
+    """Its best tokens are those of its logits; it reads no more than its shortest member."""
+    networks = [make_network(kind, seed, 40 - 10 * (seed == 1)) for seed in (0, 1, 2)]
+    alone = [drive(network, precision) for network in networks]
+    models = [pack_model(engine_library, network, precision) for network in networks]
+    plain, quick = (Driver(NativeEnsemble(models)) for _ in range(2))
+    sources, target = draw_sources(KINDS[kind][1], LENGTHS), len(networks[0].output_table.weight)
+    for native in (*alone, plain, quick):
+        assert native.admit(sources, 2) == 0
+    draw = np.random.default_rng(3)
+    rows = 2 * len(sources)
+    for kept in ([1, 0, 2, 3, 8, 8, 10, 11], [1, 1, 2, 3, 6, 7], [0, 1, 5, 4]):
+        tokens = draw.integers(1, target, rows)
+        error, found = plain.step(tokens[:, None].tolist())
+        members = [each.step(tokens[:, None].tolist())[1].astype("f8") for each in alone]
+        members = [x - np.logaddexp.reduce(x, axis=-1, keepdims=True) for x in members]
+        expected = np.logaddexp.reduce(members, axis=0) - np.log(3)
+        assert error == 0 and np.abs(found - expected).max() < 2e-5
+        error, value, ids, sums, logit = quick.find_best(tokens.tolist(), 3, 2, 5)
+        order = np.argsort(-found[:, 0, 2:], axis=1, kind="stable")[:, :3] + 2
+        assert error == 0 and np.array_equal(ids, order) and np.abs(sums).max() < 1e-5
+        assert np.array_equal(value, np.take_along_axis(found[:, 0], order, 1))
+        assert np.array_equal(logit, found[:, 0, 5])
+        for native in (*alone, plain, quick):
+            assert native.keep(kept, 2) == 0
+        rows = len(kept)
+    assert plain.network.max_positions == 30
+    assert plain.find_best([1] * 4, 1, 0, target)[0] == 2  # no such token, and nothing changed
+    assert plain.admit([[5] * 31], 2) == 3
+    assert plain.step([[5]] * 4)[0] == 0
+    plain.clear()
+    assert plain.admit([[5]]) == 0 and plain.step([[5]])[0] == 0
+    for native in (plain, quick):
+        native.close()
+    for model in models:
+        model.close()
 
 
 MEANS: dict[str, float] = {}  # on the instruction set that is tested first

@@ -118,3 +118,9 @@ def test_all_seeds_hold_out_the_same_pairs(
     assert found[0] != found[1]  # by another seed, other pairs
     assert main(["train", *given[2:4], "--out", "x", "--test", "y"]) == 2
     assert "--test has no effect without --seeds" in capsys.readouterr().err
+
+
+def test_a_model_of_the_package_can_be_named(tmp_path: Path, given: list[str]) -> None:
+    out = tmp_path / "m"
+    assert main([*given[:-6], "--out", str(out), "--teacher", "demo"]) == 0
+    assert (out / "seed-5" / "run" / "distilled" / "0.tsv").is_file()

@@ -2,6 +2,7 @@
 #include "layer.h"
 #include "scratch.h"
 #include "shortlist.h"
+#include "topk.h"
 
 #define CHUNK 256 /* source tokens encoded at once: their activations stay in a core's cache */
 
@@ -81,10 +82,9 @@ static int check_step(const Transformer *self, int32_t count, const Token *token
         if (layer < 0 || layer >= settings->decoder_layers || head < -1 || head >= settings->heads)
             return GF_BAD_REQUEST;
     }
-    if (count < 1 || (!logits && !best)) return GF_BAD_REQUEST;
-    if (!logits && (best->first < 0 || best->first > vocabulary || best->size < 0 ||
-                    best->size > vocabulary - best->first))
-        return GF_BAD_REQUEST;
+    if (count < 1) return GF_BAD_REQUEST;
+    int error = logits ? GF_OK : check_best(best, count, vocabulary);
+    if (error) return error;
     for (int32_t n = 0; n < count; n++) {
         int32_t row = tokens[n].row, id = tokens[n].id;
         if (row < (n ? tokens[n - 1].row : 0) || row >= cache->rows) return GF_BAD_REQUEST;
@@ -92,8 +92,6 @@ static int check_step(const Transformer *self, int32_t count, const Token *token
         *longest = larger(*longest, cache->length[row] + before + 1);
         if (*longest > settings->max_positions) return GF_TOO_LONG;
         if (id < 0 || id >= vocabulary) return GF_TOKEN_OUT_OF_RANGE;
-        if (!logits && best->wanted && (best->wanted[n] < 0 || best->wanted[n] >= vocabulary))
-            return GF_TOKEN_OUT_OF_RANGE;
     }
     return GF_OK;
 }

@@ -61,20 +61,6 @@ static int32_t draw(const Search *s, int32_t row, const float *logits, const int
     return drawn;
 }
 
-/* Return ln Σ e^(factor x). */
-static float log_sum_exp(const float *x, int32_t size, float factor) {
-    float part[TOGETHER + PAD], sum;
-    Best best = {.logsumexp = &sum};
-    Running running = begin_row(&best, 0);
-    for (int32_t from = 0; from < size; from += TOGETHER) {
-        int32_t end = size - from < TOGETHER ? size : from + TOGETHER;
-        for (int32_t i = from; i < end; i++) part[i - from] = x[i] * factor;
-        process_logits(&best, 0, part, from, end, &running);
-    }
-    end_row(&best, 0, running);
-    return sum;
-}
-
 /* Return how many of the logits, in descending order, together have the probability top_p, at least
 one. */
 static int32_t count_nucleus(const float *logits, int32_t size, const SearchOptions *options) {

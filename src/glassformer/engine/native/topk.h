@@ -67,3 +67,40 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
 static inline void end_row(const Best *best, int64_t r, Running running) {
     best->logsumexp[r] = running.high + logf(running.sum);
 }
+
+/* Return ln Σ e^(factor x). */
+static inline float log_sum_exp(const float *x, int32_t size, float factor) {
+    float part[TOGETHER + PAD], sum;
+    Best best = {.logsumexp = &sum};
+    Running running = begin_row(&best, 0);
+    for (int32_t from = 0; from < size; from += TOGETHER) {
+        int32_t end = size - from < TOGETHER ? size : from + TOGETHER;
+        for (int32_t i = from; i < end; i++) part[i - from] = x[i] * factor;
+        process_logits(&best, 0, part, from, end, &running);
+    }
+    end_row(&best, 0, running);
+    return sum;
+}
+
+/* Fill in the best of row n, whose `size` logits are x. */
+static inline void take_best(const Best *best, int64_t n, const float *x, int32_t size) {
+    float part[TOGETHER + PAD];
+    Running running = begin_row(best, n);
+    for (int32_t from = 0; from < size; from += TOGETHER) {
+        int32_t end = size - from < TOGETHER ? size : from + TOGETHER;
+        memcpy(part, x + from, (size_t)(end - from) * sizeof *part);
+        process_logits(best, n, part, from, end, &running);
+    }
+    end_row(best, n, running);
+    if (best->wanted) best->wanted_logit[n] = x[best->wanted[n]];
+}
+
+/* Return the error in what is asked of `count` tokens, or GF_OK. */
+static inline int check_best(const Best *best, int32_t count, int32_t vocabulary) {
+    if (!best || best->first < 0 || best->first > vocabulary || best->size < 0 ||
+        best->size > vocabulary - best->first)
+        return GF_BAD_REQUEST;
+    for (int32_t n = 0; n < count && best->wanted; n++)
+        if (best->wanted[n] < 0 || best->wanted[n] >= vocabulary) return GF_TOKEN_OUT_OF_RANGE;
+    return GF_OK;
+}

@@ -219,3 +219,16 @@ INLINE Vec v_exp(Vec x) {
     sum = sum * r + v_set(1.0f);
     return v_scale(sum * r + v_set(1.0f), n);
 }
+
+/* Return ln x of each with an error below 2e-7, for x from 1 on. NaN stays.
+
+x = m 2^n with m from √½ to √2, and ln m = 2 artanh s with s = (m - 1) / (m + 1). */
+INLINE Vec v_log(Vec x) {
+    Ints n = ((Ints)x - 0x3f3504f3) >> 23;
+    Vec m = (Vec)((Ints)x - (n << 23)), s = (m - 1.0f) / (m + 1.0f), square = s * s;
+    Vec sum = v_set(2 / 9.0f) * square + v_set(2 / 7.0f);
+    sum = sum * square + v_set(2 / 5.0f);
+    sum = sum * square + v_set(2 / 3.0f);
+    sum = (sum * square + v_set(2.0f)) * s + (x - x);
+    return __builtin_convertvector(n, Vec) * v_set(0.693147181f) + sum;
+}
