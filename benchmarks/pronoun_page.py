@@ -1,4 +1,4 @@
-"""The pictures and the page of `pronoun.py`, drawn from its figures."""
+"""Draw the pictures and write the page of `pronoun.py` from its figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = {
 
 
 class Report(Outline):
-    """A figure of measurements, which is of no recording."""
+    """A figure of measurements, which belongs to no recording."""
 
     def __init__(self) -> None:
         super().__init__("all", None, "en")
@@ -69,7 +69,7 @@ def write_page(found: dict[str, Any], model: str, folder: Path) -> None:
 
 
 def draw_looks(found: dict[str, Any], model: str) -> Scene:
-    """How far above chance each head's attention prefers the right noun."""
+    """Draw how far above chance each head's attention prefers the right noun."""
     plan = Report()
     titles = {
         "it reads the source": "from “it”, in the encoder",
@@ -93,7 +93,7 @@ def draw_looks(found: dict[str, Any], model: str) -> Scene:
 
 
 def draw_silence(found: dict[str, Any], model: str) -> Scene:
-    """What is lost without each head, and without each block."""
+    """Draw what is lost without each head, and without each block."""
     plan, tables = Report(), []
     for n, (name, rows) in enumerate(found["silence"].items()):
         values = (np.array(rows) - found["right"]) * 100
@@ -111,7 +111,7 @@ def draw_silence(found: dict[str, Any], model: str) -> Scene:
 
 
 def draw_swaps(found: dict[str, Any], model: str) -> Scene:
-    """Which vectors carry the answer from one sentence into the other."""
+    """Draw which vectors carry the answer from one sentence into the other."""
     plan, parts = Report(), []
     titles = {
         "adjective": "from a sentence with another adjective, whose answer is the other noun",
@@ -144,7 +144,7 @@ def _find_best(rows: list[list[float]]) -> tuple[float, int, int]:
 
 
 def tell(found: dict[str, Any], model: str) -> str:
-    """The page; every number is one that was measured."""
+    """Return the page; each number in it was measured."""
     band = 1.96 * 0.5 / (2 * found["pairs"]) ** 0.5
     layers, heads = np.shape(found["look"]["it reads the source"])
     looks = "\n".join(
