@@ -1,4 +1,4 @@
-"""The export of a model to Marian's format, so that its decoder can be compared.
+"""Export a model to Marian's format, so that Marian's decoder can be compared.
 
 Marian has tensor2tensor's positions, with sines before cosines. With pre-norm it computes keys and
 values before the norm, so only post-norm models are the same. It begins a translation with a

@@ -1,4 +1,4 @@
-"""The export of a model to Hugging Face's names, so that its `generate` can be compared."""
+"""Export a model with Hugging Face's names, so that its `generate` can be compared."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ ROUNDS, LEAST, MOST, SPELL = 4, 2, 200, 200  # of all lengths; calls, calls, mil
 
 
 def time_layer(length: int, layer: dict[str, int]) -> tuple[float, float]:
-    """Milliseconds of attention, and of projections and feed-forward together."""
+    """Return the milliseconds of attention, and of projections and feed-forward together."""
     rng = np.random.default_rng(0)
     d_model, heads, width, d_ff = (layer[name] for name in ("d_model", "heads", "width", "d_ff"))
     x, inner, q, w, up = (
@@ -65,7 +65,7 @@ def time_layer(length: int, layer: dict[str, int]) -> tuple[float, float]:
 
 
 def time_decoding(rows: int, layer: dict[str, int], at_once: bool) -> float:
-    """Milliseconds of a decoder layer for all target rows, of as long a source.
+    """Return the milliseconds of a decoder layer for all target rows and an equally long source.
 
     at_once: all rows together; otherwise one after the other, with the keys and values of earlier
     rows kept.
@@ -97,7 +97,7 @@ def time_decoding(rows: int, layer: dict[str, int], at_once: bool) -> float:
 
 
 def measure_decoding(layer: dict[str, int]) -> dict[str, object]:
-    """Rows of a decoder layer at once and in turn."""
+    """Return the times of a decoder layer, with its rows computed at once and in turn."""
     times = {
         name: [min(time_decoding(n, layer, once) for _ in range(ROUNDS)) for n in ROWS]
         for name, once in (("together", True), ("in_turn", False))
@@ -108,7 +108,7 @@ def measure_decoding(layer: dict[str, int]) -> dict[str, object]:
 
 
 def time_call(part: Callable[[], object]) -> float:
-    """The fastest of several calls, in processor time: other programs take turns with this one."""
+    """Return the processor time of the fastest of several calls; other programs may interfere."""
     taken: list[float] = []
     while len(taken) < LEAST or (sum(taken) < SPELL and len(taken) < MOST):
         begun = thread_time()
@@ -118,7 +118,7 @@ def time_call(part: Callable[[], object]) -> float:
 
 
 def measure(layer: dict[str, int]) -> dict[str, object]:
-    """One layer at each length up to where the counts of both parts are equal."""
+    """Return the times of a layer at lengths up to where both parts cost as many operations."""
     even = 2 * layer["d_model"] + layer["d_ff"] * layer["d_model"] // (
         layer["heads"] * layer["width"]
     )
@@ -134,7 +134,7 @@ def measure(layer: dict[str, int]) -> dict[str, object]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """Add no options: this program has none."""
 
 
 def main(options: argparse.Namespace) -> None:

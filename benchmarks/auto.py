@@ -1,4 +1,4 @@
-"""The size auto against settings chosen by hand, for the same minutes: a Markdown table.
+"""Compare the size auto with settings chosen by hand, in the same minutes, in a Markdown table.
 
     python -m benchmarks auto --data DIR/train --valid DIR/valid --test DIR/test \
         --source-lang en --target-lang fr --pairs 5000 50000 160000 --minutes 15 --out runs/auto
@@ -95,7 +95,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, pairs: int, name: str) -> dict[str, Any]:
-    """Train one configuration on so many pairs, and score it."""
+    """Train one configuration on `pairs` pairs, and return its score."""
     place = "".join(c if c.isalnum() else "-" for c in name)
     out = options.out / f"{pairs}-seed-{options.seed}" / place
     if not (out / "score.json").is_file():
@@ -150,7 +150,7 @@ def settle(options: argparse.Namespace, name: str) -> Config:
 
 
 def draw_pairs(data: Path, langs: tuple[str, str], count: int, seed: int, prefix: Path) -> None:
-    """So many of the pairs of `data`, into two files: the same for every configuration."""
+    """Write `count` pairs of `data` to two files, the same pairs for every configuration."""
     if prefix.with_suffix(f".{langs[1]}").is_file():
         return
     everything = list(find_data([data], *langs).train)
@@ -162,7 +162,7 @@ def draw_pairs(data: Path, langs: tuple[str, str], count: int, seed: int, prefix
 
 
 def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:
-    """chrF++ and BLEU of the test set; PREFIX.multiref.tsv has more references, if it is there."""
+    """Return chrF++ and BLEU of the test set; PREFIX.multiref.tsv may have more references."""
     pairs = list(find_data([options.test], options.source_lang, options.target_lang).train)
     several = options.test.with_name(f"{options.test.name}.multiref.tsv")
     references = read_references(several) if several.is_file() else [[b for _, b in pairs]]
@@ -176,7 +176,7 @@ def test(options: argparse.Namespace, out: Path) -> dict[str, Any]:
 
 
 def render(options: argparse.Namespace, results: dict[int, dict[str, dict[str, Any]]]) -> str:
-    """A row for each configuration; the best of each column is bold."""
+    """Return a table with a row for each configuration; the best of each column is bold."""
     counts = list(results)
     rows = []
     for name in results[counts[0]]:

@@ -1,4 +1,4 @@
-"""What the numbers of workers give, and what another program that takes a core costs.
+"""Measure what the number of workers gives, and what a program that takes a core costs.
 
     python -m benchmarks busy --models demo,tiny,base --threads 2 --neighbours 0,1 --counts 2,8,128
 
@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> None:
 
 @contextmanager
 def keep_busy(programs: int) -> Iterator[None]:
-    """Let so many programs run that never rest."""
+    """Run so many programs that never rest, until the end."""
     with ExitStack() as stack:
         for _ in range(programs):
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])

@@ -1,4 +1,4 @@
-"""Measurements of the processor's highest speed in matrix products and of its memory."""
+"""Measure the processor's highest speed in matrix products, and that of its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""More text from the same text: what models of both directions make of a corpus, added to it.
+"""Add to a corpus the translations of it that models of both directions make.
 
     python -m benchmarks diversify DIR en de --forward MODEL [MODEL ...] \\
         --backward MODEL [MODEL ...] --out MORE
@@ -50,7 +50,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def say(model: Path, lines: list[str], decode: Decode) -> list[str]:
-    """Its translations, told."""
+    """Translate the lines with a model, print how many, and return the translations."""
     found = Translator.load(model).translate(lines, decode=decode)
     print(f"{model}: {len(found):,} translations")
     return found

@@ -1,4 +1,4 @@
-"""Ensembles and minimum Bayes risk: what they gain, and what they cost in processor time.
+"""Measure what ensembles and minimum Bayes risk gain, and their cost in processor time.
 
     python -m benchmarks ensembles RUNS/seed-1 RUNS/seed-2 RUNS/seed-3 --data DIR \
         --test test2016 --test test2017

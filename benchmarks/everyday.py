@@ -1,4 +1,4 @@
-"""Make the shipped model of everyday English and French, of Tatoeba's sentences.
+"""Make the shipped model for everyday English and French from Tatoeba's sentences.
 
     python -m benchmarks everyday --data DIR --out RUNS
 

@@ -1,4 +1,4 @@
-"""Which positions reach further than the training: networks trained on 64 tokens, read 256.
+"""Measure which positions work beyond the length of training: trained on 64 tokens, tested on 256.
 
     python -m benchmarks extrapolation --data FOLDER --seeds 1 2 3
     python -m benchmarks extrapolation --page

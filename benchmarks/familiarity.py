@@ -1,4 +1,4 @@
-"""How often a model that does not know a text says so, and how often it says so without cause.
+"""Count how often a model that does not know a text says so, and how often wrongly.
 
     python -m benchmarks familiarity --data DATA [--model MODEL --test PREFIX... --text FILE...]
 

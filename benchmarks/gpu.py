@@ -1,4 +1,4 @@
-"""What one GPU does: training in large batches, and translating with few and many at once.
+"""Measure one GPU: training in large batches, and translating few and many sentences at once.
 
     python -m benchmarks gpu --out gpu.json [--sizes base big] [--tokens 25000] [--cube 8192]
 
@@ -86,7 +86,7 @@ def read_shape(size: str) -> Model:
 
 
 class Bench:
-    """Works on one device, timed until the device has done them."""
+    """A device on which work is timed until the device has finished it."""
 
     def __init__(self, options: argparse.Namespace):
         self.options, self.device = options, choose_device(options.device)
@@ -96,7 +96,7 @@ class Bench:
         torch.manual_seed(1)
 
     def time(self, work: Callable[[], object]) -> float:
-        """The median of the repeats, seconds."""
+        """Return the seconds that the work takes: the median of the repeats."""
         taken = []
         for number in range(WARM + self.options.repeats):
             self._wait()
@@ -133,7 +133,7 @@ class Bench:
         }
 
     def _update(self, shape: Model, batch: Batch) -> tuple[float, float]:
-        """Seconds, and MiB at the peak."""
+        """Return the seconds of an update, and the MiB of memory at its peak."""
         network = Transformer(shape, self.options.vocabulary, self.options.vocabulary)
         updater = Updater(network, Config.read({}).train, self.device, self.precision)
         if not self.is_cuda:
@@ -143,7 +143,7 @@ class Bench:
         return seconds, torch.cuda.max_memory_allocated(self.device) / 2**20
 
     def translate(self, shape: Model, count: int, how: dict[str, Any]) -> float:
-        """Target tokens a second."""
+        """Return the target tokens a second of translating `count` sentences at once."""
         vocabulary = self.options.vocabulary
         network = Transformer(shape, vocabulary, vocabulary).to(self.device).eval()
         sources = [[*row[:-1], EOS] for row in self._draw(count, LONG).tolist()]
@@ -160,7 +160,7 @@ class Bench:
         return tokens / self.time(work)
 
     def _make_batch(self) -> Batch:
-        """Pairs of like lengths, as one of a large corpus sorted by length is."""
+        """Return a batch of pairs of similar lengths, as in a large corpus sorted by length."""
         rows = self.options.tokens // (LONG + 1)
         source, target = self._draw(rows, LONG), self._draw(rows, LONG + 1)
         target[:, 0] = BOS
@@ -179,7 +179,7 @@ class Bench:
 
 
 def list_products(model: Model, vocabulary: int, batch: Batch) -> Iterator[Shape]:
-    """Those of an update, padding included: forward, and back to both factors."""
+    """Yield the matrix products of an update with padding: forward, and back to both factors."""
     d, f, heads = model.d_model, model.d_ff, model.heads
     rows, s = batch.source_BS.shape
     t = batch.target_BT.shape[1] - 1

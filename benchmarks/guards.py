@@ -1,4 +1,4 @@
-"""How often the output guards are wrong: alarms on good translations, and damage that they miss.
+"""Count how often the quality check is wrong: false alarms, and damage that it misses.
 
     python -m benchmarks guards --data DATA [--model MULTI30K_EN_DE] [--out guards.md]
 
@@ -85,7 +85,7 @@ def join(stem: Path, *ends: str) -> Pairs:
 
 
 def translate(good: dict[str, Pairs], model: Path | None) -> Iterator[tuple[str, Counter[str]]]:
-    """What models make of the same sources, and what looks wrong with it."""
+    """Translate the same sources with models; yield what looks wrong, by the name of each set."""
     tasks = {f"{name}, held out": name for name in DEMOS}
     if model:
         tasks["Multi30k en-de"] = str(model)
@@ -150,7 +150,7 @@ def copy_whole(random: Random, source: str, target: str, other: str) -> tuple[st
 
 
 def copy_most(random: Random, source: str, target: str, other: str) -> tuple[str, str] | None:
-    """Every sixth word is of the translation."""
+    """Return the source with each sixth word replaced with one of the translation."""
     words, theirs = source.split(), target.split()
     if len(words) < 6:
         return None
@@ -168,7 +168,7 @@ def keep(share: float) -> Harm:
 
 
 def add(times: int) -> Harm:
-    """Say other things as well, as long as this."""
+    """Return a harm that adds other text, `times` as long as the translation."""
 
     def more(random: Random, source: str, target: str, other: str) -> tuple[str, str]:
         rest = other

@@ -1,4 +1,4 @@
-"""The installation of other engines, each into a virtual environment of its own."""
+"""Install other engines, each into its own virtual environment."""
 
 from __future__ import annotations
 

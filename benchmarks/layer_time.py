@@ -25,7 +25,7 @@ ROUNDS, SPELL = 3, 0.2  # of all lengths; seconds of one part
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """It has none."""
+    """Add no options: this program has none."""
 
 
 def main(options: argparse.Namespace) -> None:

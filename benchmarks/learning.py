@@ -1,4 +1,4 @@
-"""What training costs until it translates so well: ours and JoeyNMT's, in CPU-seconds and tokens.
+"""Measure what training costs to reach a BLEU, ours and JoeyNMT's, in CPU-seconds and tokens.
 
     python -m benchmarks learning recipes/multi30k-en-de.toml --data DIR --test test2016 \\
         --out RUNS
@@ -102,7 +102,7 @@ def ours(
 
 
 def count_seconds() -> float:
-    """Of processor time, by this process and by those it has waited for."""
+    """Return the seconds of processor time of this process and of those it has waited for."""
     taken = os.times()
     return taken.user + taken.system + taken.children_user + taken.children_system
 

@@ -1,4 +1,4 @@
-"""How often a model is right on outputs longer than any it was trained on: SCAN's `length` split.
+"""Count how often a model is right on outputs longer than in training: SCAN's `length` split.
 
     python -m benchmarks lengths --data DIR --out RUNS
 
@@ -61,7 +61,7 @@ def read(prefix: Path) -> Pairs:
 
 
 def ask(translator: Translator, pairs: Pairs) -> tuple[Counter[int], Counter[int]]:
-    """How many are exactly right, and how many there are, by the length of the answer."""
+    """Return how many answers are exactly right, and how many there are, by their length."""
     right, asked = Counter[int](), Counter[int]()
     answers = translator.translate([command for command, _ in pairs])
     for answer, (_, said) in zip(answers, pairs, strict=True):

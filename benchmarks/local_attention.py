@@ -1,4 +1,4 @@
-"""Time and memory of full and of local self-attention against the length of a sentence.
+"""Measure time and memory of full and local self-attention, by the length of a sentence.
 
     python -m benchmarks local-attention --longest 16384 --longest-full 8192
 

@@ -1,4 +1,4 @@
-"""Where long sentences break a fixed vector: BLEU and loss by length of three networks.
+"""Measure where long sentences break a fixed vector: BLEU and loss of three networks by length.
 
     python -m benchmarks long-sentences --data DIR --out RUNS
 

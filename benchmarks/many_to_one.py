@@ -1,4 +1,4 @@
-"""Several source languages in one model, against a model for each.
+"""Compare one model of several source languages with one model for each.
 
     python -m benchmarks many-to-one --data de=TATOEBA_EN_DE --data fr=TATOEBA_EN_FR \
         --data zh=TATOEBA_EN_ZH --target-lang en --seeds 1 2 --out RUNS

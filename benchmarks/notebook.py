@@ -22,7 +22,7 @@ WAYS = {"text/html": "_repr_html_", "image/png": "_repr_png_", "text/latex": "_r
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The same notebook with the outputs of this run."""
+    """Run the notebook, and return it with the outputs of this run."""
     scope: dict[str, Any] = {}
     number = 0
     for cell in notebook["cells"]:
@@ -33,7 +33,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_cell(cell: dict[str, Any], scope: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """What a cell prints, and what its last expression is."""
+    """Run a cell; return what it prints, and the value of its last expression."""
     tree, value = ast.parse("".join(cell["source"])), None
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -58,7 +58,7 @@ def run_cell(cell: dict[str, Any], scope: dict[str, Any], number: int) -> list[d
 
 
 def show(value: Any) -> dict[str, str]:
-    """A value in all the ways in which it shows itself."""
+    """Return a value in all the formats in which it can show itself."""
     shown = {"text/plain": repr(value)}
     for kind, name in WAYS.items():
         if data := getattr(value, name, lambda: None)():

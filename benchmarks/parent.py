@@ -1,4 +1,4 @@
-"""A parent against none: `train --from`, beside trainings from scratch in the same minutes.
+"""Compare training with `--from` a model and from scratch, in the same minutes.
 
     python -m benchmarks parent runs/tatoeba-en-fr/seed-1 --recipe recipes/tatoeba-en-fr.toml \
         --recipe recipes/multi30k-en-fr.toml --data DIR --test test2016 --test test2017 \
@@ -46,7 +46,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def measure(options: argparse.Namespace, pairs: int) -> dict[str, dict[str, Any]]:
-    """What each way gives: a score for each test, updates and CPU-seconds."""
+    """Train in each way; return a score for each test, the updates and the CPU-seconds."""
     source, target = json.loads(run_glassformer("info", options.parent, "--json"))["card"][
         "language"
     ]
@@ -83,7 +83,7 @@ def train(options: argparse.Namespace, how: list[str], data: Path, folder: Path)
 def examine(
     options: argparse.Namespace, langs: tuple[str, str], model: Path, kept: Path | None = None
 ) -> dict[str, float]:
-    """sacreBLEU of each test, by the model's own search."""
+    """Return the sacreBLEU of each test, with the model's own search."""
     found = {}
     for test in options.test:
         score = (kept or model) / f"{test}.json"

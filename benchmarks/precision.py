@@ -1,4 +1,4 @@
-"""What a precision costs: BLEU, and how many translations change when a sentence is alone.
+"""Measure what a precision costs in BLEU, and how many translations change in other batches.
 
     python -m benchmarks precision MODEL --source test.en --reference test.de
 

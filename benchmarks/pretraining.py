@@ -1,4 +1,4 @@
-"""Pre-training and fine-tuning: translation and classification, begun from language models or not.
+"""Compare translation and classification with and without pre-trained language models.
 
     python -m benchmarks pretraining --data DIR --out RUNS --minutes 30
 

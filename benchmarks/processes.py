@@ -1,4 +1,4 @@
-"""The engines that are compared, each in a process of its own, and the limits set for all."""
+"""Run the engines that are compared, each in its own process, with the same limits for all."""
 
 from __future__ import annotations
 

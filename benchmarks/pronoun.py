@@ -1,4 +1,4 @@
-"""Where does a model that translates English to French settle whether `it` is il or elle?
+"""Find out where a model from English to French settles whether `it` is il or elle.
 
     python -m benchmarks pronoun [MODEL] [--riddles 480] [--out docs] [--pairs FILE]
 
@@ -64,7 +64,7 @@ CUTS = {
 
 
 def cut(probe: Probe) -> list[dict[str, Any]]:
-    """The share of right answers where one word may not attend to another, in any layer."""
+    """Return the share of right answers if one word may not attend to another, in any layer."""
     found = []
     for name, written in CUTS.items():
         odds = cut_edges(probe, parse_cut(written, probe.pairs[0]))
@@ -73,7 +73,7 @@ def cut(probe: Probe) -> list[dict[str, Any]]:
 
 
 def swap(translator: Translator, both: list[tuple[Riddle, Riddle]]) -> Runs:
-    """Which vectors of the second of two riddles turn the answer of the first into its own."""
+    """Return how often each vector of the second riddle changes the first's answer to its own."""
     probe = Probe(translator, [riddle.pair for riddle, _ in both])
     roles = [*probe.pairs[0].words]
     found = swap_vectors(probe, [donor.pair for _, donor in both], roles)

@@ -1,4 +1,4 @@
-"""The pictures and the page of `pronoun.py`, drawn from its figures."""
+"""Draw the pictures and write the page of `pronoun.py` from its figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = {
 
 
 class Report(Outline):
-    """A figure of measurements, which is of no recording."""
+    """A figure of measurements, which belongs to no recording."""
 
     def __init__(self) -> None:
         super().__init__("all", None, "en")
@@ -69,7 +69,7 @@ def write_page(found: dict[str, Any], model: str, folder: Path) -> None:
 
 
 def draw_looks(found: dict[str, Any], model: str) -> Scene:
-    """How far above chance each head's attention prefers the right noun."""
+    """Draw how far above chance each head's attention prefers the right noun."""
     plan = Report()
     titles = {
         "it reads the source": "from “it”, in the encoder",
@@ -93,7 +93,7 @@ def draw_looks(found: dict[str, Any], model: str) -> Scene:
 
 
 def draw_silence(found: dict[str, Any], model: str) -> Scene:
-    """What is lost without each head, and without each block."""
+    """Draw what is lost without each head, and without each block."""
     plan, tables = Report(), []
     for n, (name, rows) in enumerate(found["silence"].items()):
         values = (np.array(rows) - found["right"]) * 100
@@ -111,7 +111,7 @@ def draw_silence(found: dict[str, Any], model: str) -> Scene:
 
 
 def draw_swaps(found: dict[str, Any], model: str) -> Scene:
-    """Which vectors carry the answer from one sentence into the other."""
+    """Draw which vectors carry the answer from one sentence into the other."""
     plan, parts = Report(), []
     titles = {
         "adjective": "from a sentence with another adjective, whose answer is the other noun",
@@ -144,7 +144,7 @@ def _find_best(rows: list[list[float]]) -> tuple[float, int, int]:
 
 
 def tell(found: dict[str, Any], model: str) -> str:
-    """The page; every number is one that was measured."""
+    """Return the page; each number in it was measured."""
     band = 1.96 * 0.5 / (2 * found["pairs"]) ** 0.5
     layers, heads = np.shape(found["look"]["it reads the source"])
     looks = "\n".join(
@@ -188,19 +188,21 @@ the encoder, *it* collects nothing that is used. The decision is made in the dec
 that writes the pronoun: that step first attends to the *adjective*, and a few layers later to the
 noun that the adjective describes. We call such a sentence, with two nouns and one *it*, a riddle.
 
-`python -m benchmarks pronoun` measures this page anew, with the code of `glassformer probe`, which
-asks any model ([evaluate.md](evaluate.md)). There are {riddles} riddles that were not in training,
-with as many *il* as *elle*, and as many with the right noun first as second. {translated:.1%} are
-translated with the right pronoun. All below is about one step: the French up to the pronoun is
-given, and the right pronoun is compared with the wrong one; it is likelier in {right:.1%}, by a
-factor of e^{odds:.1f} in the middle riddle.
+`python -m benchmarks pronoun` measures all of this again and writes this page. It uses the code of
+`glassformer probe`, which asks any model ([evaluate.md](evaluate.md)). There are {riddles} riddles
+that were not in training, with as many *il* as *elle*, and as many with the right noun first as
+second. `{model}` translates {translated:.1%} of them with the right pronoun. The rest of this page
+is about one step: we give the French up to the pronoun, and compare the right pronoun with the
+wrong one. The right one is likelier in {right:.1%} of the riddles, by a factor of e^{odds:.1f} in
+the median riddle.
 
 ## What attends to the right noun?
 
-In how many riddles does a head give the right noun more attention than the other one? Asked of
-{pairs} riddles in pairs that differ only in the adjective, so that the other noun becomes right. A
-head that always prefers the same noun has exactly 50 %. A head that chooses at random has that too,
-give or take {band:.1%} (95 %); the luckiest of {heads} such heads about {lucky:.0%}.
+In how many riddles does a head give the right noun more attention than the other one? We asked
+this of {pairs} riddles, in pairs that differ only in the adjective, so that the other noun becomes
+right. A head that always prefers the same noun is right in exactly 50 %. A head that chooses at
+random is right in 50 %, give or take {band:.1%} (95 %); the luckiest of {heads} such heads is right
+in about {lucky:.0%}.
 
 | attention | the best head | which one |
 |---|---|---|
@@ -208,49 +210,52 @@ give or take {band:.1%} (95 %); the luckiest of {heads} such heads about {lucky:
 
 ![How far above chance each head prefers the right noun](pronoun-looks.svg)
 
-From *it* no head does better than chance: a picture in which *it* attends to *animal* would show
+From *it*, no head does better than chance: a picture in which *it* attends to *animal* would show
 nothing but chance. From the adjective, and from the pronoun step of the decoder, several heads do
-clearly better.
+clearly better than chance.
 
 ## Which attention is needed?
 
 We mask attention from some positions to others, in every layer and head. A position may still
 attend to itself.
 
-| masked: from → to | right | ln odds, middle riddle |
+| masked: from → to | right | ln odds, median riddle |
 |---|---|---|
 {cuts}
 
-If *it* cannot attend to the nouns, nothing is lost. The same holds for the adjective, though some
-of its heads do attend to the right noun: the model does not need that. If the pronoun step cannot
-attend to the adjective, it guesses. It can read the nouns in either language: only if it can attend
-neither to the English nor to the French nouns, it nearly falls to chance.
+If *it* cannot attend to the nouns, nothing is lost. The same is true if the adjective cannot attend
+to the nouns: some heads do attend from it to the right noun, but the model does not need them. If
+the pronoun step cannot attend to the adjective, it guesses. It can read the nouns in either
+language: only if it can attend neither to the English nor to the French nouns does it nearly fall
+to chance.
 
 ## Which vectors carry the answer?
 
 We take two sentences that differ in one word and have different answers. After one layer, we
-replace the vectors of some words of the first by those of the second, and see whether the answer
-changes.
+replace the vectors of some words of the first sentence with those of the second, and see whether
+the answer changes.
 
 ![Which vectors change the answer](pronoun-swaps.svg)
 
-Up to the last layer of the encoder, the information of the adjective is in the vectors of the
-adjective, and the gender of the noun in the vectors of the noun ({adjectives} and {nouns} pairs).
-The two meet in the decoder.
+Up to the last layer of the encoder, the information about the adjective stays in the adjective's
+vectors, and the gender of the noun in the noun's vectors ({adjectives} and {nouns} pairs). The two
+meet in the decoder.
 
-## What does one head matter?
+## How much does one head matter?
 
 ![What is lost without each head](pronoun-silence.svg)
 
 Setting the output of a single head to zero never brings the share of right pronouns below
-{worst:.1%}: several heads do the same work. A whole block may matter more; see the last column.
+{worst:.1%}: several heads do the same work. A whole block may matter more: see the last column of
+the picture.
 
 ## What follows
 
 * Attention of *one* head in *one* sentence proves nothing: among many heads, one always fits the
   story. Count over many sentences, and compare with chance.
-* That a model gets a riddle right does not say that it solves it as we would. This one never
-  resolves *it*; it translates, and a pronoun in French needs a gender only when it is written.
-* This is one model of {layers} + {layers} layers and one corpus of plain sentences. Another may do
-  it otherwise; `glassformer probe` asks yours, with sentences of yours: [evaluate.md](evaluate.md).
+* If a model gets a riddle right, it need not solve it as we would. This model never resolves *it*;
+  it translates, and in French a pronoun needs a gender only when it is written.
+* This is one model of {layers} + {layers} layers and one corpus of plain sentences. Another model
+  may do it differently: `glassformer probe` asks your model, with your sentences
+  ([evaluate.md](evaluate.md)).
 """

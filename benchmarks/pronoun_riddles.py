@@ -1,4 +1,4 @@
-"""The riddles of `pronoun.py`: who `it` is, where the words are, and sentences to swap with."""
+"""Make the riddles of `pronoun.py`: who `it` is, where the words are, what to swap with."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Riddle:
     pair: ProbePair
 
     def turn(self) -> Riddle:
-        """The same where the other noun is the right one."""
+        """Return the same riddle with the other noun as the right one."""
         return replace(self, pair=self.pair.exchange("right", "wrong"))
 
 
 class Reader:
-    """Turns sentences of the grammar into riddles."""
+    """A reader that turns sentences of the grammar into riddles."""
 
     def __init__(self, translator: Translator):
         self.translator = translator
@@ -48,7 +48,7 @@ class Reader:
         }
 
     def mark(self, item: PronounItem, source: str = "") -> ContrastiveItem:
-        """The sentence, or another source like it, with its nouns, adjective and `it` marked."""
+        """Return the sentence, or a source like it, with its nouns, adjective and `it` marked."""
         right, wrong = item.nouns[item.referent], item.nouns[1 - item.referent]
         names = {"right": right, "wrong": wrong}
         words = {**names, "it": "it", "adjective": item.adjective}
@@ -59,19 +59,19 @@ class Reader:
         )
 
     def read(self, item: PronounItem) -> Riddle | None:
-        """None where a word is not found. The French nouns may stand behind the pronoun."""
+        """Return the riddle; None if a word is not found (French nouns may follow the pronoun)."""
         pair = read_probe_pair(self.translator, self.mark(item))
         return None if isinstance(pair, str) else Riddle(item, pair)
 
     def _find(self, text: str, noun: str) -> str:
-        """The French noun in a text, with the word before it, which shows the gender."""
+        """Return the French noun in a text, with the word before it, which shows the gender."""
         nouns = "|".join(map(re.escape, self.french[noun]))
         found = re.search(rf"(?:\S+\s+)?(?:\w+['’])?(?:{nouns})\b", text)
         return found[0] if found else ""
 
 
 def collect(reader: Reader, count: int) -> list[Riddle]:
-    """As many il as elle, as many first nouns as second: liking one of them gives chance."""
+    """Return riddles, balanced so that always choosing il, or the first noun, is at chance."""
     items = [each for each in pronoun_items(count * 5, SEED, "test") if len({*each.genders}) == 2]
     found = [riddle for riddle in map(reader.read, items) if riddle]
     kinds = [(right, referent) for right in ("il", "elle") for referent in (0, 1)]
@@ -85,7 +85,7 @@ def collect(reader: Reader, count: int) -> list[Riddle]:
 
 
 def find_donors(reader: Reader, riddles: Sequence[Riddle], what: str) -> list[Riddle | None]:
-    """For each riddle one with another adjective, or another right noun, and the other answer.
+    """Return for each riddle one with another adjective or right noun, and the other answer.
 
     The donor has the same words in the same places; the grammar says that its answer is the other.
     """
@@ -119,7 +119,7 @@ def _turn(reader: Reader, riddle: Riddle, word: str, what: str) -> Riddle | None
 
 
 def write_riddles(riddles: Sequence[Riddle], reader: Reader, path: Path) -> None:
-    """The riddles as a table that `glassformer probe` and `evaluate --contrastive` read."""
+    """Write the riddles as a table that `glassformer probe` and `evaluate --contrastive` read."""
     items = [reader.mark(each.item) for each in riddles]
     names = [f"{side}.{role}" for side, roles in items[0].marked.items() for role in roles]
     rows = [["source", "right", "wrong", *names]]

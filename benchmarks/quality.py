@@ -1,4 +1,4 @@
-"""Quality at speed: one picture of BLEU against words a second, over networks of other depths.
+"""Draw BLEU against words a second for networks of several depths.
 
     python -m benchmarks quality recipes/multi30k-en-de.toml --data DIR --test test2016 --out RUNS
 
@@ -84,7 +84,7 @@ def make(config: Config, data: Path, out: Path, valid: Path) -> None:
 
 
 def teach(teacher: Path, data: Path, folder: Path, langs: tuple[str, str]) -> None:
-    """What the teacher says instead of the targets."""
+    """Write the sources, with the teacher's translations in the place of the targets."""
     source, target = langs
     if (folder / f"train.{target}").is_file():
         return
@@ -98,7 +98,7 @@ def teach(teacher: Path, data: Path, folder: Path, langs: tuple[str, str]) -> No
 def measure(
     out: Path, source: list[str], reference: list[str], rounds: int
 ) -> list[dict[str, Any]]:
-    """Words of translation a second, the median of the rounds; the first one prepares."""
+    """Return the words of translation a second: medians of the rounds after a first one."""
     translators = {name: Translator.load(out / name) for name in [*LAYERS, TAUGHT]}
     kinds = {f"{name}, {search}": (name, search) for name in translators for search in SEARCHES}
     said: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""A question's answer in translation: the size tiny, trained and scored with glassformer itself.
+"""Answer a question in translation: train and score the size tiny with glassformer itself.
 
 English to German, pre-norm, 4 layers a side of width 128: what is asked is changed in that network.
 All have the same tokens, batches, optimizer and number of updates.

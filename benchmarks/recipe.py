@@ -87,7 +87,7 @@ def run(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 
 
 def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> dict[str, Any]:
-    """Every score of one test set; nothing was chosen on it."""
+    """Return every score of one test set; nothing was chosen on it."""
     source, references = read_test(options, config, name)
     translator = Translator.load(out, precision="fp32")  # as `evaluate` does
     began = time.perf_counter()
@@ -104,7 +104,7 @@ def test(out: Path, options: argparse.Namespace, config: Config, name: str) -> d
 def read_test(
     options: argparse.Namespace, config: Config, name: str
 ) -> tuple[list[str], list[list[str | None]]]:
-    """Source lines and reference sets of PREFIX.multiref.tsv if there is one, else of the pair."""
+    """Return source lines and references: of PREFIX.multiref.tsv if it exists, else of the pair."""
     base = Path(options.data[0])
     prefix = (base if base.is_dir() else base.parent) / name
     several = prefix.with_name(prefix.name + ".multiref.tsv")
@@ -116,7 +116,7 @@ def read_test(
 
 
 def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
-    """The head: command, machine, cost, and mean and spread of each score."""
+    """Return the head: command, machine, cost, and mean and spread of each score."""
     seeds = " ".join(str(each["seed"]) for each in results)
     tests = " ".join(f"--test {name}" for name in options.test)
     minutes = f" --minutes {options.minutes:g}" if options.minutes else ""
@@ -146,7 +146,7 @@ def render(options: argparse.Namespace, results: list[dict[str, Any]]) -> str:
 
 
 def tell_minutes(result: dict[str, Any]) -> str:
-    """Of the wall; not known where a training was stopped and resumed."""
+    """Return the minutes by the clock; nothing if the training was stopped and resumed."""
     return f"{result['minutes']:.1f} minutes with " if result["minutes"] else ""
 
 

@@ -1,4 +1,4 @@
-"""Make the models that ship with the package, of the built-in corpus and recipes/demo*.toml.
+"""Make the models that ship with the package, from the built-in corpus and recipes/demo*.toml.
 
     python -m benchmarks shipped --out RUNS [demo demo-fr-en demo-en-zh ...]
 
@@ -77,7 +77,7 @@ grammar allows; no training text had the content words of a held-out sentence to
 
 
 def examine(translator: Translator, source: str, target: str) -> dict[str, ExamMark]:
-    """Greedy, in fp32, of the weights as they are stored."""
+    """Return the marks of a model, with greedy search in fp32 and the weights as stored."""
     ask = translator.translate
     marks = {
         "held-out sentences": mark_exact(ask, ask_sentences(source, target, QUESTIONS)),

@@ -1,4 +1,4 @@
-"""Make the shipped language models, of the built-in corpus's English and recipes/demo-*lm.toml.
+"""Make the shipped language models, from the built-in corpus's English and recipes/demo-*lm.toml.
 
     python -m benchmarks shipped-language --out RUNS [demo-lm demo-mlm]
 

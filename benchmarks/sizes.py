@@ -1,4 +1,4 @@
-"""The engine in C against CTranslate2, both in int8 on one thread: sizes by instruction sets.
+"""Compare the engine in C with CTranslate2, in int8 on one thread, by size and instruction set.
 
     python -m benchmarks sizes --sizes demo,tiny,small,base --sets amx,avx512vnni,avx2 \\
         --output sizes.json
@@ -165,7 +165,7 @@ def translate(process: Process, settings: dict[str, Any], work: Path) -> dict[st
 
 
 def list_ratios(row: dict[str, Any]) -> dict[str, float]:
-    """Return by how much ours is better in each column: the median over rounds."""
+    """Return how many times better ours is in each column: the median over rounds."""
     ours, theirs = row["ours"], row["theirs"]
     found = {"tokens/s": compare(ours["tokens/s"], theirs["tokens/s"])[0]}
     return found | {key: compare(theirs[key], ours[key])[0] for key in ("alone", "peak", "start")}

@@ -1,4 +1,4 @@
-"""What the windows cost while nobody looks, as a share of an update and of a translation.
+"""Measure what unused windows cost, as a share of an update and of a translation.
 
     python -m benchmarks taps [--size tiny]
 
@@ -81,5 +81,5 @@ def count_windows(work: Callable[[], object]) -> int:
 
 
 def measure(work: Callable[[], object]) -> float:
-    """The shortest of some repetitions: what the windows take is a share of that at most."""
+    """Return the shortest of several repetitions; the windows' share of it is an upper bound."""
     return min(repeat(work, number=1, repeat=REPEATS))

@@ -1,4 +1,4 @@
-"""Speed of training: updates of one model on the same batches, ours and other engines' in turns.
+"""Measure the speed of training: updates on the same batches, ours and other engines' in turns.
 
     python -m benchmarks train tiny --langs en-de --data DIR/train --output training-tiny.json
 

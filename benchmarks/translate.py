@@ -1,4 +1,4 @@
-"""Speed of translating: the same weights on the same sentences, ours and other engines' in turns.
+"""Measure the speed of translating: the same weights and sentences, all engines in turns.
 
     python -m benchmarks translate MODEL --source test.en --reference test.de --beam 5 \\
         --precision auto,fp32,bf16 --output translating.json

@@ -1,4 +1,4 @@
-"""Works that are compared take turns, so that other load on the machine affects all of them."""
+"""Let tasks that are compared take turns, so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much faster two workers are than one, when Ray deals out the shards of a text.
+"""Measure how much faster two workers are than one, when Ray distributes the shards of a text.
 
     python -m benchmarks workers --model demo --source TEXT --workers 1 2 --rounds 3
 
@@ -47,7 +47,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, list[float]]:
-    """Seconds of every round by workers, start-up taken off; rounds in turn."""
+    """Return the seconds of every round for each number of workers, without the start-up."""
     text = options.source.read_text(encoding="utf-8").splitlines()
     text = (text * (options.lines // len(text) + 1))[: options.lines]
     with tempfile.TemporaryDirectory() as folder:

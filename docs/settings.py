@@ -18,18 +18,19 @@ KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false
 HEAD = "| setting | option | default | values | meaning | paper |\n|---|---|---|---|---|---|"
 INTRO = """# Settings
 
-These are all settings of a model, its training and its search. They stand in the TOML file that
-`train` reads and in the `config.toml` of each model. Each is an option too: those of decode are
-options of `translate`, `evaluate` and `see`, all others of `train`. `--set` sets one by its key:
+These are all settings of a model, its training and its search. You can write them into the TOML
+file that `train` reads; each model has them in its `config.toml`. Each setting is also an option:
+those of decode are options of `translate`, `evaluate` and `see`, all others of `train`. `--set`
+sets one by its key:
 
 ```
 glassformer train --data data/train --valid data/valid --source-lang en --target-lang de \\
     --out my-model --label-smoothing 0.05 --dropout 0.3 --set decode.beam=4
 ```
 
-The defaults are the paper's where the paper has one. The recipe auto, with which `train` begins if
-no other is named, chooses what is not set for the data and the machine. Paper: the section of
-[Attention Is All You Need](https://arxiv.org/abs/1706.03762) that speaks of it.
+If the paper has a value, it is the default. If you name no recipe, `train` uses the recipe auto,
+which chooses what you do not set, for the data and the machine. The column *paper* names the
+section of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) that describes the setting.
 
 `data.corpus`, several corpora, is a list of tables: see [several corpora](corpora.md).
 
@@ -37,7 +38,7 @@ This page is written by `python docs/settings.py`."""
 OUTRO = """## Settings and options without an effect
 
 A setting or an option that cannot have an effect is refused, in one sentence that says why. So is
-an option of another search than the one that is asked for: the temperature belongs to `sample`."""
+an option of another kind of search: the temperature, for example, belongs to `sample`."""
 
 
 def render() -> str:

@@ -1,4 +1,4 @@
-"""Writes the run that view Training shows to everybody: `python -m tools.example_run`.
+"""Write the example run that the view Training shows: `python -m tools.example_run`.
 
 It trains two layers a side on the built-in sentences for some minutes of processor time, and keeps
 of its snapshots those of STEPS, with the attention weights rounded to multiples of 1/1024 so that

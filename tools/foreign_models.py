@@ -1,4 +1,4 @@
-"""Make a tiny random model with another toolkit's own code, and what it computes, for the tests.
+"""Make a tiny random model with another toolkit's own code, and its output, for the tests.
 
     python tools/foreign_models.py joeynmt tests/equal/foreign/joeynmt
 
@@ -230,7 +230,7 @@ def make_fairseq(folder: Path, **changes: Any) -> None:
 
 
 def make_learned(folder: Path) -> None:
-    """Make one of fairseq whose positions are learned, and whose embeddings are not scaled."""
+    """Make a fairseq model whose positions are learned, and whose embeddings are not scaled."""
     pre = {f"{side}_normalize_before": True for side in ("encoder", "decoder")}
     learned = {f"{side}_learned_pos": True for side in ("encoder", "decoder")}
     make_fairseq(folder, **pre, **learned, no_scale_embedding=True, share_all_embeddings=True)

@@ -90,14 +90,14 @@ class Positions(Settings):
         "none",
     ] = setting(
         "interleaved",
-        "Vectors: sines and cosines in turns, all sines first, sines alone, a learned table "
-        "(paper 3.5); or in attention: rotary (Su et al. 2021), alibi (Press et al. 2022), "
-        "relative (Shaw et al. 2018); or none.",
+        "Position vectors: sines and cosines alternating, all sines first, sines alone, or a "
+        "learned table (paper 3.5). Positions in attention: rotary (Su et al. 2021), alibi (Press "
+        "et al. 2022) or relative (Shaw et al. 2018). Or none.",
     )
     combine: Literal["add", "multiply", "concatenate"] = setting(
         "add",
-        "How a vector joins its token's: a sum, a product, or side by side and then mapped to "
-        "d_model (paper 3.5).",
+        "How a position vector is combined with the token's: added, multiplied, or concatenated "
+        "and then mapped to d_model (paper 3.5).",
         needs=f"layout={'|'.join(VECTORS)}",
     )
     grid: Literal["paper", "tensor2tensor"] = setting(
@@ -113,17 +113,21 @@ class Positions(Settings):
         needs=f"layout={'|'.join(COMPUTED)}",
     )
     amplitude: float = setting(
-        1.0, "A factor on every value.", ge=0, le=MANY, needs=f"layout={'|'.join(COMPUTED)}"
+        1.0,
+        "A factor on every value of the position vectors.",
+        ge=0,
+        le=MANY,
+        needs=f"layout={'|'.join(COMPUTED)}",
     )
     reach: int = setting(
         16,
-        "With layout=relative: distances beyond it are all one.",
+        "With layout=relative: all distances beyond this share one vector.",
         ge=1,
         le=1 << 14,
         needs="layout=relative",
     )
     max_positions: int = setting(
-        1024, "The positions in the table: the longest sentence, in tokens.", ge=2, le=WIDE
+        1024, "How many positions there are: the longest sentence, in tokens.", ge=2, le=WIDE
     )
 
     @property
@@ -142,22 +146,26 @@ class AttentionPattern(Settings):
 
     pattern: Literal["full", "local", "strided", "global+local"] = setting(
         "full",
-        "Which positions a position sees: all; those near it; each stride-th too (Child et al. "
-        "2019); or the first ones too, which see all (Beltagy et al. 2020).",
+        "Which positions a position attends to: all; near ones; also every stride-th (Child et "
+        "al. 2019); or also the first ones, which attend to all (Beltagy et al. 2020).",
     )
     width: int = setting(
         64,
-        "So many positions before and, in the encoder, after are near.",
+        "How many positions before (in the encoder, also after) count as near.",
         ge=1,
         le=WIDE,
         needs="pattern!=full",
     )
     stride: int = setting(
-        64, "With pattern=strided: the step.", ge=1, le=WIDE, needs="pattern=strided"
+        64,
+        "With pattern=strided: attend also to every position at this distance.",
+        ge=1,
+        le=WIDE,
+        needs="pattern=strided",
     )
     globals: int = setting(
         1,
-        "With pattern=global+local: how many of the first see all.",
+        "With pattern=global+local: how many of the first positions attend to all.",
         ge=1,
         le=WIDE,
         needs="pattern=global+local",
@@ -175,8 +183,8 @@ class Recurrent(Settings):
     )
     attention: Literal["none", "dot", "general", "additive"] = setting(
         "none",
-        "How the decoder looks at the source: only a fixed vector, its last state, or a score "
-        "for each state (Luong et al. 2015; additive: Bahdanau et al. 2015).",
+        "How the decoder reads the source: none (only a fixed vector, the encoder's last state), "
+        "or attention with this score (Luong et al. 2015; additive: Bahdanau et al. 2015).",
     )
     input_feeding: bool = setting(
         False,
@@ -190,8 +198,8 @@ class Model(Settings):
 
     network: Literal["transformer", "rnn", "decoder", "encoder"] = setting(
         "transformer",
-        "The paper's network; a recurrent one, as there were before it; or one side alone: a "
-        "decoder that completes text, an encoder that fills masks or names classes.",
+        "The paper's network; a recurrent one, its predecessor; or one side alone: a decoder that "
+        "completes text, or an encoder that fills masks or classifies.",
     )
     d_model: int = setting(
         512, "The width of the vectors between layers (paper 3.1).", ge=2, le=WIDE
@@ -253,7 +261,7 @@ class Model(Settings):
     )
     embedding_norm: bool = setting(
         False,
-        "A normalization of the embeddings too, as mBART has it; not in the paper.",
+        "Also normalize the embeddings, as mBART does; not in the paper.",
         needs=ATTENDS,
     )
     ablate: tuple[str, ...] = setting(
@@ -263,7 +271,7 @@ class Model(Settings):
     )
     tie: Literal["three-way", "two-way", "none"] = setting(
         "three-way",
-        "Which tables are one: all three, target embedding and output, or none (paper 3.4).",
+        "Which tables are tied: all three, target embedding and output, or none (paper 3.4).",
     )
     output_bias: bool = setting(False, "A bias on the logits, as Marian has it; not in the paper.")
     labels: tuple[str, ...] = setting(
@@ -391,11 +399,14 @@ class Text(Settings):
 
     tokenizer: Literal["bpe", "unigram", "char"] = setting(
         "bpe",
-        "What tokens are: joined by byte-pair encoding; with probabilities (Kudo 2018); or single "
-        "characters.",
+        "How text is split into tokens: byte-pair encoding; unigram, with a probability for each "
+        "token (Kudo 2018); or single characters.",
     )
     vocabulary: int = setting(
-        8000, "The tokens in all, control ids and bytes included (paper 5.1).", ge=300, le=MANY
+        8000,
+        "The size of the vocabulary, control ids and bytes included (paper 5.1).",
+        ge=300,
+        le=MANY,
     )
     shared: bool = setting(True, "One vocabulary for both sides (paper 5.1).")
     dropout: float = setting(
@@ -408,30 +419,31 @@ class Text(Settings):
     )
     sampling_alpha: float | None = setting(
         None,
-        "Subword sampling with tokenizer=unigram (Kudo 2018): a segmentation is drawn by its "
-        "probability to this power; 0.1 to 0.5 are usual.",
+        "Subword sampling with tokenizer=unigram (Kudo 2018): segmentations are drawn in "
+        "proportion to their probability to this power; 0.1 to 0.5 are usual.",
         gt=0,
         le=100,
         needs="tokenizer=unigram",
     )
     samples: int = setting(
         8,
-        "With subword sampling: K segmentations kept; epoch e reads number e mod K; 0: drawn anew "
-        "in each epoch.",
+        "With subword sampling: how many segmentations K are stored; epoch e reads number e mod "
+        "K; 0: new ones are drawn in each epoch.",
         ge=0,
         le=1000,
     )
     nfkc: NormalizedSides = setting(
-        "none", "Characters become those that they stand for (NFKC); of which sides."
+        "none", "Which sides have compatibility characters replaced (NFKC)."
     )
     punctuation: NormalizedSides = setting(
-        "none", "Quotes, dashes and ellipses become those of a keyboard; of which sides."
+        "none", "Which sides have quotes, dashes and ellipses replaced with those on a keyboard."
     )
-    lowercase: NormalizedSides = setting("none", "Small letters alone; of which sides.")
+    lowercase: NormalizedSides = setting("none", "Which sides are changed to lower case.")
     source_eos: bool = setting(True, "Sources end with </s>; those of OpenNMT's models do not.")
     split_above: int | None = setting(
         None,
-        "Longer sources are cut in parts; if not given, above the training's 99th percentile.",
+        "Sources with more tokens are split into parts; if not given, above the 99th percentile "
+        "of the training text.",
         ge=1,
     )
 
@@ -444,14 +456,18 @@ class Text(Settings):
 class CorpusShare(Settings):
     """One of several corpora, [[data.corpus]]: how often an epoch has its pairs, and its tag."""
 
-    name: str = setting(..., "Its name in the log.", min_length=1)
+    name: str = setting(..., "The name of the corpus in the log.", min_length=1)
     paths: tuple[str, ...] | None = setting(
-        None, "Where it is, in a recipe; a model's own settings do not have it."
+        None, "Its files, in a recipe; a model's own settings leave them out."
     )
-    weight: float = setting(1.0, "How often an epoch has each of its pairs.", gt=0, le=1000)
+    weight: float = setting(1.0, "How often an epoch has each pair of the corpus.", gt=0, le=1000)
     tag: str | None = setting(None, "A token before each source, like <bt>.", check=check_tag)
-    source_lang: str | None = setting(None, "The language to translate from; if not data's.")
-    target_lang: str | None = setting(None, "The language to translate to; if not data's.")
+    source_lang: str | None = setting(
+        None, "The language to translate from, if not data.source_lang."
+    )
+    target_lang: str | None = setting(
+        None, "The language to translate to, if not data.target_lang."
+    )
 
 
 class Augment(Settings):
@@ -459,20 +475,23 @@ class Augment(Settings):
 
     case: float = setting(
         0.0,
-        "The chance that a source is all small letters, capitals or title case.",
+        "The chance that a source is changed to lower case, capitals or title case.",
         ge=0,
         le=1,
     )
     digits: float = setting(
-        0.0, "The chance that the numbers that both sides have become others.", ge=0, le=1
+        0.0,
+        "The chance that numbers that occur on both sides are replaced, alike on both.",
+        ge=0,
+        le=1,
     )
     mask: float = setting(
         0.0, "The chance that a token of a source is hidden by the mask token.", ge=0, lt=1
     )
     switchout: float = setting(
         0.0,
-        "SwitchOut (Wang et al. 2018): the temperature by which tokens of both sides are exchanged "
-        "for any others; 0: none.",
+        "SwitchOut (Wang et al. 2018): the temperature at which tokens of both sides are replaced "
+        "with random ones; 0: none.",
         ge=0,
         le=100,
     )
@@ -494,17 +513,19 @@ class Data(Settings):
     corpus: tuple[CorpusShare, ...] = setting((), "Several corpora, each a table of its own.")
     corpus_temperature: float | None = setting(
         None,
-        "Small corpora are shown more often: their pairs in an epoch are as n^(1/T); 1: as they "
-        "are, 5: nearly the same of each.",
+        "Show small corpora more often: an epoch has pairs of a corpus of n in proportion to "
+        "n^(1/T); 1: as they are; 5, as in mBART: more evenly.",
         ge=1,
         le=1000,
     )
     tag: str | None = setting(
-        None, "A token before each source, like <2de>; languages get theirs.", check=check_tag
+        None,
+        "A token before each source, like <2de>; several target languages get one each.",
+        check=check_tag,
     )
     target_tag: str | None = setting(
         None,
-        "A token that each translation begins with, as NLLB's have: <fra_Latn>.",
+        "A token with which each translation begins, like NLLB's <fra_Latn>.",
         check=check_tag,
     )
     augment: Augment = Augment()
@@ -574,12 +595,14 @@ class Train(Settings):
     seed: int = setting(1, "The seed of all randomness of the training.", ge=0, lt=1 << 63)
     steps: int | None = setting(None, "How many updates to train (paper 5.2).", ge=1, le=10**9)
     minutes: float | None = setting(
-        None, "How long to train, instead of steps, into which it is turned.", gt=0, le=10**7
+        None,
+        "How many minutes to train, instead of steps, which follow from the time.",
+        gt=0,
+        le=10**7,
     )
     epochs: float | None = setting(
         None,
-        "How many passes over the pairs, instead of steps, into which they are turned; validations "
-        "then follow each.",
+        "How many passes over the pairs, instead of steps; a validation follows each pass.",
         gt=0,
         le=10**6,
     )
@@ -593,7 +616,7 @@ class Train(Settings):
     )
     pad_to: int | None = setting(
         None,
-        "Lengths are padded to a multiple of this; if not given, what is fastest.",
+        "Lengths are padded to a multiple of this; if not given, of what is fastest.",
         ge=1,
         le=64,
     )
@@ -619,22 +642,22 @@ class Train(Settings):
     )
     cycles: int = setting(
         1,
-        "With schedule=cosine or linear: how often the rate falls, from its peak anew each time "
-        "(SGDR, Loshchilov and Hutter 2017).",
+        "With schedule=cosine or linear: how often the rate falls, each time from its peak (SGDR, "
+        "Loshchilov and Hutter 2017).",
         ge=1,
         le=1000,
         needs="schedule=cosine|linear",
     )
     final_rate: float = setting(
         0.0,
-        "Where the schedules but inverse_sqrt end, as a share of the peak.",
+        "With any schedule but inverse_sqrt: the rate at the end, as a share of the peak.",
         ge=0,
         le=1,
         needs="schedule!=inverse_sqrt",
     )
     plateau_patience: int = setting(
         2,
-        "With schedule=plateau: validations without a lower loss, until the rate falls.",
+        "With schedule=plateau: how many validations without a lower loss before the rate falls.",
         ge=1,
         needs="schedule=plateau",
     )
@@ -656,8 +679,8 @@ class Train(Settings):
     )
     alignment_weight: float = setting(
         0.0,
-        "Guided alignment (Chen et al. 2016): the weight of the loss of a head of cross-attention, "
-        "which learns --alignments.",
+        "Guided alignment (Chen et al. 2016): the weight of the loss by which one cross-attention "
+        "head learns --alignments.",
         ge=0,
         le=1000,
     )
@@ -678,14 +701,15 @@ class Train(Settings):
     )
     prior_temperature: float = setting(
         2.0,
-        "With prior_weight: what both distributions are softened by.",
+        "With prior_weight: the temperature that softens both distributions.",
         gt=0,
         le=1000,
         needs="prior_weight",
     )
     risk_weight: float = setting(
         0.0,
-        "Minimum risk training (Shen et al. 2016), with --from: its share in the loss; 1: alone.",
+        "Minimum risk training (Shen et al. 2016), with --from: its share of the loss; 1: nothing "
+        "else.",
         ge=0,
         le=1,
     )
@@ -698,14 +722,14 @@ class Train(Settings):
     )
     risk_sharpness: float = setting(
         0.005,
-        "With risk_weight: the factor on their log-probabilities.",
+        "With risk_weight: the factor on the samples' log-probabilities.",
         gt=0,
         le=1000,
         needs="risk_weight",
     )
     risk_utility: Literal["chrf", "bleu"] = setting(
         "chrf",
-        "With risk_weight: the score of a translation, of which the risk is the rest.",
+        "With risk_weight: the sentence score; the risk is 1 minus this score.",
         needs="risk_weight",
     )
     max_grad_norm: float | None = setting(
@@ -713,15 +737,14 @@ class Train(Settings):
     )
     precision: Literal["auto", "fp32", "bf16", "fp16"] = setting(
         "auto",
-        "The numbers that matrix products are computed with; fp16, with loss scaling, is for GPUs "
-        "without bf16.",
+        "The number format of matrix products; fp16, with loss scaling, is for GPUs without bf16.",
     )
     gradient_checkpointing: bool = setting(
         False, "Compute each layer again in the backward pass: less memory, more time."
     )
     compile: bool = setting(False, "Compile the network with torch.compile, for GPUs.")
     deterministic: bool = setting(
-        False, "The same bits each time on a GPU too; on processors they always are."
+        False, "Give the same bits each time on a GPU, too, as processors always do."
     )
     ema: float | None = setting(None, "The decay of a moving average of the weights.", gt=0, lt=1)
     validate_every: int | None = setting(
@@ -731,10 +754,15 @@ class Train(Settings):
         None, "Updates between checkpoints; if not given, at each validation.", ge=1
     )
     keep: int = setting(
-        1, "How many checkpoints are kept, the latest, to resume and to average (paper 6.1).", ge=1
+        1,
+        "How many of the latest checkpoints are kept, to resume and to average (paper 6.1).",
+        ge=1,
     )
     keep_best: int = setting(
-        0, "How many of the best validated models are kept, in run/best, to average.", ge=0, le=1000
+        0,
+        "How many models with the best validations are kept in run/best, to average.",
+        ge=0,
+        le=1000,
     )
     best_by: Literal["bleu", "chrf", "loss"] = setting(
         "bleu", "The score by which the best weights are chosen."
@@ -747,13 +775,17 @@ class Train(Settings):
     )
     lora_rank: int | None = setting(
         None,
-        "LoRA (Hu et al. 2022): only changes of this rank are learned, of the matrices of the "
-        "layers; everything else stays.",
+        "LoRA (Hu et al. 2022): learn only a change of this rank for each matrix of the layers; "
+        "everything else stays.",
         ge=1,
         le=WIDE,
     )
     lora_alpha: float = setting(
-        16.0, "With lora_rank: the changes count alpha / rank.", gt=0, le=MANY, needs="lora_rank"
+        16.0,
+        "With lora_rank: the changes are scaled by alpha / rank.",
+        gt=0,
+        le=MANY,
+        needs="lora_rank",
     )
     watch: int = setting(3, "Sentences recorded during training, in run/watch; 0: none.", ge=0)
     plugin: str | None = setting(
@@ -802,7 +834,7 @@ class Decode(Settings):
     )
     diversity: float = setting(
         0.5,
-        "What a token costs a group for each hypothesis of earlier groups that took it.",
+        "What a token costs a group for each hypothesis of an earlier group that just took it.",
         ge=0,
         le=1000,
     )
@@ -811,10 +843,13 @@ class Decode(Settings):
     )
     alpha: float = setting(0.6, "Larger favours longer output (paper 6.1).", ge=0, le=100)
     stop: Literal["exact", "first"] = setting(
-        "exact", "End when nothing better can come, or when enough have ended."
+        "exact", "End when no better hypothesis can come, or when enough hypotheses have ended."
     )
     max_ratio: float = setting(
-        1.5, "Most tokens of output: this for each source token, and max_extra.", ge=0, le=1000
+        1.5,
+        "The most tokens of output: this many for each source token, plus max_extra.",
+        ge=0,
+        le=1000,
     )
     max_extra: int = setting(
         50,
@@ -824,24 +859,29 @@ class Decode(Settings):
     )
     min_length: int = setting(0, "Fewest tokens of output.", ge=0, le=WIDE)
     no_repeat_ngram_size: int = setting(
-        0, "Never the same so many tokens twice; 0: off.", ge=0, le=WIDE
+        0, "Never repeat a sequence of this many tokens; 0: off.", ge=0, le=WIDE
     )
     repetition_penalty: float = setting(
-        1.0, "Above 1: tokens that were there already are less likely.", ge=1, le=100
+        1.0, "Above 1: tokens that are already in the output are less likely.", ge=1, le=100
     )
     temperature: float = setting(1.0, "Below 1: fewer bold choices; above 1: more.", gt=0)
     shortlist: bool = setting(
         False,
         "Predict only likely tokens, which `glassformer shortlist` lists: faster, in int8.",
     )
-    top_k: int = setting(0, "Only among so many of the likeliest; 0: all.", ge=0, le=MANY)
+    top_k: int = setting(
+        0, "Draw only among this many of the likeliest tokens; 0: all.", ge=0, le=MANY
+    )
     top_p: float = setting(
-        1.0, "Only among the likeliest that make up this share of the probability.", gt=0, le=1
+        1.0,
+        "Draw only among the likeliest tokens that make up this share of the probability.",
+        gt=0,
+        le=1,
     )
     mbr: int = setting(
         0,
-        "Minimum Bayes risk: of so many samples, or hypotheses of a beam, the one most like the "
-        "others; 0: off.",
+        "Minimum Bayes risk: of this many samples, or hypotheses of a beam, take the one most "
+        "like the others; 0: off.",
         ge=0,
         le=200,
     )
@@ -904,8 +944,8 @@ class Config(Settings):
 
     recipe: Literal["auto", "paper"] | None = setting(
         None,
-        "auto chooses what is not set for the corpus and the machine, paper takes the paper's; if "
-        "not given, paper, but for the size auto.",
+        "auto chooses what you do not set, for the corpus and the machine; paper takes the "
+        "paper's values; if not given, paper, except with the size auto.",
     )
     size: Literal["auto", "tiny", "small", "base", "big"] | None = setting(
         None, "The shape of the network, by name; auto: chosen for the corpus."

@@ -1,4 +1,4 @@
-"""Writing of the corpus to files: two line-aligned files for each split."""
+"""Write the corpus to files: two line-aligned files for each split."""
 
 from __future__ import annotations
 

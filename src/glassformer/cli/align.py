@@ -40,23 +40,29 @@ def align(
     files: list[Path] | None = PAIR,
     source: Path | None = SOURCE,
     target: Path | None = TARGET,
-    gold: Path | None = opt("FILE", "0-0 where sure, 0p1 where possible.", panel=GOLD),
-    gold_order: str | None = opt("|".join(ORDERS), "Whose word comes first in a link.", panel=GOLD),
-    gold_first: int | None = opt("0|1", "What its words count from, if not clear.", panel=GOLD),
-    layer: int | None = opt("N", "This layer of the decoder; -1 the last.", panel=READ),
-    head: int | None = opt("N", "This head, not their mean.", panel=READ),
+    gold: Path | None = opt("FILE", "A file of gold links: 0-0 is sure, 0p1 possible.", panel=GOLD),
+    gold_order: str | None = opt(
+        "|".join(ORDERS), "Which side's word comes first in a gold link.", panel=GOLD
+    ),
+    gold_first: int | None = opt(
+        "0|1", "Whether words in the gold file count from 0 or 1, if this is not clear.", panel=GOLD
+    ),
+    layer: int | None = opt("N", "Read this layer of the decoder; -1 is the last.", panel=READ),
+    head: int | None = opt("N", "Read this head, not the mean of all heads.", panel=READ),
     row: str | None = opt(
         "|".join(ROWS),
-        "The row that reads a word, or the one before, that predicts it.",
+        "The decoder row that reads a word, or the row before, which predicts it.",
         panel=READ,
     ),
     reverse: Path | None = opt("MODEL", "A model of the other direction.", panel=JOIN),
-    join: str | None = opt("grow-diag|intersection|union", "How.", panel=JOIN),
+    join: str | None = opt(
+        "grow-diag|intersection|union", "How to combine the links of both directions.", panel=JOIN
+    ),
     output: Path | None = OUTPUT,
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Say which word translates which: source and target word, as 0-0 1-2, for each line.
+    """Print which word translates which: for each line, links of words like 0-0 1-2.
 
     \b
     glassformer align my-model test.en test.de

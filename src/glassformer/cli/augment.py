@@ -1,4 +1,4 @@
-"""The command `glassformer augment`: pairs made from text of one language, to train on."""
+"""The command `glassformer augment`: pairs made from text in one language, to train on."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 def augment(
     context: Context,
     model: Path = MODEL,
-    text: Path = arg("FILE", "Text of the model's source language, a sentence a line.", ...),
+    text: Path = arg("FILE", "Text in the model's source language, a sentence a line.", ...),
     out: Path = opt("FILE", "Where the pairs go: a .tsv.", default=...),
     kind: str = opt(
         "back|forward",
-        "back: MODEL translates to the source language of the model to be trained; forward: from "
-        "it, for self-training and distillation.",
+        "back: MODEL's translations become the sources of the new pairs; forward: they become the "
+        "targets, for self-training and distillation.",
         default="back",
     ),
     copies: int = opt(
@@ -60,14 +60,14 @@ def augment(
     precision: str = PRECISION,
     threads: int | None = THREADS,
     shard_lines: int = opt(
-        "N", "Lines in a shard: what a killed run loses at most.", default=1000, panel=MACHINE
+        "N", "Lines in a shard; a killed run loses one shard at most.", default=1000, panel=MACHINE
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make pairs of text in one language: back-translations, or translations to learn from.
+    """Make sentence pairs from text in one language: back-translations or forward translations.
 
-    Give the same command again after a kill, or in a second terminal: it goes on with what is
-    missing. `train --data made.tsv,tag=bt` mixes the pairs with others.
+    Give the same command again after a kill, or in a second terminal: it continues with the
+    missing lines. `train --data made.tsv,tag=bt` mixes the pairs with others.
 
     \b
     glassformer augment de-en news.de --out made.tsv --search sample

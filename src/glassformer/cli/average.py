@@ -1,4 +1,4 @@
-"""The command `glassformer average`: one model of several of a run."""
+"""The command `glassformer average`: the mean of several models of a run, as one model."""
 
 from pathlib import Path
 
@@ -8,17 +8,19 @@ from .terminal import to_json
 
 
 def average(
-    run: Path = arg("RUN", "The folder that train wrote to.", default=...),
+    run: Path = arg("RUN", "The folder that `train` wrote.", default=...),
     out: Path = opt("FOLDER", "Where the new model goes.", default=...),
     last: int | None = opt("N", "How many of the latest checkpoints: 5 if not given.", min=1),
-    best: int | None = opt("N", "How many of the best models, by train.keep_best.", min=1),
+    best: int | None = opt(
+        "N", "How many of the best models, which train.keep_best has kept.", min=1
+    ),
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make one model of the last checkpoints of a run, or of its best: the mean of each weight.
+    """Average the weights of the last checkpoints of a run, or of its best, into one model.
 
-    The paper did so with the last 5 (base) or 20 (big), often for half a point of BLEU. The run
-    must have kept that many: train it with --set train.keep=5, or train.keep_best=5.
+    The paper averages the last 5 (base) or 20 (big); this often gains half a point of BLEU. The
+    run must have kept that many: train it with --set train.keep=5, or train.keep_best=5.
 
     \b
     glassformer average my-model --last 5 --out my-averaged-model

@@ -33,17 +33,23 @@ def check_data(
     data: list[Path] | None = DATA,
     held_out: list[Path] | None = opt(
         "PATH",
-        "Pairs to test or validate on, of which none should be in the data; again for each further "
-        "prefix or file.",
+        "Pairs to test or validate on, none of which may be in the data; give it again for each "
+        "further prefix or file.",
         "--test",
         "--valid",
     ),
-    quick: bool = flag("Do not compare lines with their partners by their words.", "--quick"),
-    report_to: Path | None = opt("FILE", "Keep all this, as text or as .json.", "--report"),
-    fix: Path | None = opt("PREFIX", "Write what is left, mended, as PREFIX.en and PREFIX.de."),
+    quick: bool = flag(
+        "Do not check by their words whether lines are translations of each other.", "--quick"
+    ),
+    report_to: Path | None = opt(
+        "FILE", "Write all findings here, as text or as .json.", "--report"
+    ),
+    fix: Path | None = opt(
+        "PREFIX", "Repair or leave out bad pairs, and write the rest as PREFIX.en and PREFIX.de."
+    ),
     strict: bool = flag(
         "For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
-        "pairs to test on, or other damage to over 5 % of the pairs.",
+        "test pairs in the data, or other damage to over 5 % of the pairs.",
         "--strict",
     ),
     as_json: bool = AS_JSON,

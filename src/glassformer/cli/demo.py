@@ -51,18 +51,20 @@ def demo(
         "FOLDER",
         f"Where the pairs and the model go; {PLACE}, or {PLACE}-2 and so on, if not given.",
     ),
-    minutes: float = opt("N", "Train no longer than that.", min=0, default=30.0),
-    train: bool = flag("Train a model, or show the one here.", "--train/--no-train", default=True),
+    minutes: float = opt("N", "Train no longer than this many minutes.", min=0, default=30.0),
+    train: bool = flag(
+        "Train a model too, or only use the shipped one.", "--train/--no-train", default=True
+    ),
     look: bool | None = flag(
-        "Look inside at the end, in a browser; if not said: at a screen that has one.",
+        "Open the app in a browser at the end; if not given, only on a screen that has a browser.",
         "--open/--no-open",
         default=None,
     ),
     device: str = DEVICE,
 ) -> None:
-    """Translate with a model that is here, then train one on built-in sentences.
+    """Translate with a shipped model, then train one on built-in sentences.
 
-    It trains until its exam is passed, and says how long that takes: a few minutes.
+    It trains until the model passes an exam, and says how long that takes: a few minutes.
 
     \b
     glassformer demo

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def doctor(
     model: Path | None = arg(
-        "[MODEL]", "The folder of a trained model; none: look at this machine."
+        "[MODEL]", "The folder of a trained model; if not given, this machine is checked."
     ),
-    here: Path = opt("FOLDER", "Whose disk is looked at.", default=Path()),
+    here: Path = opt("FOLDER", "Check the disk of this folder.", default=Path()),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Say what this machine can do, or whether a model is whole and translates as it did.
+    """Check what this machine can do, or whether a model is intact and translates as before.
 
-    Where something can be done about what is missing, the line with ">" says so. The exit code
-    is 1 if something is wrong.
+    If you can do something about what is missing, a line with ">" says so. The exit code is 1
+    if something is wrong.
 
     \b
     glassformer doctor

@@ -53,23 +53,24 @@ def evaluate(
     context: Context,
     files: list[Path] | None = arg(
         "MODEL | FILE",
-        "A model, or several, the text that they translate and references; or a file of "
-        "translations and references. Files may be given by their options too; - is the standard "
-        "input.",
+        "One or more models, the text to translate, and references; or a file of translations, "
+        "and references. Files may also be given by options; - is the standard input.",
     ),
     source: Path | None = opt(
         "FILE",
-        "Text for the model to translate; with --worst or --comet, also what --hypothesis is of.",
+        "Text for the model to translate; with --worst or --comet, also the source of "
+        "--hypothesis.",
     ),
     reference: list[Path] | None = opt(
         "FILE",
-        "Translations by people, line by line, again for each further file; in a .tsv file, all "
-        "columns after the first.",
+        "Translations by people, line by line; give it again for each further file. In a .tsv "
+        "file, all columns after the first.",
     ),
-    hypothesis: Path | None = opt("FILE", "Instead of a model: translations to be scored."),
+    hypothesis: Path | None = opt("FILE", "Translations to score, instead of a model."),
     against: Path | None = opt("FILE", "Another system's translations: is the difference chance?"),
     test: str | None = opt(
-        "bootstrap|randomization", "How it is found out whether a difference is chance: bootstrap."
+        "bootstrap|randomization",
+        "The test of whether a difference is chance; bootstrap if not given.",
     ),
     intervals: bool = flag(
         "Also the 95 % confidence interval of each score, by a bootstrap.", "--intervals"
@@ -92,14 +93,14 @@ def evaluate(
     ),
     output: Path | None = opt(
         "FILE",
-        "Keep the model's translations here; with - they go to the standard output, and the scores "
-        "to standard error.",
+        "Write the model's translations here; with -, they go to the standard output, and the "
+        "scores to standard error.",
         "--output",
         "-o",
     ),
     changes: list[str] | None = CHANGES,
     target_lang: str | None = opt(
-        "CODE", "What the translations are in, to tell words apart; a model knows it."
+        "CODE", "The language of the translations, to split words; a model knows its own."
     ),
     tokenize: str | None = opt("NAME", "sacreBLEU's tokeniser, instead of the language's."),
     literature: bool = flag(
@@ -126,10 +127,10 @@ def evaluate(
 ) -> None:
     """Score translations: BLEU, chrF2, chrF++ and TER by sacreBLEU, with signatures.
 
-    What a MODEL is scored by is what `translate` writes with the same options, computed in fp32
-    if no --precision is given. Several models, or a folder of them, are put in one table, and each
-    is compared with the first. A language model is scored on one text: by its perplexity or its
-    masked accuracy, a classifier by its accuracy on a .tsv of labels and sentences.
+    A MODEL's score is that of what `translate` writes with the same options, but in fp32 if no
+    --precision is given. Several models, or a folder of them, are put in one table, and each is
+    compared with the first. A language model is scored on one text, by its perplexity or its
+    masked accuracy; a classifier by its accuracy on a .tsv of labels and sentences.
 
     \b
     glassformer evaluate my-model test.en test.de --worst 20

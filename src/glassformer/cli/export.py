@@ -17,13 +17,14 @@ def export(
     out: Path = opt("FOLDER", "Where the export goes: a new folder; argos: a file.", default=...),
     form: str = opt(
         "ctranslate2|onnx|argos|transformers|int8",
-        "For which engine; int8: a model directory of ours, a quarter of fp32.",
+        "The engine to export for; int8: a model directory like ours, a quarter of the size of "
+        "fp32.",
         "--format",
         default="ctranslate2",
     ),
     quantization: str | None = opt(
         "float32|int8|int16|float16|bfloat16",
-        "How CTranslate2 stores the weights; int8 is small, fast and a little coarser. If not "
+        "How CTranslate2 stores the weights; int8 is small, fast and a little less exact. If not "
         "given, float32, but int8 for argos.",
     ),
     source: Path | None = opt(
@@ -31,10 +32,10 @@ def export(
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Write a model for another engine, and check that it still says the same.
+    """Write a model for another engine, and check that it still translates in the same way.
 
     The export is compared with the model: log-probabilities and translations, first in float32.
-    If it differs by more than rounding explains, nothing is written. `--format int8` is the same
+    If they differ by more than rounding explains, nothing is written. `--format int8` is the same
     as `glassformer publish --int8`.
 
     \b

@@ -9,15 +9,15 @@ from .terminal import show_progress, to_json
 def heads(
     model: Path = MODEL,
     source: Path = arg("SOURCE", "Text in the source language, a sentence a line.", default=...),
-    sentences: int = opt("N", "Look at so many lines at most.", default=300),
-    output: Path | None = opt("FILE", "Keep the portraits here instead.", "--output", "-o"),
+    sentences: int = opt("N", "Look at no more than this many lines.", default=300),
+    output: Path | None = opt("FILE", "Write the results here instead.", "--output", "-o"),
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
     """Measure what each head reads in many sentences, and what breaks without it.
 
-    The portraits are kept as heads.json in the model directory: the app's door "Who reads whom?"
-    shows them, and a page carries them along. The models of the package keep theirs.
+    The results are kept as heads.json in the model directory: the app's view "Who reads whom?"
+    shows them, also in a page. The shipped models already have theirs.
 
     \b
     glassformer heads my-model valid.en

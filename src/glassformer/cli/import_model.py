@@ -11,25 +11,27 @@ from .terminal import to_json
 def import_(
     folder: Path = arg("MODEL", "Another toolkit's model: its folder, or one file.", default=...),
     out: Path = opt("FOLDER", "Where the model goes: a new folder.", default=...),
-    languages: str | None = opt("PAIR", "Of a multilingual model: two languages, like en-fr."),
+    languages: str | None = opt(
+        "PAIR", "With a multilingual model: the two languages, like en-fr."
+    ),
     subwords: list[str] | None = opt(
         "FILE",
-        "What cuts the text, if the folder does not have it: a SentencePiece model or BPE codes; "
-        "or none, for text that is segmented already. Twice: source, then target.",
+        "The tokenizer, if the folder does not have it: a SentencePiece model or BPE codes; or "
+        "none, for text that is already split into tokens. Twice: source, then target.",
     ),
     grid: str | None = opt(
         "transformers|marian",
-        "Of MarianMT: the positions of Hugging Face's transformers, or those of its training.",
+        "With MarianMT: the positions of Hugging Face's transformers, or those of its training.",
     ),
     source: Path | None = opt(
         "FILE", "Text to compare the two grids on, its first 50 lines; random tokens if not given."
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make a model of another's: to translate with, to look into, to train further.
+    """Import another toolkit's model, to translate with, to look inside and to train further.
 
-    It is told by its files which toolkit it is of: Hugging Face (MarianMT, M2M-100, NLLB,
-    mBART-50), Marian, fairseq, OpenNMT-py, Eole or JoeyNMT.
+    The files show which toolkit it is from: Hugging Face (MarianMT, M2M-100, NLLB, mBART-50),
+    Marian, fairseq, OpenNMT-py, Eole or JoeyNMT.
 
     \b
     glassformer import opus-mt-en-de --out en-de --source test.en

@@ -11,7 +11,7 @@ from .terminal import to_json
 
 
 def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
-    """Show what a model is: sizes, scores, what it was made from, and every setting.
+    """Show what a model is: sizes, scores, its origin, and every setting.
 
     \b
     glassformer info my-model

@@ -83,10 +83,10 @@ def complete(
     context: Context,
     model: Path = MODEL,
     text: str | None = arg(
-        "TEXT", "The text to go on from; if not given, each line of the standard input."
+        "TEXT", "The text to complete; if not given, each line of the standard input."
     ),
     n_best: int | None = opt(
-        "N", "So many completions: the N best of a beam, or N samples.", panel=SEARCH, min=1
+        "N", "How many completions: the N best of a beam, or N samples.", panel=SEARCH, min=1
     ),
     seed: int | None = SEED,
     device: str = DEVICE,
@@ -95,7 +95,7 @@ def complete(
 ) -> None:
     """Complete a text with a language model of network=decoder.
 
-    --max-extra says how many tokens are written at most.
+    --max-extra limits how many tokens are written.
 
     \b
     glassformer complete my-model "The cat"
@@ -125,15 +125,15 @@ def fill(
     text: str | None = arg(
         "TEXT", "A text with [MASK] in it; if not given, each line of the standard input."
     ),
-    top: int = opt("N", "So many candidates for each mask.", default=5, min=1),
+    top: int = opt("N", "How many candidates to print for each mask.", default=5, min=1),
     device: str = DEVICE,
     precision: str = EXACT,
     as_json: bool = AS_JSON,
 ) -> None:
     """Fill the masks of a text with a language model of network=encoder.
 
-    A mask stands for one token, with the space before it. For each mask, a line for each candidate:
-    its probability and the text with it.
+    A mask stands for one token, with the space before it. Each candidate for a mask gives a line
+    with its probability and the text in which it replaces the mask.
 
     \b
     glassformer fill my-model "The [MASK] is on the mat."
@@ -172,11 +172,11 @@ def classify(
     precision: str = EXACT,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Name the class of a sentence with an encoder that was trained on labelled ones.
+    """Classify a sentence with an encoder that was trained on labelled sentences.
 
-    A line out for each in: the label, and the probability of each label, the largest first.
-    `train` learns from a .tsv of LABEL, a tab, SENTENCE; `evaluate MODEL FILE.tsv` says how many of
-    such a file it gets right.
+    Each line of input gives one line: the label, and the probability of each label, the largest
+    first. `train` learns from a .tsv of LABEL, a tab, SENTENCE; `evaluate MODEL FILE.tsv` says how
+    many sentences of such a file the model gets right.
 
     \b
     glassformer train labelled.tsv --network encoder --init-from my-encoder --out my-classifier

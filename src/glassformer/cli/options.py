@@ -45,72 +45,76 @@ def check_exact(precision: str) -> str:
 
 MODEL = arg("MODEL", "The folder of a trained model.", default=...)
 PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
-SOURCE = opt("FILE", "SOURCE, by its name; - is the standard input.")
-TARGET = opt("FILE", "TARGET, by its name.")
+SOURCE = opt("FILE", "The same as SOURCE, as an option; - is the standard input.")
+TARGET = opt("FILE", "The same as TARGET, as an option.")
 TO = opt(
     "CODE",
-    "Of a model of several languages: the one to translate to, de, or both, en-de. Other commands "
-    "take MODEL@CODE.",
+    "With a model of several languages: the target language, like de, or the pair, like en-de. "
+    "Other commands take MODEL@CODE.",
 )
 ENSEMBLE = opt(
     "MODEL",
-    "A further model with the same vocabulary, again for each: the probability of a token is the "
-    "mean of theirs.",
+    "Another model with the same vocabulary; give it again for each. The probability of a token "
+    "is the mean of all models'.",
     "--model",
 )
 LM = opt(
     "MODEL",
-    "A language model of the target language, with the same tokens, that has a say in the search "
+    "A language model of the target language, with the same tokens, that takes part in the search "
     "(shallow fusion).",
     "--lm",
     panel=SEARCH,
 )
-LM_WEIGHT = opt("X", "With --lm: the factor on its log-probabilities; 0.1.", panel=SEARCH)
+LM_WEIGHT = opt(
+    "X", "With --lm: the factor on its log-probabilities; 0.1 if not given.", panel=SEARCH
+)
 GLOSSARY = opt(
     "FILE",
-    "How terms have to be translated: on each line a source term, a tab and its target; a|b is "
-    "either, and a target with * at its end may be inflected.",
+    "A file that says how terms must be translated: on each line a source term, a tab and its "
+    "target; a|b allows either, and a target that ends in * may be inflected.",
     panel=SEARCH,
 )
 OUTPUT = opt("FILE", "Write here instead of the standard output.", "--output", "-o")
 AS_JSON = flag("Print JSON, for programs to read.", "--json")
 CHANGES = opt(
-    "KEY=VALUE", "Change a setting, like decode.beam=1; again for each further one.", "--set"
+    "KEY=VALUE",
+    "Change a setting, like decode.beam=1; give it again for each further setting.",
+    "--set",
 )
 NO_SPLIT = flag(
-    "Translate each line whole, not sentence by sentence, nor a long one by clauses, unless it "
-    "is too long for the model.",
+    "Translate each line as a whole, without splitting it into sentences or clauses, unless it is "
+    "too long for the model.",
     "--no-split",
     panel=SEARCH,
 )
 NO_GUARD = flag(
-    "Take what the search finds. If not given, a line that looks wrong (a loop, a copy, lost "
-    "numbers) is searched for again with more care, unless --n-best or sampling is on.",
+    "Keep what the search finds first. Without this, a line that looks wrong (a loop, a copy, "
+    "lost numbers) is searched again more carefully, except with --n-best or sampling.",
     "--no-guard",
     panel=SEARCH,
 )
-SEED = opt("N", "Other dice; the same seed gives the same output.", panel=SAMPLING)
+SEED = opt("N", "The seed of random numbers; the same seed gives the same output.", panel=SAMPLING)
 DEVICE = opt(
     "auto|cpu|cuda|mps",
-    "What computes; auto is a GPU where there is one.",
+    "The device that computes; auto is a GPU if there is one.",
     default="auto",
     panel=MACHINE,
 )
 PRECISION = opt(
     "auto|fp32|bf16|int8",
-    "The numbers it computes with; auto is the fastest that loses nothing to speak of.",
+    "The number format of the computation; auto is the fastest that costs no measurable quality.",
     default="auto",
     panel=MACHINE,
 )
 PRECISION_FP32 = opt("auto|fp32|bf16|int8", PRECISION.help, default="fp32", panel=MACHINE)
 PLUGIN = opt(
     "FILE",
-    "A Python file of your own with a network, loss, schedule or callback; it is run.",
+    "A Python file of your own with a network, loss, schedule or callback; its code is executed.",
     panel=MACHINE,
 )
 EXACT = opt(
     "fp32|bf16",
-    "The numbers it computes with; fp32 is what the model was made of.",
+    "The number format of the computation; fp32 is that of the model itself.",
     default="fp32",
     panel=MACHINE,
     callback=check_exact,

@@ -11,9 +11,9 @@ def page(
     output: Path = opt("FILE", "The page to write.", "--output", "-o", default=...),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Write one HTML file in which models translate: the app, with the network in the browser.
+    """Write one HTML file with the app and models, which translate in the browser.
 
-    The file opens from disk with the network off, and on any web space. Weights are stored in
+    The file opens from disk without a connection, and on any web space. Weights are stored in
     int8: a few translations may differ from those of `translate`.
 
     \b

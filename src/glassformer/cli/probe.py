@@ -10,26 +10,28 @@ def probe(
     model: Path = MODEL,
     pairs: Path = arg(
         "PAIRS",
-        "Pairs as for evaluate --contrastive, with marked words: a .tsv whose first line names the "
-        "columns source, right, wrong, source.NAME, target.NAME; or ContraPro's .json.",
+        "Pairs like those of evaluate --contrastive, with marked words: a .tsv whose first line "
+        "names the columns source, right, wrong, source.NAME, target.NAME; or ContraPro's .json.",
         default=...,
     ),
     cut: list[str] | None = opt(
         "'FROM -> TO'",
-        "Mask this attention; again for each further one. FROM is step (the one that chooses) or "
-        "names of marked words with + between, TO are names, or rest. If not given: all of them.",
+        "Mask attention from FROM to TO; give it again for each further one. FROM is step (the "
+        "decoder step that chooses) or names of marked words joined by +; TO is such names, or "
+        "rest. If not given, all are measured.",
     ),
-    most: int | None = opt("N", "At most so many pairs.", min=1),
-    output: Path | None = opt("FILE", "Keep all numbers here, as JSON.", "--output", "-o"),
+    most: int | None = opt("N", "Use at most this many pairs.", min=1),
+    output: Path | None = opt("FILE", "Write all numbers here, as JSON.", "--output", "-o"),
     to: str | None = TO,
     device: str = DEVICE,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Measure where a network settles a choice: a right word against a wrong one, over many pairs.
+    """Measure where a network settles the choice of a right word over a wrong one, in many pairs.
 
-    What is lost if attention from some words to others is masked, without each head and each
-    block; which heads attend to the marked words; and, where two pairs differ in one word alone,
-    which vectors carry the answer. A recurrent network has its own attention alone.
+    It measures what is lost if attention from some words to others is masked, and without each
+    head and each block; which heads attend to the marked words; and, if two pairs differ in only
+    one word, which vectors carry the answer. In a recurrent network, it can mask only the
+    decoder's attention to the source.
 
     \b
     glassformer probe my-model pronouns.tsv

@@ -12,13 +12,13 @@ def prune(
     out: Path = opt("FOLDER", "Where the smaller model goes.", default=...),
     heads: int | None = opt("N", "How many heads each attention keeps.", min=1),
     d_ff: int | None = opt("N", "How many neurons each feed-forward network keeps.", min=1),
-    sentences: int = opt("N", "Measure on so many lines at most.", default=300),
+    sentences: int = opt("N", "Measure on at most this many lines.", default=300),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Take out the heads and the neurons that matter least, for good.
+    """Remove the heads and the neurons that matter least, for good.
 
-    Heads stay by how much the loss rises without them, neurons by how much they add. What is lost
-    comes back, or most of it, by training on: glassformer train --from my-smaller-model.
+    The heads stay without which the loss rises most, and the neurons that add most. Further
+    training recovers most of the loss: glassformer train --from my-smaller-model.
 
     \b
     glassformer prune my-model valid.en --heads 4 --out my-smaller-model

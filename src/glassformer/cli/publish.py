@@ -11,12 +11,16 @@ from .terminal import to_json
 def publish(
     model: Path = MODEL,
     out: Path = opt("FOLDER", "Where the copy goes: a new folder.", default=...),
-    int8: bool = flag("Store the weights in int8: a quarter of fp32, and a little coarser."),
+    int8: bool = flag(
+        "Store the weights in int8: a quarter of the size of fp32, and a little less exact."
+    ),
     licence: str | None = opt(
-        "NAME", "Of the model, for README.md: as the hub names it, like cc-by-4.0, or any other."
+        "NAME",
+        "The licence of the model, for README.md: a name that the hub knows, like cc-by-4.0, "
+        "or any other.",
     ),
     dataset: list[str] | None = opt(
-        "NAME", "A data set on the hub that it was trained on; may be given several times."
+        "NAME", "A data set on the hub that the model was trained on; may be given several times."
     ),
     dockerfile: bool = flag("Add a Dockerfile that serves the model without PyTorch."),
     push: str | None = opt(
@@ -26,8 +30,8 @@ def publish(
 ) -> None:
     """Copy a model without its training: no checkpoints, no training text, no validation text.
 
-    The copy is checked as doctor does it, and what it still tells of the data is said. Its
-    README.md is what the Hugging Face hub shows: languages, data, scores, licence, how to load it.
+    It checks the copy as `doctor` does, and says what the copy still reveals about the data. The
+    Hugging Face hub shows its README.md: languages, data, scores, licence, how to load it.
 
     \b
     glassformer publish my-model --out my-published-model

@@ -23,9 +23,10 @@ def score(
     precision: str = EXACT,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Say how probable given translations are: a natural logarithm for each line.
+    """Print how probable given translations are: a natural logarithm for each line.
 
-    A language model scores one text: all tokens of a line by those before, or each by all others.
+    A language model scores one text: a decoder scores each token given those before it, an
+    encoder each token given all others.
 
     \b
     glassformer score my-model test.en test.de

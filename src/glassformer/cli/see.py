@@ -28,53 +28,66 @@ def see(
     model: Path = arg("MODEL", "The folder of a trained model, or of a saved trace.", default=...),
     text: str | None = arg("TEXT", "A text in the source language."),
     sentence: int | None = opt(
-        "N", "Which sentence of the text; 0 (if none is given) the first, -1 the last."
+        "N", "Which sentence of the text; 0, the default, is the first, -1 the last."
     ),
-    cell: str | None = opt("NAME[i,j,k]", "Say how one number was made; -1 is the last."),
-    form: str = opt("text|latex|numpy", "How --cell says it, if not as --json.", default="text"),
-    layer: int | None = opt("N", "Of this layer; 0 the first, -1 the last."),
-    head: int | None = opt("N", "Of this head; 0 the first, -1 the last."),
-    top: int = opt("N", "How many other tokens to show a step.", min=0, default=3),
+    cell: str | None = opt(
+        "NAME[i,j,k]", "Explain how one number was computed; an index of -1 is the last."
+    ),
+    form: str = opt(
+        "text|latex|numpy", "The form of the explanation of --cell, if not --json.", default="text"
+    ),
+    layer: int | None = opt("N", "Draw this layer; 0 is the first, -1 the last."),
+    head: int | None = opt("N", "Draw this head; 0 is the first, -1 the last."),
+    top: int = opt("N", "How many alternative tokens to show at each step.", min=0, default=3),
     edit: list[str] | None = opt(
         "FILE|cut:WORD",
-        "What if: edits in JSON, or a source word that the decoder may not read. Repeatable.",
+        "Change the network or the input: a file of edits in JSON, or cut:WORD, a source word "
+        "that the decoder may not read. Repeatable.",
         "--edit",
     ),
-    save: Path | None = opt("FOLDER", "Keep the recording, to be seen again."),
+    save: Path | None = opt("FOLDER", "Save the recording here, to open it again with `see`."),
     compact: bool = flag("Save fp16 rather than fp32.", "--compact"),
     parameters: bool = flag(
-        "Save the model's weights with it, so that --cell works.", "--parameters"
+        "Save the model's weights with the recording, so that --cell works.", "--parameters"
     ),
     level: str = opt(
         "attention|states|everything", "How much of the network to record.", default="everything"
     ),
-    target: str | None = opt("TEXT", "Look at this translation, not at the model's own."),
-    prefix: str | None = opt("TEXT", "How the translation has to begin.", panel=SEARCH),
+    target: str | None = opt("TEXT", "Look inside this translation, not the model's own."),
+    prefix: str | None = opt(
+        "TEXT", "The words with which the translation must begin.", panel=SEARCH
+    ),
     hypothesis: int | None = opt(
-        "N", "Look at another hypothesis that ended; 0 the best.", panel=SEARCH, min=0
+        "N", "Look inside this finished hypothesis; 0 is the best.", panel=SEARCH, min=0
     ),
     seed: int | None = SEED,
     picture: str | None = opt("Vnn", "Draw this picture.", panel=PICTURES),
-    gallery: Path | None = opt("FOLDER", "Draw them all, with a page.", panel=PICTURES),
+    gallery: Path | None = opt(
+        "FOLDER", "Draw all pictures into this folder, with a page that shows them.", panel=PICTURES
+    ),
     slides: Path | None = opt(
-        "FILE", "A deck of the best ones, with notes: .pptx, .pdf.", panel=PICTURES
+        "FILE", "Write a deck of the best pictures, with notes: .pptx, .pdf.", panel=PICTURES
     ),
     film: Path | None = opt(
-        "FILE", "Twelve moving pictures, text in, translation out: .mp4, .gif.", panel=PICTURES
+        "FILE",
+        "Write a film of twelve animations, from the text to the translation: .mp4, .gif.",
+        panel=PICTURES,
     ),
-    query: str | None = opt("TOKEN", "Of what this token reads.", panel=PICTURES),
+    query: str | None = opt("TOKEN", "Draw what this token reads.", panel=PICTURES),
     option: list[str] | None = opt(
-        "NAME=VALUE", "Another setting of the picture, as subject=rate. Repeatable.", panel=PICTURES
+        "NAME=VALUE",
+        "Set another option of the picture, like subject=rate. Repeatable.",
+        panel=PICTURES,
     ),
-    lang: str | None = opt("en|zh", "Of the words in them.", panel=PICTURES),
+    lang: str | None = opt("en|zh", "The language of the words in pictures.", panel=PICTURES),
     output: Path | None = opt(
-        "FILE", "A .svg, .pdf, .png, .gif.", "--output", "-o", panel=PICTURES
+        "FILE", "The file of the picture: .svg, .pdf, .png, .gif.", "--output", "-o", panel=PICTURES
     ),
     device: str = DEVICE,
     precision: str = EXACT,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Look inside one translation: every number of it, and what if.
+    """Look inside one translation: explain its numbers, draw it, or change the network.
 
     \b
     glassformer see my-model "The cat is on the mat."

@@ -24,14 +24,18 @@ OPERATION, TRAINING = "Operation", "Training in the app"
 def serve(
     context: Context,
     models: list[Path] | None = arg(
-        "[MODEL ...]", "Folders of models; none: those that come with this."
+        "[MODEL ...]", "Folders of models; if not given, the shipped models."
     ),
-    port: int = opt("N", "Where to listen; 0: any.", min=0, max=65535, default=5000),
-    host: str = opt("ADDRESS", "Who may connect: this machine, or all.", default="localhost"),
+    port: int = opt("N", "The port to listen on; 0: any free one.", min=0, max=65535, default=5000),
+    host: str = opt(
+        "ADDRESS",
+        "The address to listen on; localhost: only this machine can connect.",
+        default="localhost",
+    ),
     host_names: list[str] | None = opt(
-        "NAME", "A further host name that this server answers to.", "--name"
+        "NAME", "Another host name to which this server answers.", "--name"
     ),
-    token: str | None = opt("TEXT", "What /api asks for; otherwise a new random one."),
+    token: str | None = opt("TEXT", "The access token of /api; if not given, a new random one."),
     runs: Path | None = opt("FOLDER", "Trainings to show: a model's folder, or several."),
     api_key: list[str] | None = opt(
         "TEXT",
@@ -55,27 +59,27 @@ def serve(
     ),
     cors: list[str] | None = opt(
         "ORIGIN",
-        "Let pages of this origin ask, such as https://example.org.",
+        "Let pages of this origin use the server, such as https://example.org.",
         "--cors",
         panel=OPERATION,
     ),
     log: Path | None = opt(
         "FILE",
         "Append a line of JSON for every request: time, address, path, status, duration, model, "
-        "how much text; - is the standard output. A file may be renamed meanwhile.",
+        "amount of text; - is the standard output. You may rename the file while the server runs.",
         panel=OPERATION,
     ),
-    log_text: bool = flag("Log the texts too.", "--log-text", panel=OPERATION),
+    log_text: bool = flag("Log the texts of users, too.", "--log-text", panel=OPERATION),
     trainings: Path | None = opt(
         "FOLDER",
-        "Let who has the token upload text and train models on it, which are kept here; one "
-        "training at a time.",
+        "Let whoever has the token upload text and train models on it; they are kept in this "
+        "folder. One training at a time.",
         "--train",
         panel=TRAINING,
     ),
     processes: int = opt(
         "N",
-        "Processes that translate; one that dies is replaced, and its work done again.",
+        "How many processes translate; one that dies is replaced, and its work is done again.",
         panel=MACHINE,
         min=1,
         max=256,
@@ -85,7 +89,7 @@ def serve(
     precision: str = PRECISION,
     threads: int | None = THREADS,
 ) -> None:
-    """Look inside in a browser, and translate for programs that speak LibreTranslate.
+    """Serve the app for a browser, and LibreTranslate's API for programs.
 
     \b
     glassformer serve demo demo-fr-en

@@ -12,15 +12,19 @@ def shortlist(
     files: list[Path] | None = PAIR,
     source: Path | None = SOURCE,
     target: Path | None = TARGET,
-    likely: int = opt("N", "Likely translations of each token, at most.", default=100, min=1),
-    common: int = opt("N", "Frequent tokens that every sentence has.", default=300, min=10),
-    pairs: int = opt("N", "Read so many pairs at most.", default=1_000_000, min=1),
+    likely: int = opt(
+        "N", "The most likely translations to list for each token.", default=100, min=1
+    ),
+    common: int = opt(
+        "N", "How many frequent tokens are candidates in every sentence.", default=300, min=10
+    ),
+    pairs: int = opt("N", "Read at most this many pairs.", default=1_000_000, min=1),
     as_json: bool = AS_JSON,
 ) -> None:
     """Learn from parallel text which translations are likely, so that the search is faster.
 
     The list is kept in the model directory; translate --shortlist uses it, on processors and in
-    int8. The text that the model was trained on is best, or some of it.
+    int8. It is best to use the text that the model was trained on, or part of it.
 
     \b
     glassformer shortlist my-model train.en train.de

@@ -7,17 +7,19 @@ from .terminal import to_json
 
 
 def site(
-    models: list[Path] = arg("[MODEL ...]", "Models to show, the first on the first page."),
+    models: list[Path] = arg("[MODEL ...]", "Models to show; the first is on the first page."),
     output: Path = opt("FOLDER", "The folder to write.", "--output", "-o", default=...),
     gallery: Path = opt(
-        "FOLDER", "Pictures to copy, such as docs/gallery of a clone; else a few are drawn."
+        "FOLDER",
+        "A folder of pictures to copy, such as docs/gallery of a clone; if not given, a few "
+        "are drawn.",
     ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Write a folder of pages, in English and Chinese, with models that translate in the browser.
 
-    If no model is given: the one that explains the pronoun, and one of everyday words. The pages
-    open from disk with the network off, and from any folder of any web space.
+    If no model is given, it has demo, which explains the pronoun, and one for everyday sentences.
+    The pages open from disk without a connection, and from any folder of any web space.
 
     \b
     glassformer site -o public

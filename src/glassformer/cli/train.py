@@ -28,8 +28,8 @@ NAMES = (*RECIPES, *SIZES)
 DATA = opt(
     "PATH",
     "Sentence pairs: a folder or prefix (DIR/train is DIR/train.en and DIR/train.de), a .tsv, "
-    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files, --data twice, "
-    "source first; - is the standard input.",
+    ".csv, .jsonl or .tmx file, a .zip of two text files, or two text files (--data twice, source "
+    "first); - is the standard input.",
 )
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
@@ -42,9 +42,9 @@ def train(
     context: Context,
     words: list[str] | None = arg(
         "RECIPE | PATH",
-        "auto chooses what is not set from the data and this machine, paper takes what the paper "
-        "has; or a TOML file of settings; auto if not given. A size here is --size. Then the data, "
-        "if without --data.",
+        "First the recipe: auto chooses what you do not set, from the data and this machine; "
+        "paper takes the paper's values; or a TOML file of settings. If not given, auto. A size "
+        "here means --size. Then the data, unless --data gives them.",
     ),
     size: str | None = opt(
         "SIZE", f"{', '.join(SIZES)}; if not given, auto chooses one, and paper takes base."
@@ -52,11 +52,12 @@ def train(
     data: list[str] | None = opt(
         "PATH",
         f"{DATA.help} Several are mixed: --data news --data web:3 has each pair of web 3 times an "
-        "epoch; --data bt,weight=0.5,tag=bt,langs=de-en,name=made has more to say.",
+        "epoch; --data bt,weight=0.5,tag=bt,langs=de-en,name=made shows all options.",
     ),
     out: Path | None = opt("FOLDER", "Where the model goes."),
     valid: list[str] | None = opt(
-        "PATH", "Pairs to validate on, likewise; if not given, some of the data are held out."
+        "PATH",
+        "Pairs to validate on, given like --data; if not given, some of the data are held out.",
     ),
     changes: list[str] | None = CHANGES,
     parent: Path | None = opt(
@@ -65,13 +66,14 @@ def train(
         "--from",
     ),
     new_tokenizer: bool = flag(
-        "With --from: learn tokens of these data; those that MODEL knows keep their vectors.",
+        "With --from: learn a new vocabulary from these data; tokens that MODEL knows keep their "
+        "vectors.",
         "--new-tokenizer",
     ),
     init_from: list[Path] | None = opt(
         "MODEL",
-        "Begin with the parts that this model has too, and with its tokens: the encoder, the "
-        "decoder or the tables of a language model; again for each further one.",
+        "Start from the parts that this model also has (the encoder, the decoder or the tables of "
+        "a language model), and from its tokens; give it again for each further model.",
         "--init-from",
     ),
     alignments: Path | None = opt(
@@ -81,8 +83,8 @@ def train(
     ),
     lm_prior: Path | None = opt(
         "MODEL",
-        "With --prior-weight: a language model of the target side, in which translations are to be "
-        "likely; its tokens are taken.",
+        "With --prior-weight: a language model of the target language, under which translations "
+        "should be likely; the new model uses its tokens.",
     ),
     teacher: list[Path] | None = opt(
         "MODEL",
@@ -96,29 +98,29 @@ def train(
     ),
     seeds: int | None = opt(
         "N",
-        "Train N models, by the seeds from --seed on, in OUT/seed-1 and so on, and print the mean "
-        "and the spread of their scores.",
+        "Train N models, with consecutive seeds from --seed on, in OUT/seed-1 and so on, and "
+        "print the mean and the spread of their scores.",
         min=1,
     ),
     test: list[str] | None = opt(
-        "PATH", "With --seeds: pairs that each model is scored on at the end, as --data."
+        "PATH", "With --seeds: pairs on which each model is scored at the end, given like --data."
     ),
-    resume: Path | None = opt("FOLDER", "Go on where this run stopped; needs nothing else."),
+    resume: Path | None = opt("FOLDER", "Continue where this run stopped; needs no other option."),
     accept_changed_data: bool = flag(
-        "With --resume: learn from the data as they are now, though they were others.",
+        "With --resume: train on the data as they are now, even if they have changed.",
         "--accept-changed-data",
     ),
     accept_changed_settings: bool = flag(
-        "With --resume: the settings that changed, in --set or the run, are meant.",
+        "With --resume: accept that settings have changed, in --set or in the run.",
         "--accept-changed-settings",
     ),
     device: str = DEVICE,
-    quiet: bool = flag("Say nothing on the way.", "--quiet", "-q"),
+    quiet: bool = flag("Do not print progress.", "--quiet", "-q"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume goes on.
+    """Train a model on sentence pairs of your own. Ctrl-C saves it, --resume continues.
 
-    The recipe auto chooses what is not set, from the data and this machine, and says why.
+    The recipe auto chooses what you do not set, from the data and this machine, and says why.
 
     \b
     glassformer train my-folder --source-lang en --target-lang de --out my-model

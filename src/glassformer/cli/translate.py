@@ -62,7 +62,7 @@ def translate(
     context: Context,
     model: Path = MODEL,
     file: Path = arg(
-        "FILE", "Text of any length a line; - is the standard input.", default=STANDARD
+        "FILE", "A text file with lines of any length; - is the standard input.", default=STANDARD
     ),
     document: Path | None = opt(
         "FILE",
@@ -78,21 +78,23 @@ def translate(
     glossary: Path | None = GLOSSARY,
     n_best: int | None = opt(
         "N",
-        "Print the N best: number of the line, score, translation, with tabs between.",
+        "Print the N best: number of the line, score and translation, separated by tabs.",
         panel=SEARCH,
         min=1,
     ),
     prefix_file: Path | None = opt(
-        "FILE", "How the translation of each line has to begin.", panel=SEARCH
+        "FILE",
+        "A file with the words with which the translation of each line must begin.",
+        panel=SEARCH,
     ),
     alignment: bool = flag(
-        "After each translation, a tab and its alignment: 0-0 2-1 are the source word and the "
-        "target word, from 0; marks count as words.",
+        "Print after each translation a tab and its alignment: 2-1 links source word 2 and target "
+        "word 1, counted from 0; punctuation marks count as words.",
         "--alignment",
         panel=SEARCH,
     ),
     confidence: bool = flag(
-        "After each translation, a tab and how sure the model is, 0 to 1.",
+        "Print after each translation a tab and how sure the model is, 0 to 1.",
         "--confidence",
         panel=SEARCH,
     ),
@@ -104,29 +106,32 @@ def translate(
     workers: int | None = WORKERS,
     engine: str | None = opt(
         "ray",
-        "Deal out shards of a file to workers, here or on a Ray cluster; what was stopped goes on "
-        "with the shards that are missing.",
+        "Distribute shards of a file to workers, here or on a Ray cluster; a run that was stopped "
+        "continues with the missing shards.",
         panel=MANY_MACHINES,
     ),
     ray_address: str | None = opt(
         "ADDRESS",
-        "Of a cluster that runs, or auto; without it, one is started here.",
+        "The address of a running cluster, or auto; without it, a cluster is started here.",
         panel=MANY_MACHINES,
     ),
-    shard_lines: int | None = opt("N", "Lines in a shard: 10,000.", panel=MANY_MACHINES, min=1),
+    shard_lines: int | None = opt(
+        "N", "Lines in a shard; 10,000 if not given.", panel=MANY_MACHINES, min=1
+    ),
     seed: int | None = SEED,
     chunk: int | None = opt(
         "N",
-        "Lines translated together; 1 answers each at once. 1000, or 1 for a keyboard.",
+        "Lines translated together; 1 answers each line at once. If not given, 1000, or 1 for "
+        "input from a keyboard.",
         panel=MACHINE,
         min=1,
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Translate text: a line out for each line in, in order.
+    """Translate text: each line of input gives one line of output, in order.
 
-    A line is translated sentence by sentence; what is longer than the sentences of the training,
-    clause by clause. White space stays.
+    A line is translated sentence by sentence; a sentence that is longer than those of the
+    training is translated clause by clause. White space stays.
 
     \b
     echo "The cat is on the mat." | glassformer translate my-model

@@ -22,17 +22,17 @@ class Limits(Settings):
     Some are options of `glassformer serve`.
     """
 
-    characters: int = setting(20_000, "Most characters of one request.", ge=1)
+    characters: int = setting(20_000, "The most characters of one request.", ge=1)
     document: int = setting(200_000, "Characters of one document.")
     texts: int = setting(256, "Texts in one request.")
-    seconds: float = setting(60.0, "Longest for a request.", ge=0.1)
+    seconds: float = setting(60.0, "The most seconds for one request.", ge=0.1)
     document_seconds: float = setting(600.0, "Longest for a document.")
     file: int = setting(32 << 20, "Bytes of a document.")
     upload: int = setting(256 << 20, "Bytes of a saved trace, packed and unpacked.")
     waiting: int = setting(
-        2048, "Sentences that may wait; further requests are told when to try again.", ge=1
+        2048, "How many sentences may wait; further requests are told when to try again.", ge=1
     )
-    batch: int = setting(64, "Sentences translated together.", ge=1)
+    batch: int = setting(64, "How many sentences are translated together.", ge=1)
     beam: int = setting(16, "The widest beam.")
     alternatives: int = setting(8, "Translations of one text beside the best.")
     tokens: int = setting(256, "Tokens of a sentence that is recorded.")
@@ -40,7 +40,7 @@ class Limits(Settings):
     cache: int = setting(64, "Memory for translated sentences, in MiB; 0: none are kept.", ge=0)
     files: int = setting(64 << 20, "Bytes of translated documents that wait to be fetched.")
     jobs: int = setting(16, "Recordings and streams waiting.")
-    loaded: int = setting(4, "Models kept in memory.", ge=1)
+    loaded: int = setting(4, "How many models are kept in memory.", ge=1)
     connections: int = setting(1024, "Connections at once.")
 
     @property
@@ -50,11 +50,11 @@ class Limits(Settings):
 
 
 class TrainingLimits(Settings):
-    """The limits of trainings that are begun in the app; one is under way at a time."""
+    """The limits of trainings that are started in the app; only one runs at a time."""
 
-    minutes: float = setting(60.0, "Longest for a training.", ge=0.1)
-    upload: int = setting(64, "Largest file of text, in MiB.", ge=1)
-    disk: int = setting(4096, "What all trainings may take of the disk, in MiB.", ge=1)
+    minutes: float = setting(60.0, "The most minutes for one training.", ge=0.1)
+    upload: int = setting(64, "The largest file of text, in MiB.", ge=1)
+    disk: int = setting(4096, "The most disk space for all trainings, in MiB.", ge=1)
     spare: int = setting(256, "MiB that a training may need, and that the disk keeps free.")
 
 
