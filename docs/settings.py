@@ -98,7 +98,8 @@ def show_limits(field: SettingField) -> Iterator[str]:
 def show_bound(value: float) -> str:
     if value >= 1 << 17 and value & (int(value) - 1) == 0:
         return f"2^{value.bit_length() - 1}"
-    return f"10^{len(str(value)) - 1}" if value >= 10_000 else f"{value:,}"
+    power = len(str(value)) - 1
+    return f"10^{power}" if value >= 10_000 and value == 10**power else f"{value:,}"
 
 
 def render_needs() -> str:
