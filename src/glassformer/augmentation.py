@@ -43,7 +43,7 @@ class Augmentation:
     precision: str
     device: str
     shard_lines: int
-    every_line: bool = False  # a line without a good translation has a row too, an empty one
+    every_line: bool = False  # a line without a good translation has a row too, without a target
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,13 @@ class Maker:
         for text, *draws in zip(texts, *found, strict=True):
             seen: set[str] = set()
             if job.every_line and not any(self._is_good(text, ways) for ways in draws):
-                yield "\t\t0"
+                yield f"{_clean(text)}\t\t0"
             for judged in (each for ways in draws for each in _part(text, ways)):
                 made = judged.best[0].text
                 if self._is_good(text, judged) and made not in seen:
                     seen.add(made)
                     pair = (text, made) if job.kind == "forward" else (made, text)
-                    sides = (side.replace("\t", " ").strip() for side in pair)
+                    sides = map(_clean, pair)
                     yield "\t".join((*sides, f"{judged.confidence:.4f}"))
 
     def _is_good(self, text: str, judged: Judged) -> bool:
@@ -163,6 +163,11 @@ class Maker:
         if is_lost and not self.job.keep_doubtful:
             return False
         return judged.confidence >= self.job.min_confidence
+
+
+def _clean(side: str) -> str:
+    """Return a text as a cell of the table."""
+    return side.replace("\t", " ").strip()
 
 
 def _part(text: str, judged: Judged) -> Iterator[Judged]:

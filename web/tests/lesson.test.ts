@@ -44,7 +44,7 @@ it("every gradient is what a small step says", () => {
   }
 });
 
-it("learns who bites whom with positions, and cannot without", { timeout: 120_000 }, () => {
+it("learns who bites whom with positions, and cannot without", { timeout: 300_000 }, () => {
   const { seen, unseen } = bites();
   const score = (positions: boolean) => {
     const learner = new Learner(lesson(seen, { positions }));
