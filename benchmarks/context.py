@@ -51,6 +51,12 @@ OF_PLACES = (
 PRONOUNS = {"m": "Il", "f": "Elle"}
 FIFTH = 5  # one pair of nouns of so many is kept from training
 DOCUMENTS = {"train": 8000, "valid": 100, "test": 500}
+ASKED = (
+    "both sentences",
+    "the second alone",
+    "both, the first cut",
+    "both, a noun of the other gender",
+)
 LOOKED_INTO = 100  # documents of the test that are recorded with edits
 SETTINGS = {
     "model": {"d_model": 64, "d_ff": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2}
@@ -104,9 +110,10 @@ def main(options: argparse.Namespace) -> None:
             train(settings, [options.out / "data"], folder)
         found = ask(Translator.load(folder, precision="fp32"), documents["test"])
         write_text(folder / "pronouns.json", json.dumps(found, indent=1) + "\n")
-        rows.append([context, seed, *(f"{100 * share:.1f} %" for share in found.values())])
+        shares = [f"{100 * found[name]:.1f} %" if name in found else "" for name in ASKED]
+        rows.append([str(context), str(seed), *shares])
     print(tell_machine())
-    print(tell_table(["data.context", "seed", *found], rows))
+    print(tell_table(["data.context", "seed", *ASKED], rows))
 
 
 def make_documents(drawn: random.Random) -> dict[str, list[Item]]:
@@ -160,18 +167,13 @@ def ask(translator: Translator, items: Sequence[Item]) -> dict[str, float]:
     """Return the shares of right pronouns, by what the model was given to read."""
     whole = translator.translate([" ".join(each.source) for each in items])
     alone = translator.translate([each.source[1] for each in items])
-    found = {
-        "of both sentences": share_right(items, [split_french(said)[1] for said in whole]),
-        "of the second alone": share_right(items, alone),
-    }
-    if translator.context:
-        some = items[:LOOKED_INTO]
-        found["context cut"] = share_right(
-            some, [look(translator, each, cut(each)) for each in some]
-        )
-        swapped = [look(translator, each, exchange(each)) for each in some]
-        found["noun of the other gender"] = share_right(some, swapped)
-    return found
+    said = [[split_french(each)[1] for each in whole], alone]
+    if not translator.context:
+        return dict(zip(ASKED, (share_right(items, each) for each in said), strict=False))
+    some = items[:LOOKED_INTO]
+    said += [[look(translator, each, edit(each)) for each in some] for edit in (cut, exchange)]
+    shares = [share_right(items[: len(each)], each) for each in said]
+    return dict(zip(ASKED, shares, strict=True))
 
 
 def share_right(items: Sequence[Item], said: Sequence[str]) -> float:

@@ -18,8 +18,8 @@ from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
 from .text.context import (
-    Document,
-    count_fitting,
+    PrecedingLines,
+    count_context,
     count_own,
     encode_sources,
     extend_source,
@@ -351,7 +351,7 @@ class Translator:
         """Return what is before each text; None if nothing is, or the model reads no context."""
         if not self.context or contexts is not None or not as_document:
             return contexts if self.context else None
-        return [*list_contexts(texts, Document(self.context))]
+        return [*list_contexts(texts, PrecedingLines(self.context))]
 
     def extend_parts(
         self,
@@ -374,7 +374,7 @@ class Translator:
             raise ValueError(f"{len(texts)} texts but {len(contexts)} contexts")
         found: list[str] = []
         for text, places, before in zip(texts, spans, contexts, strict=True):
-            document, at = Document(self.context), 0
+            document, at = PrecedingLines(self.context), 0
             for sentence in self._cut_context(before, split):
                 document.add(sentence)
             for sentence, (begin, end) in zip(cut_spans(text, places), places, strict=True):
@@ -603,7 +603,7 @@ class Translator:
         assert self.separator is not None
         spans = find_lines(text, self.context)
         lines = [self._read_untagged(text[begin:end]) for begin, end in spans]
-        first = len(lines) - 1 - count_fitting([len(each.ids) for each in lines], self._room)
+        first = len(lines) - 1 - count_context([len(each.ids) for each in lines], self._room)
         read: list[Tokens] = []
         for (begin, end), each in zip(spans[first:], lines[first:], strict=True):
             shifted = tuple((begin + left, begin + right) for left, right in each.spans)

@@ -45,11 +45,11 @@ def score(
     pairs = find_data(pair).train
     lines = pairs.fingerprints()[0].lines
 
-    from ..text.context import Document, extend_source, list_contexts
+    from ..text.context import PrecedingLines, extend_source, list_contexts
     from ..translator import Translator
 
     translator = Translator.load(model, device=device, precision=precision)
-    document = Document(translator.context)
+    document = PrecedingLines(translator.context)
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from ..data.files import STANDARD, cut_chunks, read_lines, split_member
-from ..text.context import Document, list_contexts
+from ..text.context import PrecedingLines, list_contexts
 from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
@@ -222,7 +222,7 @@ def search_chunks(
     """
     from ..checks.quality_check import search_checked
 
-    done, document = 0, Document(translator.context)
+    done, document = 0, PrecedingLines(translator.context)
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
         if translator.context:
@@ -245,7 +245,7 @@ def choose_extras(
     from ..documents.alignment import Alignments, Said
 
     alignments, folder = Alignments(), locate(given["model"])
-    document = Document(translator.context)
+    document = PrecedingLines(translator.context)
 
     def extend(shown: str, text: str, found: Judged) -> str:
         told: dict[str, object] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import repeat
 
-from ..text.context import Document, extend_source
+from ..text.context import PrecedingLines, extend_source
 from .corpus import Corpus, read_pairs
 from .tables import Pair
 
@@ -16,7 +16,7 @@ def read_in_context(part: Corpus, most: int, *, held_out: bool = False) -> Itera
     validate on, and others of the file may stand in their context; a training never reads a source
     that was held out, so that its documents end there.
     """
-    document = Document(most)
+    document = PrecedingLines(most)
     chosen: Iterable[bool] = repeat(True) if part.chosen is None else part.chosen
     for (source, target), is_chosen in zip(
         read_pairs(replace(part, chosen=None)), chosen, strict=False

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks.quality_check import Judged, search_checked
-from ..text.context import Document, list_contexts
+from ..text.context import PrecedingLines, list_contexts
 from ..translator import Translator
 from .alignment import Alignments, Said
 from .formats import TranslatableDocument
@@ -46,7 +46,7 @@ def _say(
     how: dict[str, Any],
 ) -> list[Said]:
     said = []
-    contexts = [*list_contexts(texts, Document(translator.context))]
+    contexts = [*list_contexts(texts, PrecedingLines(translator.context))]
     how |= {"contexts": contexts} if translator.context else {}
     found = search_checked(translator, texts, **how)
     for text, judged, context in zip(texts, found, contexts, strict=True):

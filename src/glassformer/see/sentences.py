@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks.quality_check import search_checked
-from ..text.context import Document, cut_source, extend_source, list_contexts
+from ..text.context import PrecedingLines, cut_source, extend_source, list_contexts
 from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator
@@ -27,7 +27,7 @@ def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt
     lines = [content for _, content, _ in _read_lines(text)]
     spans = [translator.split(line) for line in lines]
     keys = [line + PART * part for line, found in enumerate(spans) for part in range(len(found))]
-    contexts = [*list_contexts(lines, Document(translator.context))]
+    contexts = [*list_contexts(lines, PrecedingLines(translator.context))]
     places = [*zip(keys, translator.extend_parts(lines, spans, contexts), strict=True)]
     many = max(len(places), 1)
     if not -many <= sentence < many:
@@ -61,7 +61,7 @@ def translate_whole(
     texts = [line for _, line, _ in lines]
     told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
     if translator.context:
-        told["contexts"] = [*list_contexts(texts, Document(translator.context))]
+        told["contexts"] = [*list_contexts(texts, PrecedingLines(translator.context))]
     found = search_checked(translator, texts, **told)
     sentences: list[SentenceSpans] = []
     translation = ""

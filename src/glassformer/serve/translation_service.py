@@ -14,7 +14,7 @@ from ..documents.formats import TranslatableDocument
 from ..documents.markup import MarkupPage, read_markup
 from ..documents.placing import Link, find_marked_words
 from ..documents.translating import write_pages
-from ..text.context import Document, cut_source, list_contexts
+from ..text.context import PrecedingLines, cut_source, list_contexts
 from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..text.unicode import Span
@@ -162,8 +162,8 @@ class TranslationService:
             contexts = await run_sync(_list_before, document, most)
         for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
             part = slice(first, first + PARAGRAPHS)
-            how = {"contexts": contexts[part]}
-            found = await self.translate_as(document.form, document.texts[part], route, **how)
+            texts, before = document.texts[part], contexts[part]
+            found = await self.translate_as(document.form, texts, route, contexts=before)
             said += [best for best, *_ in found]
         return await run_sync(document.fill, said)
 
@@ -255,7 +255,7 @@ def _list_contexts(
         return None
     found: list[str] = []
     for page, before in zip(pages, contexts or [""] * len(pages), strict=True):
-        document = Document(translator.context)
+        document = PrecedingLines(translator.context)
         for line in before.split("\n"):
             document.add(line)
         found += list_contexts((run.text for run in page.runs), document)
@@ -271,7 +271,7 @@ def _cut_contexts(translator: Translator, text: str, spans: Sequence[Span]) -> l
 
 def _list_before(document: TranslatableDocument, most: int) -> list[str]:
     """Return what is before each text of a document, without tags, up to so many lines."""
-    before, found = Document(most), list[str]()
+    before, found = PrecedingLines(most), list[str]()
     for text in document.texts:
         found.append(before.context)
         is_plain = document.form == "text"

@@ -13,7 +13,7 @@ from .unicode import Span
 Rows = list[list[int]]
 
 
-class Document:
+class PrecedingLines:
     """The last lines of a document that is read line by line; an empty line ends it."""
 
     def __init__(self, most: int) -> None:
@@ -36,7 +36,7 @@ class Document:
         self._lines.clear()
 
 
-def list_contexts(lines: Iterable[str], document: Document) -> Iterator[str]:
+def list_contexts(lines: Iterable[str], document: PrecedingLines) -> Iterator[str]:
     """Yield the lines before each line, and add the line to the document."""
     for line in lines:
         yield document.context
@@ -92,12 +92,12 @@ def encode_sources(
 
 def join_ids(rows: Sequence[Sequence[int]], separator: int, room: int) -> list[int]:
     """Return the ids of the last sentence after those before it that there is room for."""
-    first = len(rows) - 1 - count_fitting([*map(len, rows)], room)
+    first = len(rows) - 1 - count_context([*map(len, rows)], room)
     context = [id for row in rows[first:-1] for id in (*row, separator)]
     return [*context, *rows[-1]]
 
 
-def count_fitting(lengths: Sequence[int], room: int) -> int:
+def count_context(lengths: Sequence[int], room: int) -> int:
     """Return how many sentences fit before the last one, each with a separator.
 
     lengths: the number of tokens of each sentence, the last one's at the end.

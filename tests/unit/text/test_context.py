@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from glassformer.text.context import (
-    Document,
+    PrecedingLines,
     count_own,
     cut_source,
     extend_source,
@@ -17,12 +17,12 @@ from glassformer.text.context import (
 
 def test_a_document_keeps_its_last_lines_until_an_empty_one() -> None:
     lines = ["a", "b", "c", " ", "d", "", "e"]
-    assert [*list_contexts(lines, Document(2))] == ["", "a", "a\nb", "b\nc", "", "d", ""]
-    assert [*list_contexts(lines, Document(0))] == [""] * 7
+    assert [*list_contexts(lines, PrecedingLines(2))] == ["", "a", "a\nb", "b\nc", "", "d", ""]
+    assert [*list_contexts(lines, PrecedingLines(0))] == [""] * 7
 
 
 def test_a_document_goes_on_where_another_list_begins() -> None:
-    document = Document(2)
+    document = PrecedingLines(2)
     found = [*list_contexts(["a", "b"], document), *list_contexts(["c", "d"], document)]
     assert found == ["", "a", "a\nb", "b\nc"]
 

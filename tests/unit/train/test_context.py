@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.bridge.ctranslate2 import export_ctranslate2
 from glassformer.bridge.onnx import export_onnx
-from glassformer.cli import app
+from glassformer.cli import main
 from glassformer.config import SEPARATOR, Config
 from glassformer.data.store import Store
 from glassformer.directory import Tokenizers
@@ -90,7 +90,8 @@ def test_resuming_reads_the_same(tmp_path: Path) -> None:
     assert (whole / last).read_bytes() == (cut / last).read_bytes()
     before = Store.open(cut / "run" / "store")
     ids = [before.source(pair, 0).tolist() for pair in range(len(before))]
-    (cut / "run" / "store" / "index.json").unlink()  # it is made again, with the same lines
+    del before
+    (cut / "run" / "store" / "source.0.ids").write_bytes(b"")  # made again, of the same lines
     resume(cut, changes=["train.steps=7"], accept_changed_settings=True, quiet=True)
     again = Store.open(cut / "run" / "store")
     assert [again.source(pair, 0).tolist() for pair in range(len(again))] == ids
@@ -160,18 +161,20 @@ def test_lines_of_a_file_are_one_document(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "text").write_text("".join(f"{row}\n" for row in ROWS), encoding="utf-8")
-    translator = Translator.load(model, device="cpu")
-    wanted = translator.translate(ROWS, as_document=True)
+    translator = Translator.load(model, device="cpu", precision="fp32")
+    wanted = translator.translate(ROWS, as_document=True, again=False)
+    found = translator.search(ROWS, as_document=True)
+    asked = ["translate", str(model), str(tmp_path / "text"), "--precision", "fp32", "--no-guard"]
     for chunk in ("1", "5", "1000"):
-        app(
-            ["translate", str(model), str(tmp_path / "text"), "--chunk", chunk],
-            standalone_mode=False,
-        )
-        assert capsys.readouterr().out.splitlines() == wanted
-    assert wanted != translator.translate(ROWS)
+        assert main([*asked, "--json", "--chunk", chunk]) == 0
+        told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [each["translation"] for each in told] == wanted
+        log_probs = [best.log_prob for best, *_ in found]
+        assert [each["log_prob"] for each in told] == pytest.approx(log_probs, abs=1e-3)
+    alone = [best.log_prob for best, *_ in translator.search(ROWS)]
+    assert alone != pytest.approx(log_probs, abs=1e-3)
     (tmp_path / "said").write_text("".join(f"{row}\n" for row in wanted), encoding="utf-8")
-    asked = ["score", str(model), str(tmp_path / "text"), str(tmp_path / "said")]
-    app(asked, standalone_mode=False)
+    assert main(["score", str(model), str(tmp_path / "text"), str(tmp_path / "said")]) == 0
     scores = [*map(float, capsys.readouterr().out.split())]
     place = ROWS.index("", 1) + 3
     source = "\n".join(ROWS[place - 2 : place + 1])
