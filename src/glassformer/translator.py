@@ -325,11 +325,11 @@ class Translator:
         told = progress and scale_progress(progress, len(texts), len(parts))
         key = PART if decode.search == "sample" else 0
         sentences = [text for *_, text in parts]
+        read = sentences
+        if self.context:
+            read = self.extend_parts(texts, spans, contexts, split=split)
         asked = zip(
-            self._sources(
-                self.extend_parts(texts, spans, contexts, split=split),
-                [line for line, *_ in parts],
-            ),
+            self._sources(read, [line for line, *_ in parts]),
             [line + key * part for line, part, _ in parts],
             self._prefixes(texts, prefixes, spans),
             self._constrain(sentences, glossary, decode),

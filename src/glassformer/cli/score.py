@@ -53,7 +53,9 @@ def score(
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))
-            read = [*map(extend_source, list_contexts(sources, document), sources)]
+            read = sources
+            if translator.context:
+                read = [*map(extend_source, list_contexts(sources, document), sources)]
             found = translator.score(read, targets, progress=tell)
             for text, translation, scored in zip(sources, targets, found, strict=True):
                 shown = {

@@ -56,7 +56,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[int]]]:
     yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client(model: Path) -> Iterator[Client]:
     limits = Limits(characters=2000, texts=20, seconds=30, tokens=64)
     how = {"device": "cpu", "precision": "fp32"}

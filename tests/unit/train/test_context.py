@@ -170,9 +170,9 @@ def test_lines_of_a_file_are_one_document(
         told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert [each["translation"] for each in told] == wanted
         log_probs = [best.log_prob for best, *_ in found]
-        assert [each["log_prob"] for each in told] == pytest.approx(log_probs, abs=1e-3)
+        assert [each["log_prob"] for each in told] == pytest.approx(log_probs, abs=5e-6)
     alone = [best.log_prob for best, *_ in translator.search(ROWS)]
-    assert alone != pytest.approx(log_probs, abs=1e-3)
+    assert alone != pytest.approx(log_probs, abs=5e-6)
     (tmp_path / "said").write_text("".join(f"{row}\n" for row in wanted), encoding="utf-8")
     assert main(["score", str(model), str(tmp_path / "text"), str(tmp_path / "said")]) == 0
     scores = [*map(float, capsys.readouterr().out.split())]
