@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from glassformer.config import Config
+from glassformer.documents.formats import WholeText
+from glassformer.documents.translating import translate_document
 from glassformer.serve.limits import Limits
 from glassformer.serve.running import make_service
 from glassformer.train import train
@@ -132,3 +135,46 @@ def test_a_stream_reads_the_context(client: Client, translator: Translator) -> N
     sources = [told["tokens"] for name, told in events if name == "source"]
     wanted = [read(translator, *LINES[max(0, n - 1) : n + 1]) for n in range(3)]
     assert [[token["id"] for token in tokens] for tokens in sources] == wanted
+
+
+class Paragraphs(WholeText):
+    """A document of many texts, as one of Word is."""
+
+    def __init__(self, texts: list[str], form: str) -> None:
+        super().__init__("", form)
+        self.texts = texts
+
+    def fill(self, said: Any) -> bytes:
+        return "\n".join(said).encode()
+
+
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_a_document_is_read_as_by_the_command_line(
+    client: Client, model: Path, translator: Translator, asked: list[list[int]], form: str
+) -> None:
+    """Although the server translates so many paragraphs at a time."""
+    lines = [f"{WORDS[n % 5].capitalize()} {WORDS[n // 5 % 5]}." for n in range(70)]
+    texts = [line if form == "text" else f"<p>{line}</p>" for line in lines]
+    wanted = {tuple(read(translator, *lines[max(0, n - 1) : n + 1])) for n in range(70)}
+    asked.clear()
+    here = translate_document(Paragraphs(texts, form), translator, model)
+    assert {*map(tuple, asked)} == wanted
+    asked.clear()
+    served = client.service.translation_service
+    route = [*client.service.model_pool.models.values()]
+    there = asyncio.run(served.translate_document(Paragraphs(texts, form), route))
+    assert {*map(tuple, asked)} == wanted
+    assert there == here
+
+
+def test_sentences_are_told_one_after_the_other(
+    client: Client, translator: Translator, asked: list[list[int]]
+) -> None:
+    async def collect() -> list[str]:
+        route = [*client.service.model_pool.models.values()]
+        return [said async for _, said in client.service.translation_service.stream(TEXT, route)]
+
+    wanted = [read(translator, *LINES[max(0, n - 1) : n + 1]) for n in range(3)]
+    asked.clear()
+    assert " ".join(asyncio.run(collect())) == translator.translate(TEXT)
+    assert all(ids in asked for ids in wanted)

@@ -181,3 +181,13 @@ def test_lines_of_a_file_are_one_document(
     assert scores[place] == pytest.approx(
         translator.score(source, wanted[place]).log_prob, abs=1e-3
     )
+
+
+def test_empty_lines_between_documents_are_not_scored(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [*map(str, write(tmp_path))]
+    assert main(["evaluate", str(model), *paths, "--json", "--worst", "99"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["worst"]) == len(LINES)
+    assert {each["source"] for each in found["worst"]} == set(LINES)
