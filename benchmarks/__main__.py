@@ -34,6 +34,7 @@ VERBS = {
         "lengths",
         "long-sentences",
         "pronoun",
+        "context",
     ),
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),

@@ -25,6 +25,7 @@ CLASS = BOS  # what a text begins with that is read both ways: its class is pred
 MASK = 258  # what hides a token: the byte 0xFF, which every vocabulary has and no UTF-8 text
 
 
+SEPARATOR = "<sep>"  # the token after each sentence of a context, with data.context
 TAG = re.compile(r"<(?!0x|s>|pad>)[\w-]*[^\W_][\w-]*>")  # a token that no text yields
 
 
@@ -539,8 +540,17 @@ class Data(Settings):
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
     )
+    context: int = setting(
+        0,
+        "How many of the sentences before a source are read with it (Tiedemann and Scherrer 2017).",
+        ge=0,
+        le=16,
+    )
 
     def check(self) -> None:
+        tags = [self.tag, *(each.tag for each in self.corpus)]
+        if self.context and SEPARATOR in tags:
+            raise ValueError(f"with data.context, {SEPARATOR} is no tag: take another name")
         names = [each.name for each in self.corpus]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"two corpora are called {twice}: give each a name of its own")
@@ -566,9 +576,10 @@ class Data(Settings):
         return f"<2{target}>" if target and len(targets) > 1 else None
 
     def list_tags(self) -> list[str]:
-        """Return the tags of all corpora, each once."""
+        """Return the tags of all corpora, and with a context its separator, each once."""
         tags = dict.fromkeys(tag for each in self.corpus for tag in self.tags_of(each))
-        return list(dict.fromkeys(filter(None, (self.tag, *tags))))
+        separator = SEPARATOR if self.context else None
+        return list(dict.fromkeys(filter(None, (self.tag, *tags, separator))))
 
     def narrow(self, pair: str | None) -> "Data":
         """Return the settings for one pair of languages, like "en-de", or one target, "de".
@@ -971,6 +982,17 @@ class Config(Settings):
         if self.model.is_language_model and not self.text.shared:
             raise ValueError(f"shared=false has no effect with network={self.model.network}")
         self._can_augment()
+        self._can_read_context()
+
+    def _can_read_context(self) -> None:
+        if self.data.context and self.model.is_language_model:
+            raise ValueError(f"data.context has no effect with network={self.model.network}")
+        if self.data.context and self.train.alignment_weight:
+            raise ValueError(
+                "alignment_weight is not possible with data.context: its links count words"
+            )
+        if self.data.context and not self.text.source_eos:
+            raise ValueError("data.context is not possible with text.source_eos=false")
 
     def _can_augment(self) -> None:
         network, augment = self.model.network, self.data.augment

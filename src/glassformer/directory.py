@@ -43,6 +43,7 @@ ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
 LOCK = "lock"  # in RUN, while it is being trained: the process that holds it
 VALID = ("valid.source", "valid.target")
+VALID_CONTEXT = "valid.context"  # the sentences before each source, with data.context
 SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
 ORIGIN = "origin"  # the key of the note beside the weights
 FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights

@@ -6,17 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from importlib import import_module
-from itertools import islice, starmap
+from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 
-from .config import EOS, Config, Decode
+from .config import EOS, SEPARATOR, Config, Decode
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
 from .decode.sentences import Constraint, Spelling
 from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
 from .text import Tokens
+from .text.context import (
+    PrecedingLines,
+    count_context,
+    count_own,
+    encode_sources,
+    extend_source,
+    find_lines,
+    has_empty_line,
+    list_contexts,
+)
 from .text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from .text.spacing import close_up, close_up_with_spans, is_unspaced
 from .text.symbols import SetAside, set_aside, strip_symbols
@@ -97,6 +107,8 @@ class Translator:
         self.weights = holding(model, config.model, self._encode_pairs, **how)
         self.device = self.weights.device
         self.tags, self.begin = self._find_tags()
+        find, has_context = tokenizers.source.find_tags, config.data.context > 0
+        self.separator = find([SEPARATOR])[0] if has_context else None
         self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
 
     @classmethod
@@ -166,6 +178,11 @@ class Translator:
         )
 
     @property
+    def context(self) -> int:
+        """Return how many of the sentences before a sentence are read with it."""
+        return self.config.data.context
+
+    @property
     def has_conventions(self) -> bool:
         """Return whether the model is an imported one that reads and writes as ours do not."""
         return bool(self.begin) or not self.config.text.source_eos
@@ -202,6 +219,7 @@ class Translator:
         texts: str,
         *,
         prefixes: str | None = ...,
+        contexts: str | None = ...,
         again: bool = ...,
         **how: Unpack[SearchOptions],
     ) -> str: ...
@@ -211,6 +229,8 @@ class Translator:
         texts: Sequence[str],
         *,
         prefixes: Sequence[str] | None = ...,
+        contexts: Sequence[str] | None = ...,
+        as_document: bool = ...,
         again: bool = ...,
         **how: Unpack[SearchOptions],
     ) -> list[str]: ...
@@ -225,6 +245,9 @@ class Translator:
         """
         if isinstance(texts, str):
             return self.translate([texts], again=again, **_in_lists(how))[0]
+        asked = how.pop("contexts", None), how.pop("as_document", False)
+        if (contexts := self._choose_contexts(texts, *asked)) is not None:
+            how["contexts"] = contexts
         judged = import_module(".checks.quality_check", __package__).search_checked(
             self, texts, again=again, **how
         )
@@ -237,6 +260,7 @@ class Translator:
         *,
         n_best: int = ...,
         prefixes: str | None = ...,
+        contexts: str | None = ...,
         first_line: int = ...,
         **how: Unpack[SearchOptions],
     ) -> list[Translation]: ...
@@ -247,6 +271,8 @@ class Translator:
         *,
         n_best: int = ...,
         prefixes: Sequence[str] | None = ...,
+        contexts: Sequence[str] | None = ...,
+        as_document: bool = ...,
         first_line: int = ...,
         **how: Unpack[SearchOptions],
     ) -> list[list[Translation]]: ...
@@ -262,6 +288,8 @@ class Translator:
         first_line: int = 0,
         glossary: Glossary | Mapping[str, str] | None = None,
         progress: Progress | None = None,
+        contexts: str | Sequence[str] | None = None,
+        as_document: bool = False,
     ) -> list[Translation] | list[list[Translation]]:
         """Return the `n_best` translations of a text, or of each text of a list, best first.
 
@@ -272,16 +300,22 @@ class Translator:
         it is too long for the model. Text without a letter or digit is not translated. Sampling is
         keyed by `seed` and by the number of the line, counted from `first_line`. glossary: terms
         of the source and how they have to be translated: see `data.glossary.Glossary`; it is
-        searched with a beam.
+        searched with a beam. A model that was trained with data.context reads each sentence with
+        those before it in its text. as_document: the texts of a list follow each other, so that
+        those before count as well; an empty one ends the document. contexts: what is before each
+        text, if not that, and is not translated itself. Both change nothing for other models.
         """
         if isinstance(texts, str):
             how: dict[str, Any] = {"decode": decode, "n_best": n_best, "split": split, "seed": seed}
             how |= {"prefixes": prefixes, "first_line": first_line, "glossary": glossary}
+            how["contexts"] = contexts
             return self.search([texts], progress=progress, **_in_lists(how))[0]
         check_list("prefixes", prefixes)
+        check_list("contexts", contexts)
         decode = self.config.decode.override(decode, n_best)
         if glossary is not None and decode.search == "greedy":
             decode = decode.override({"search": "beam"})
+        contexts = self._choose_contexts(texts, contexts, as_document)
         spans = [self.split(text) if split else self._keep_whole(text) for text in texts]
         parts = [
             (line, part, sentence)
@@ -291,8 +325,11 @@ class Translator:
         told = progress and scale_progress(progress, len(texts), len(parts))
         key = PART if decode.search == "sample" else 0
         sentences = [text for *_, text in parts]
+        read = sentences
+        if self.context:
+            read = self.extend_parts(texts, spans, contexts, split=split)
         asked = zip(
-            self._sources(sentences, [line for line, *_ in parts]),
+            self._sources(read, [line for line, *_ in parts]),
             [line + key * part for line, part, _ in parts],
             self._prefixes(texts, prefixes, spans),
             self._constrain(sentences, glossary, decode),
@@ -307,6 +344,52 @@ class Translator:
             [assemble(text, places, way) for way in best]
             for text, places, best in zip(texts, spans, ways, strict=True)
         ]
+
+    def _choose_contexts(
+        self, texts: Sequence[str], contexts: Sequence[str] | None, as_document: bool
+    ) -> Sequence[str] | None:
+        """Return what is before each text; None if nothing is, or the model reads no context."""
+        if not self.context or contexts is not None or not as_document:
+            return contexts if self.context else None
+        return [*list_contexts(texts, PrecedingLines(self.context))]
+
+    def extend_parts(
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Sequence[Span]],
+        contexts: Sequence[str] | None = None,
+        *,
+        split: bool = True,
+    ) -> list[str]:
+        """Return the parts of texts as the network reads them: with data.context, extended.
+
+        The context of a part are the parts before it, and before those `contexts`, of which each is
+        cut into sentences too; without `split`, into lines. ValueError if there are not as many
+        contexts as texts.
+        """
+        if not self.context:
+            return [part for each in zip(texts, spans, strict=True) for part in cut_spans(*each)]
+        contexts = [""] * len(texts) if contexts is None else contexts
+        if len(contexts) != len(texts):
+            raise ValueError(f"{len(texts)} texts but {len(contexts)} contexts")
+        found: list[str] = []
+        for text, places, before in zip(texts, spans, contexts, strict=True):
+            document, at = PrecedingLines(self.context), 0
+            for sentence in self._cut_context(before, split):
+                document.add(sentence)
+            for sentence, (begin, end) in zip(cut_spans(text, places), places, strict=True):
+                if split and has_empty_line(text[at:begin]):
+                    document.end()
+                found.append(extend_source(document.context, sentence))
+                document.add(sentence)
+                at = end
+        return found
+
+    def _cut_context(self, text: str, split: bool) -> Iterator[str]:
+        """Yield the sentences of a context, or its lines, and those that are empty."""
+        for line in text.split("\n"):
+            is_cut = split and line.strip()
+            yield from cut_spans(line, self.split(line)) if is_cut else [line]
 
     def read_hypotheses(
         self, sentences: Sequence[str], found: Sequence[Sequence[Hypothesis]]
@@ -382,9 +465,11 @@ class Translator:
         """Let an engine search."""
         prefixes = [each.prefix for each in asked]
         constraints = [each.constraints for each in asked]
-        how = {"constraints": constraints} if any(constraints) else {}
+        sources = [each.source for each in asked]
+        how: dict[str, Any] = {"constraints": constraints} if any(constraints) else {}
+        how |= {"lengths": lengths} if (lengths := self.count_lengths(sources)) else {}
         return engine.search(
-            [each.source for each in asked],
+            sources,
             decode,
             n_best=n_best,
             prefixes=prefixes if any(prefixes) else None,
@@ -396,6 +481,12 @@ class Translator:
             progress=progress,
             **how,
         )
+
+    def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:
+        """Return the tokens of each source that limits count: not its context; None without any."""
+        if self.separator is None:
+            return None
+        return [count_own(source, self.separator) for source in sources]
 
     def choose_engine(self, decode: Decode) -> Engine:
         """Return what searches: PyTorch where the engine in C does not know such a search."""
@@ -500,13 +591,31 @@ class Translator:
     def read(self, text: str) -> Tokens:
         """Return the source tokens of a text, with the span of the text that each comes from.
 
-        The tag of a language comes first, and spans nothing.
+        The tag of a language comes first, and spans nothing. With data.context, a text of several
+        lines is an extended source: see `text.context`.
         """
-        found = self._read_untagged(text)
+        found = self._read_extended(text) if self.context else self._read_untagged(text)
         tags = [self.tokenizers.source.token(id) for id in self.tags]
         return Tokens(
             (*self.tags, *found.ids), (*tags, *found.texts), ((0, 0),) * len(tags) + found.spans
         )
+
+    def _read_extended(self, text: str) -> Tokens:
+        """Return the tokens of the lines that are read; a separator spans nothing."""
+        assert self.separator is not None
+        spans = find_lines(text, self.context)
+        lines = [self._read_untagged(text[begin:end]) for begin, end in spans]
+        first = len(lines) - 1 - count_context([len(each.ids) for each in lines], self._room)
+        read: list[Tokens] = []
+        for (begin, end), each in zip(spans[first:], lines[first:], strict=True):
+            shifted = tuple((begin + left, begin + right) for left, right in each.spans)
+            mark = self.tokenizers.source.token(self.separator)
+            read += [
+                each._replace(spans=shifted),
+                Tokens((self.separator,), (mark,), ((end, end),)),
+            ]
+        columns = zip(*read[:-1], strict=True)
+        return Tokens(*(tuple(chain.from_iterable(column)) for column in columns))
 
     def _read_untagged(self, text: str) -> Tokens:
         if aside := self.set_aside(text):
@@ -531,7 +640,10 @@ class Translator:
         *,
         progress: Progress | None = None,
     ) -> Scored | list[Scored]:
-        """Return how probable a target is as a translation of its source, or each of a list."""
+        """Return how probable a target is as a translation of its source, or each of a list.
+
+        With data.context, the last line of a source is translated, and those before it are context.
+        """
         if isinstance(sources, str) and isinstance(targets, str):
             return self.score([sources], [targets], progress=progress)[0]
         check_list("sources", sources)
@@ -600,10 +712,27 @@ class Translator:
         return list(zip(ids, self.tokenizers.target.encode_many(targets), strict=True))
 
     def _sources(self, texts: Sequence[str], lines: Sequence[int]) -> list[list[int]]:
-        ids = [[*self.tags, *row, EOS] for row in self._encode(texts)]
+        rows = self._encode_extended(texts) if self.context else self._encode(texts)
+        ids = [[*self.tags, *row, EOS] for row in rows]
         for line, row in zip(lines, ids, strict=True):
             self._check(len(row), line, "source")
         return ids
+
+    @property
+    def _room(self) -> int:
+        """Return the most tokens of a source with its context, without tags and EOS."""
+        return min(self.config.data.max_length, self.longest - 1) - len(self.tags)
+
+    def _encode_extended(self, sources: Sequence[str]) -> list[list[int]]:
+        assert self.separator is not None
+        lines = [
+            [source[begin:end] for begin, end in find_lines(source, self.context)]
+            for source in sources
+        ]
+        (rows,) = encode_sources(
+            lines, lambda texts: [self._encode(texts)], self.separator, self._room
+        )
+        return rows
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         texts = [aside.text if (aside := self.set_aside(text)) else text for text in texts]
@@ -650,6 +779,8 @@ def join_translators(members: Sequence[Translator], names: Sequence[str], **how:
         both = [(e.tags, e.begin, e.config.data.pairs) for e in (first, other)]
         if both[0] != both[1]:
             raise ValueError(f"{names[0]} and {name} translate other languages")
+        if other.context != first.context:
+            raise ValueError(f"{names[0]} and {name} differ in data.context: an ensemble needs one")
     if not others:
         return first
     from .engine.weights import EnsembleWeights
@@ -680,5 +811,5 @@ def _count_longest(targets: Sequence[Sequence[int]]) -> int:
 
 def _in_lists(how: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments for a list of one text from those for the text itself."""
-    prefix = how.get("prefixes")
-    return {**how, "prefixes": prefix if prefix is None else [prefix]}
+    both = {name: how[name] for name in ("prefixes", "contexts") if how.get(name) is not None}
+    return {**how, **{name: [each] for name, each in both.items()}}

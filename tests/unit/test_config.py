@@ -55,6 +55,7 @@ OTHERS: dict[str, Any] = {
     "text.split_above": 33,
     "data.source_lang": "en",
     "data.target_lang": "zh",
+    "data.context": 2,
     "data.corpus_temperature": 5.0,
     "data.tag": "<2de>",
     "data.target_tag": "<fra_Latn>",

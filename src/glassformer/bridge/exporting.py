@@ -22,6 +22,11 @@ def check_plain(
         raise ValueError(
             f"{model} has text.source_eos=false or data.target_tag, which {what} does not know"
         )
+    if config.data.context:
+        raise ValueError(
+            f"{model} has data.context={config.data.context}, which {what} does not know: only "
+            "glassformer reads the sentences before a sentence with it"
+        )
     return network
 
 

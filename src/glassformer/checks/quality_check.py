@@ -5,12 +5,13 @@ The right translation is not known here: a translation is compared with its sour
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress
 from typing import Any, NamedTuple
 from unicodedata import decimal, normalize
 
 from ..config import Decode
+from ..text.context import cut_source
 from ..text.number_words import LARGEST, is_spelled_out
 from ..text.patterns import LazyPattern, RarePattern
 from ..text.sentences import cut_spans
@@ -71,6 +72,7 @@ def search_checked(
     n_best: int = 1,
     split: bool = True,
     progress: Progress | None = None,
+    contexts: Sequence[str] | None = None,
     **how: Any,
 ) -> list[Judged]:
     """Return the translations that `Translator.search` finds, each sentence checked for problems.
@@ -83,11 +85,13 @@ def search_checked(
     check_list("texts", texts)
     decode = translator.config.decode.override(decode, n_best)
     told: dict[str, Any] = {"decode": decode, "n_best": n_best, "split": split}
+    told |= {} if contexts is None else {"contexts": contexts}
     found = translator.search(texts, **told, prefixes=prefixes, progress=progress, **how)
     knows = Familiarity(translator)
     judged = [judge(text, best, knows) for text, best in zip(texts, found, strict=True)]
     if again and n_best == 1 and decode.search != "sample" and not decode.mbr:
-        _search_again(translator, decode, judged, texts, prefixes, how)
+        before = _list_contexts(translator, judged, texts, contexts, split)
+        _search_again(translator, decode, judged, texts, (prefixes, before), how)
     return judged if split else [_note_parts(each) for each in judged]
 
 
@@ -250,6 +254,24 @@ def _cap_confidence(found: Translation, problems: Sequence[Problem]) -> float:
     return round(min([measure_confidence(found), *(CAPS[each.kind] for each in problems)]), 4)
 
 
+def _list_contexts(
+    translator: Translator,
+    judged: Sequence[Judged],
+    texts: Sequence[str],
+    contexts: Sequence[str] | None,
+    split: bool,
+) -> dict[tuple[int, int], str]:
+    """Return the context of each part of the texts with problems, by line and part."""
+    found: dict[tuple[int, int], str] = {}
+    for line, (text, each) in enumerate(zip(texts, judged, strict=True)):
+        if translator.context and each.problems:
+            spans = [part.source for part in each.best[0].parts]
+            before = None if contexts is None else [contexts[line]]
+            read = translator.extend_parts([text], [spans], before, split=split)
+            found |= {(line, part): cut_source(source)[0] for part, source in enumerate(read)}
+    return found
+
+
 class _Doubtful(NamedTuple):
     """A sentence with problems: the line and the part that it is, and its translation."""
 
@@ -257,6 +279,7 @@ class _Doubtful(NamedTuple):
     part: int
     source: str
     prefix: str
+    context: str
     found: Translation
     problems: list[Problem]
 
@@ -266,13 +289,25 @@ def _search_again(
     decode: Decode,
     judged: list[Judged],
     texts: Sequence[str],
-    prefixes: Sequence[str] | None,
+    before: tuple[Sequence[str] | None, Mapping[tuple[int, int], str]],
     how: dict[str, Any],
 ) -> None:
-    """Search again for the sentences with problems, and put better translations into `judged`."""
+    """Search again for the sentences with problems, and put better translations into `judged`.
+
+    before: the prefixes, and the context of each line and part.
+    """
     language = translator.config.data.target_lang
+    prefixes, contexts = before
     doubtful = [
-        _Doubtful(line, part, source, prefixes[line] if prefixes and not part else "", found, wrong)
+        _Doubtful(
+            line,
+            part,
+            source,
+            prefixes[line] if prefixes and not part else "",
+            contexts.get((line, part), ""),
+            found,
+            wrong,
+        )
         for line, (text, each) in enumerate(zip(texts, judged, strict=True))
         if each.problems
         for part, (source, found) in enumerate(_list_sentences(text, each.best[0]))
@@ -281,6 +316,7 @@ def _search_again(
     better: dict[int, dict[int, Translation]] = {}
     for safer, chosen in _plan(decode, doubtful):
         told: dict[str, Any] = {"decode": safer, "n_best": safer.beam, "split": False}
+        told |= {"contexts": [each.context for each in chosen]} if contexts else {}
         begins = [each.prefix for each in chosen]
         others = translator.search([each.source for each in chosen], **told, prefixes=begins, **how)
         for each, best in zip(chosen, others, strict=True):

@@ -30,7 +30,13 @@ def translate_shards(given: dict[str, Any]) -> None:
         if given[name]:
             raise ValueError(f"--{option} does not go with --engine ray: it deals out one model")
     folder = locate(given["model"])
-    decode = choose_search(Config.load(folder / CONFIG), given)
+    config = Config.load(folder / CONFIG)
+    if config.data.context:
+        raise ValueError(
+            f"--engine ray does not go with data.context={config.data.context}: a shard does not "
+            "know the lines before it"
+        )
+    decode = choose_search(config, given)
     job = ShardJob(
         model=str(folder.resolve()),
         source=str(file.resolve()),

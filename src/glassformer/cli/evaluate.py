@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,6 +156,8 @@ def evaluate(
     texts = read_texts(asked, against)
     systems = list(make_systems(asked.models, texts.ours, given)) if asked.models else []
     systems = systems or [System(str(asked.text), texts.ours)]
+    if any(each.translator and each.translator.context for each in systems):
+        systems, texts = leave_out_ends(systems, texts)
     found = measure(systems, texts, given)
     print(
         show_result(found, as_table, as_json), file=sys.stderr if output == STANDARD else sys.stdout
@@ -283,6 +286,20 @@ def make_systems(
         how = {"decode": decode, "split": not given["no_split"], "again": not given["no_guard"]}
         how |= {"seed": given["seed"] or 0, "glossary": read_glossary(given["glossary"])}
         yield translate_all(model, translator, texts, given["output"], **how)
+
+
+def leave_out_ends(systems: Sequence[System], texts: Texts) -> tuple[list[System], Texts]:
+    """Return systems and texts without the empty lines, on all sides, that end documents."""
+    sides = zip(texts.ours, *texts.references, strict=True)
+    is_text = [any(line and line.strip() for line in lines) for lines in sides]
+
+    def take(lines: Sequence[Any]) -> list[Any]:
+        return [*compress(lines, is_text)]
+
+    taken = [replace(each, lines=take(each.lines), judged=take(each.judged)) for each in systems]
+    references = [take(each) for each in texts.references]
+    source = None if texts.source is None else take(texts.source)
+    return taken, Texts(take(texts.ours), references, take(texts.theirs), source)
 
 
 def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> Evaluation:

@@ -46,13 +46,18 @@ def score(
     pairs = find_data(pair).train
     lines = pairs.fingerprints()[0].lines
 
+    from ..text.context import PrecedingLines, extend_source, list_contexts
     from ..translator import Translator
 
     translator = Translator.load(model, device=device, precision=precision)
+    document = PrecedingLines(translator.context)
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))
-            found = translator.score(sources, targets, progress=tell)
+            read = sources
+            if translator.context:
+                read = [*map(extend_source, list_contexts(sources, document), sources)]
+            found = translator.score(read, targets, progress=tell)
             for text, translation, scored in zip(sources, targets, found, strict=True):
                 shown = {
                     "source": text,

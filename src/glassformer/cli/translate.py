@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from ..data.files import STANDARD, cut_chunks, read_lines, split_member
+from ..text.context import PrecedingLines, list_contexts
 from . import cluster, decoding, documents
 from .options import (
     AS_JSON,
@@ -131,7 +132,8 @@ def translate(
     """Translate text: each line of input gives one line of output, in order.
 
     A line is translated sentence by sentence; a sentence that is longer than those of the
-    training is translated clause by clause. White space stays.
+    training is translated clause by clause. White space stays. A model with
+    data.context also reads the lines before a line, up to an empty one.
 
     \b
     echo "The cat is on the mat." | glassformer translate my-model
@@ -219,12 +221,17 @@ def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str
 def search_chunks(
     translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
 ) -> Iterator[tuple[int, str, Judged]]:
-    """Yield the number of each line, the line, and its checked translations, chunk by chunk."""
+    """Yield the number of each line, the line, and its checked translations, chunk by chunk.
+
+    With data.context, lines that follow each other are one document.
+    """
     from ..checks.quality_check import search_checked
 
-    done = 0
+    done, document = 0, PrecedingLines(translator.context)
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
+        if translator.context:
+            how["contexts"] = [*list_contexts(texts, document)]
         found = search_checked(translator, texts, prefixes=prefixes, first_line=done, **how)
         yield from zip(count(done + 1), texts, found, strict=False)
         done += len(chunk)
@@ -243,6 +250,7 @@ def choose_extras(
     from ..documents.alignment import Alignments, Said
 
     alignments, folder = Alignments(), locate(given["model"])
+    document = PrecedingLines(translator.context)
 
     def extend(shown: str, text: str, found: Judged) -> str:
         told: dict[str, object] = {}
@@ -251,8 +259,10 @@ def choose_extras(
         if given["alignment"]:
             best = found.best[0]
             parts = tuple((part.source, part.target) for part in best.parts)
-            (links,) = alignments.align(folder, translator, [Said(text, best.text, parts)])
+            said = Said(text, best.text, parts, context=document.context)
+            (links,) = alignments.align(folder, translator, [said])
             told["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
+            document.add(text)
         if given["as_json"]:
             return to_json({**json.loads(shown), **told})
         return "\t".join([shown, *map(str, told.values())])

@@ -5,7 +5,6 @@ reads the same. Batches are planned by the lengths in the store; a side that wou
 than is allowed stays as it is.
 """
 
-from itertools import takewhile
 from random import Random
 from typing import Any
 
@@ -47,19 +46,28 @@ class PairChanger:
         ]
 
     def change(self, pair: tuple[list[int], list[int]], random: Random) -> tuple[list[int], ...]:
-        """Return the ids of both sides, changed; tags before them stay."""
-        texts = [each.decode(ids) for each, ids in zip(self.tokenizers, pair, strict=True)]
+        """Return the ids of both sides, changed; tags and a context before them stay."""
+        firsts = [self._find_text(side, ids) for side, ids in enumerate(pair)]
+        texts = [
+            each.decode(ids[first:])
+            for each, ids, first in zip(self.tokenizers, pair, firsts, strict=True)
+        ]
         changed = self._change_texts(texts[0], texts[1], random)
         found = []
         for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
-            tags = [*takewhile(self.tags[side].__contains__, ids)]
-            new = text = ids[len(tags) :]
+            tags, text = ids[: firsts[side]], ids[firsts[side] :]
+            new = text
             if before != after or self.sampling:
                 new = self._encode(side, after, random)
             if not 0 < len(new) <= self.longest - len(tags):
                 new = text
             found.append([*tags, *self._change_tokens(side, new, random)])
         return tuple(found)
+
+    def _find_text(self, side: int, ids: list[int]) -> int:
+        """Return where the text begins: after the last tag, as a separator is one too."""
+        tags = self.tags[side]
+        return max((place for place, id in enumerate(ids, 1) if id in tags), default=0)
 
     def _change_tokens(self, side: int, ids: list[int], random: Random) -> list[int]:
         settings = self.settings

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..plurals import say_count
+from ..text.spacing import close_up, is_unspaced
 from .doctor import explain_inequality
 from .files import (
     STANDARD,
@@ -60,6 +61,13 @@ class Corpus:
         if counts[0] != counts[-1]:
             raise explain_inequality(*self.sides(), names=(str(self.files[0]), str(self.files[1])))
         return prints
+
+
+def read_pairs(part: Corpus) -> Iterator[Pair]:
+    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
+    if not is_unspaced(part.source_lang):
+        return iter(part)
+    return ((close_up(source), target) for source, target in part)
 
 
 @dataclass(frozen=True)

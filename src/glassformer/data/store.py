@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
 from ..plurals import say_count
 from ..text import Sampler, Tokenizer, count_surrogates
+from ..text.context import encode_sources
 from ..typed_json import check_type
 from .files import Fingerprint, cut_chunks
 from .labels import Labels
@@ -62,11 +63,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class StorePart:
-    """The pairs of one of several corpora, and the ids before each of its sources."""
+    """The pairs of one of several corpora, and the ids before each of its sources.
+
+    separator: the id after each sentence of a context; None: the sources are not extended.
+    """
 
     name: str
     pairs: Iterable[Pair]
     tags: tuple[int, ...] = ()
+    separator: int | None = None
 
 
 class PartIndex(BaseModel):
@@ -130,6 +135,18 @@ class Store:
         """Return the number of tokens of each source, and of each target."""
         source, target = (side[epoch % self.samples][1] for side in self._sides)
         return np.diff(source).astype(np.int32), np.diff(target).astype(np.int32)
+
+    def own_lengths(self, separator: int | None) -> npt.NDArray[np.int32]:
+        """Return the number of tokens of each source without its context, as `lengths(0)` does.
+
+        separator: the id after each sentence of a context; None: there is none.
+        """
+        if separator is None:
+            return self.lengths(0)[0]
+        ids, offsets = self._sides[0][0]
+        ends = np.concatenate([[-1], np.flatnonzero(ids == separator)]) + 1
+        last = ends[np.searchsorted(ends, offsets[1:], side="right") - 1]
+        return (offsets[1:] - np.maximum(offsets[:-1], last)).astype(np.int32)
 
 
 def build_store(folder: Path | str, pairs: Iterable[Pair], *args: Any, **how: Any) -> Counts:
@@ -203,7 +220,7 @@ def _fill(
 ) -> Iterator[Counts]:
     """Encode and write chunk after chunk; yield the counts of each."""
     for chunk in cut_chunks(part.pairs, CHUNK):
-        sides, counted = _encode(chunk, encoders, max_length, list(part.tags))
+        sides, counted = _encode(chunk, encoders, max_length, part)
         for side, segmentations in zip(SIDES, sides, strict=True):
             for k, rows in enumerate(segmentations):
                 _append(folder, side, k, rows, ids)
@@ -225,13 +242,19 @@ def _encoder(tokenizer: Tokenizer | Labels, samples: int, rate: float, seed: str
 
 
 def _encode(
-    chunk: list[Pair], encoders: list[Encoder], max_length: int, tags: list[int]
+    chunk: list[Pair], encoders: list[Encoder], max_length: int, part: StorePart
 ) -> tuple[list[Segmentations], Counts]:
     """Return the ids of the pairs that are kept, for each side, and the counts of all pairs."""
     whole = [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
-    sides = [encode([pair[side] for pair in whole]) for side, encode in enumerate(encoders)]
-    if tags:
-        sides[0] = [[[*tags, *row] for row in rows] for rows in sides[0]]
+    sources, targets = [pair[0] for pair in whole], [pair[1] for pair in whole]
+    if part.separator is None:
+        sides = [encoders[0](sources)]
+    else:
+        lines, room = [source.split("\n") for source in sources], max_length - len(part.tags)
+        sides = [encode_sources(lines, encoders[0], part.separator, room)]
+    sides.append(encoders[1](targets))
+    if part.tags:
+        sides[0] = [[[*part.tags, *row] for row in rows] for rows in sides[0]]
     fits = [
         max(map(len, every)) <= max_length
         for every in zip(*chain.from_iterable(sides), strict=True)

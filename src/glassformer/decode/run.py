@@ -69,6 +69,7 @@ def search(
     device: torch.device | str = "cpu",
     watch: Watch | None = None,
     progress: Callable[[int], object] | None = None,
+    lengths: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` hypotheses of each source, best first, in the order of the input.
 
@@ -79,13 +80,14 @@ def search(
     tokens; it shrinks where memory runs out, and the sentences at work begin anew. refill: let
     sentences join as soon as there is room; None: not on a CPU. workers: threads that share the
     sentences and the processor. watch: called with the indices of the sentences at work, and each
-    step. progress: called with the number of sentences done since its last call.
+    step. progress: called with the number of sentences done since its last call. lengths: the
+    tokens of each source that the limit of its translation counts, if not all but EOS.
     Raises ValueError for settings or sources that cannot be searched, and NotFiniteError, a
     ValueError, for logits that are not finite. The caller sets gradients and precision: call it
     under `torch.inference_mode()`.
     """
     check_search(n_best, settings, seed)
-    sentences = plan_sentences(sources, prefixes, lines, longest, settings, constraints)
+    sentences = plan_sentences(sources, prefixes, lines, longest, settings, constraints, lengths)
     if constraints and settings.search != "beam":
         raise ValueError(f"a glossary needs search=beam, not search={settings.search}")
     limit = max((sentence.limit for sentence in sentences), default=0)

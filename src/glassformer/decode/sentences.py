@@ -110,9 +110,11 @@ def plan_sentences(
     longest: int | None,
     settings: Decode,
     constraints: Sequence[Sequence[Constraint]] | None = None,
+    lengths: Sequence[int] | None = None,
 ) -> list[Sentence]:
     """Return the sentences with these sources, in the same order.
 
+    lengths: the tokens of each source that the limit of its translation counts; all but EOS if not.
     Raise ValueError, which names the line counted from 1, where a source or prefix is invalid.
     """
     prefixes = [()] * len(sources) if prefixes is None else prefixes
@@ -125,7 +127,8 @@ def plan_sentences(
             raise ValueError(f"line {line + 1}: the source has no tokens, not even EOS ({EOS})")
         if prefix and min(prefix) <= EOS:
             raise ValueError(f"line {line + 1}: {min(prefix)} is a control id: not in a prefix")
-        limit = longest_output(len(source) - (source[-1] == EOS), settings, longest)
+        counted = lengths[index] if lengths else len(source) - (source[-1] == EOS)
+        limit = longest_output(counted, settings, longest)
         for what, tokens in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
             if tokens >= limit:
                 raise ValueError(

@@ -12,6 +12,7 @@ from ..directory import GOLDEN
 from ..disk import read_json
 from ..evaluate.align import AlignmentCandidate, Pair, align_pairs, share_out
 from ..evaluate.choose_head import choose_alone, load_choice
+from ..text.context import find_lines
 from ..text.unicode import Span
 from ..translator import Translator
 from .placing import Link, find_marked_words
@@ -25,6 +26,7 @@ class Said:
     text: str
     parts: tuple[tuple[Span, Span], ...]
     judged: tuple[Judged, ...] = ()  # of each part, if known
+    context: str = ""  # what is before the source, for a model with data.context
 
 
 class Alignments:
@@ -41,10 +43,12 @@ class Alignments:
         """
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, said in enumerate(texts):
-            for source, target in said.parts:
+            spans = [source for source, _ in said.parts]
+            read = translator.extend_parts([said.source], [spans], [said.context])
+            for (source, target), extended in zip(said.parts, read, strict=True):
                 one, other = said.source[slice(*source)], said.text[slice(*target)]
                 if find_marked_words(one) and find_marked_words(other):
-                    pairs.append(_read(translator, one, other))
+                    pairs.append(_read(translator, extended, other))
                     before = (
                         find_marked_words(said.source[: source[0]]),
                         find_marked_words(said.text[: target[0]]),
@@ -87,9 +91,12 @@ def read_golden(model: Path) -> list[tuple[str, str]]:
 
 
 def _read(translator: Translator, source: str, target: str) -> Pair:
+    """Return a pair; the words of an extended source are those of its sentence."""
     found, written = translator.read(source), translator.tokenizers.target.tokens(target)
+    begin = find_lines(source, 0)[-1][0] if translator.context else 0
+    words = [(begin + left, begin + right) for left, right in find_marked_words(source[begin:])]
     sides = [
-        share_out(tuple(find_marked_words(text)), tokens.spans)
-        for text, tokens in ((source, found), (target, written))
+        share_out(tuple(spans), tokens.spans)
+        for spans, tokens in ((words, found), (find_marked_words(target), written))
     ]
     return Pair((source, target), sides[0], sides[1], [*found.ids, EOS], written.ids)

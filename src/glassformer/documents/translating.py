@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks.quality_check import Judged, search_checked
+from ..text.context import PrecedingLines, list_contexts
 from ..translator import Translator
 from .alignment import Alignments, Said
 from .formats import TranslatableDocument
@@ -45,9 +46,13 @@ def _say(
     how: dict[str, Any],
 ) -> list[Said]:
     said = []
-    for text, judged in zip(texts, search_checked(translator, texts, **how), strict=True):
+    contexts = [*list_contexts(texts, PrecedingLines(translator.context))]
+    how |= {"contexts": contexts} if translator.context else {}
+    found = search_checked(translator, texts, **how)
+    for text, judged, context in zip(texts, found, contexts, strict=True):
         best = judged.best[0]
-        said.append(Said(text, best.text, tuple((part.source, part.target) for part in best.parts)))
+        parts = tuple((part.source, part.target) for part in best.parts)
+        said.append(Said(text, best.text, parts, context=context))
         if note:
             note(judged)
     return said

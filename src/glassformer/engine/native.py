@@ -90,6 +90,7 @@ def search_in_c(
     shortlist: Shortlist | None = None,
     budget: int | Budget = BUDGET,
     progress: Progress | None = None,
+    lengths: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` hypotheses of each source; see `decode.search` for the arguments.
 
@@ -98,7 +99,7 @@ def search_in_c(
     """
     check_search(n_best, settings, seed)
     longest = workers.longest if longest is None else min(longest, workers.longest)
-    sentences = plan_sentences(sources, prefixes, lines, longest, settings)
+    sentences = plan_sentences(sources, prefixes, lines, longest, settings, lengths=lengths)
     keys = (
         [each.line for each in sentences] if settings.search == "sample" else [0] * len(sentences)
     )

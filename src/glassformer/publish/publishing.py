@@ -19,6 +19,7 @@ from ..directory import (
     SHARED,
     SHORTLIST,
     VALID,
+    VALID_CONTEXT,
     WEIGHTS,
     locate,
     open_model,
@@ -152,7 +153,7 @@ def measure_run(folder: Path) -> Contents | None:
     if not run.is_dir():
         return None
     kinds = {CHECKPOINTS: "checkpoints", STORE: "training_text"}
-    kinds |= dict.fromkeys(VALID, "validation_text")
+    kinds |= dict.fromkeys((*VALID, VALID_CONTEXT), "validation_text")
     sizes = dict.fromkeys(("checkpoints", "training_text", "validation_text", "rest"), 0)
     for path in run.rglob("*"):
         if path.is_file():

@@ -41,6 +41,11 @@ def pack_model(model: Path | str) -> bytes:
     check_views(config.model)
     if config.model.plugin:
         raise ValueError(f"{folder}: a page cannot run the network of plugin {config.model.plugin}")
+    if config.data.context:
+        raise ValueError(
+            f"{folder}: a page cannot read the sentences before a sentence: data.context="
+            f"{config.data.context}"
+        )
     described = {
         **describe_for_page(folder),
         "settings": {

@@ -17,6 +17,7 @@ from ..evaluate.choose_head import load_choice
 from ..machine.device import autocast
 from ..model import EncoderDecoder
 from ..tap import record as watch
+from ..text.context import cut_source
 from ..translation import Translation
 from ..translator import Choice, Translator
 from ..version import __version__
@@ -62,7 +63,7 @@ def record(
     sentence: the one to record, 0 the first, -1 the last. The text is split as `translate` splits
     it, and the trace has the translation of all sentences (`whole_translation`). All other
     arguments are about the recorded sentence alone. split=False, or a target, takes the text as
-    one sentence.
+    one sentence; with data.context, its last line, the lines before it being the context.
     level: attention (and the likeliest tokens), states (and query, key, value, residual stream) or
     everything. prefix: the beginning of the translation, as text or ids. hypothesis: the rank of
     the finished hypothesis to record, 0 the best. target: record this translation, a text or
@@ -253,7 +254,8 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
     found = Translation(
         passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
-    judged = judge(text, [found], Familiarity(translator))
+    own = cut_source(text)[1] if translator.context else text
+    judged = judge(own, [found], Familiarity(translator))
     problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
     return {"confidence": judged.confidence, "problems": problems}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks.quality_check import search_checked
+from ..text.context import PrecedingLines, cut_source, extend_source, list_contexts
 from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..translator import PART, Choice, Progress, Translator
@@ -23,18 +24,19 @@ class Excerpt:
 
 def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt:
     """Return one sentence of a text; -1 is the last. Raises ValueError if it does not exist."""
-    places = [
-        (line + PART * part, said)
-        for line, (_, content, _) in enumerate(_read_lines(text))
-        for part, said in enumerate(cut_spans(content, translator.split(content)))
-    ]
+    lines = [content for _, content, _ in _read_lines(text)]
+    spans = [translator.split(line) for line in lines]
+    keys = [line + PART * part for line, found in enumerate(spans) for part in range(len(found))]
+    contexts = [*list_contexts(lines, PrecedingLines(translator.context))]
+    places = [*zip(keys, translator.extend_parts(lines, spans, contexts), strict=True)]
     many = max(len(places), 1)
     if not -many <= sentence < many:
         have = "there is 1" if many == 1 else f"there are {many}, 0 to {many - 1}"
         raise ValueError(f"sentence {sentence} is out of range: {have}")
     key, chosen = places[sentence] if places else (0, text)
-    if aside := translator.set_aside(chosen):
-        chosen = aside.text
+    context, own = cut_source(chosen) if translator.context else ("", chosen)
+    if aside := translator.set_aside(own):
+        chosen = extend_source(context, aside.text)
     if not places or (many == 1 and chosen == text.strip()):
         return Excerpt(text)
     return Excerpt(chosen, sentence % many, many, key)
@@ -53,11 +55,14 @@ def translate_whole(
 
     Returns None if the text is one sentence, and nothing else.
     """
-    if chosen.text == text:
+    if chosen.text == text and chosen.many == 1:
         return None
     lines = [*_read_lines(text)]
+    texts = [line for _, line, _ in lines]
     told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
-    found = search_checked(translator, [line for _, line, _ in lines], **told)
+    if translator.context:
+        told["contexts"] = [*list_contexts(texts, PrecedingLines(translator.context))]
+    found = search_checked(translator, texts, **told)
     sentences: list[SentenceSpans] = []
     translation = ""
     for (begin, line, ending), judged in zip(lines, found, strict=True):

@@ -62,9 +62,10 @@ def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str,
     spans = translator.split(body.text)
     job.say("sentences", sentences=spans)
     told, made = [], list[Translation]()
+    read = translator.extend_parts([body.text], [spans])
     for number, said in enumerate(cut_spans(body.text, spans)):
         forced = [] if number else _encode(translator, prefix)
-        found = _search(job, translator, decode, body, number, said, forced)
+        found = _search(job, translator, decode, body, number, read[number], forced)
         made += translator.read_hypotheses([said], [[found]])[0]
         told.append(_tell_found(translator, found))
         job.say("sentence", sentence=number, **told[-1])
@@ -89,6 +90,7 @@ def _search(
     source = [token.id for token in tokens]
     how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
     how["longest"] = translator.longest
+    how |= {"lengths": lengths} if (lengths := translator.count_lengths([source])) else {}
     if find_spec("torch") is None:
         engine, how["budget"] = translator.choose_engine(decode), translator.batch_budget
         ((found,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **how)

@@ -17,6 +17,7 @@ from typing import Any
 from ..checks import quality_check
 from ..checks.quality_check import Judged
 from ..config import Decode
+from ..text.context import cut_source
 from ..translator import Translator
 from .answers import AnswerCache
 from .api_error import ApiError
@@ -30,13 +31,19 @@ IDLE = 1.0  # seconds after which a thread without work looks after its process
 
 
 def search_here(translator: Translator, sentences: list[str], decode: Decode, n_best: int) -> Found:
-    """Return the checked translations of sentences, computed in this process."""
+    """Return the checked translations of sentences, computed in this process.
+
+    With data.context, each is an extended source.
+    """
     told: dict[str, Any] = {
         "again": n_best == 1,
         "decode": decode,
         "n_best": n_best,
         "split": False,
     }
+    if translator.context:
+        cut = [cut_source(each) for each in sentences]
+        sentences, told["contexts"] = [own for _, own in cut], [context for context, _ in cut]
     return quality_check.search_checked(translator, sentences, **told)
 
 

@@ -14,6 +14,7 @@ from ..documents.formats import TranslatableDocument
 from ..documents.markup import MarkupPage, read_markup
 from ..documents.placing import Link, find_marked_words
 from ..documents.translating import write_pages
+from ..text.context import PrecedingLines, cut_source, list_contexts
 from ..text.sentences import cut_spans
 from ..text.spacing import join_sentences
 from ..text.unicode import Span
@@ -38,25 +39,42 @@ class TranslationService:
         self.alignments = Alignments()
 
     async def translate_as(
-        self, form: str, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
+        self,
+        form: str,
+        texts: Sequence[str],
+        route: Sequence[PooledModel],
+        n_best: int = 1,
+        contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
-        """Return the best translations of texts, or of HTML if that is their form."""
+        """Return the best translations of texts, or of HTML if that is their form.
+
+        contexts: see `Translator.search`; only the first model is given them.
+        """
         translate = self.translate_markup if form == "html" else self.translate
-        return await translate(texts, route, n_best)
+        return await translate(texts, route, n_best, contexts)
 
     async def translate(
-        self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
+        self,
+        texts: Sequence[str],
+        route: Sequence[PooledModel],
+        n_best: int = 1,
+        contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of each text; only the last model gives several."""
         found = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
-            said = await self._say([best for best, *_ in found], model, most)
+            before = None if place else contexts
+            said = await self._say([best for best, *_ in found], model, most, before)
             found = [[each.text for each in ways] for ways in said]
         return found
 
     async def translate_markup(
-        self, texts: Sequence[str], route: Sequence[PooledModel], n_best: int = 1
+        self,
+        texts: Sequence[str],
+        route: Sequence[PooledModel],
+        n_best: int = 1,
+        contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of HTML; tags surround the words aligned with theirs.
 
@@ -69,8 +87,9 @@ class TranslationService:
             runs = [run for page in pages for run in page.runs]
             if not place:  # tags do not count
                 check_characters(sum(len(run.text) for run in runs), self.limits.characters)
-            said = await self._say([run.text for run in runs], model, most)
             translator = await self._open(model)
+            before = _list_contexts(translator, pages, None if place else contexts)
+            said = await self._say([run.text for run in runs], model, most, before)
             ways = [
                 await run_sync(
                     write_pages,
@@ -91,10 +110,12 @@ class TranslationService:
         """Yield each sentence's span and translation, in order, as soon as it is known."""
         if not route:
             return
-        spans = (await self._open(route[0])).split(text)
+        translator = await self._open(route[0])
+        spans = translator.split(text)
+        contexts = _cut_contexts(translator, text, spans)
         tasks = [
-            asyncio.ensure_future(self.translate([sentence], route))
-            for sentence in cut_spans(text, spans)
+            asyncio.ensure_future(self.translate([sentence], route, contexts=[before]))
+            for sentence, before in zip(cut_spans(text, spans), contexts, strict=True)
         ]
         try:
             for span, task in zip(spans, tasks, strict=True):
@@ -136,10 +157,14 @@ class TranslationService:
         """Return the translated document. Raises ApiError if it has too much text."""
         size = sum(len(TAG.sub("", text)) for text in document.texts)
         check_characters(size, self.limits.document)
-        said = list[str]()
+        said, contexts = list[str](), [""] * len(document.texts)
+        if route and (most := (await self._open(route[0])).context):
+            contexts = await run_sync(_list_before, document, most)
         for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
-            texts = document.texts[first : first + PARAGRAPHS]
-            said += [best for best, *_ in await self.translate_as(document.form, texts, route)]
+            part = slice(first, first + PARAGRAPHS)
+            texts, before = document.texts[part], contexts[part]
+            found = await self.translate_as(document.form, texts, route, contexts=before)
+            said += [best for best, *_ in found]
         return await run_sync(document.fill, said)
 
     async def _open(self, model: PooledModel) -> Translator:
@@ -147,19 +172,31 @@ class TranslationService:
             return translator
         return await run_sync(self.model_pool.load, model)
 
-    async def _say(self, texts: Sequence[str], model: PooledModel, n_best: int) -> list[list[Said]]:
+    async def _say(
+        self,
+        texts: Sequence[str],
+        model: PooledModel,
+        n_best: int,
+        contexts: Sequence[str] | None = None,
+    ) -> list[list[Said]]:
         """Return the best translations of each text, best first."""
         translator = await self._open(model)
         if sum(map(len, texts)) <= SHORT:
             spans = _split(translator, texts)
         else:
             spans = await run_sync(_split, translator, texts)
-        sentences = [s for each in zip(texts, spans, strict=True) for s in cut_spans(*each)]
+        sentences = translator.extend_parts(texts, spans, contexts)
         decode = translator.config.decode.override(n_best=n_best)
         found = iter(await self.batcher.search(translator, sentences, decode, n_best))
-        return [
+        said = [
             _join(text, places, [next(found) for _ in places], n_best)
             for text, places in zip(texts, spans, strict=True)
+        ]
+        if not contexts:
+            return said
+        return [
+            [replace(each, context=before) for each in ways]
+            for ways, before in zip(said, contexts, strict=True)
         ]
 
 
@@ -208,6 +245,39 @@ def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:
 
 def _read_pages(texts: Sequence[str]) -> list[MarkupPage]:
     return [read_markup(text) for text in texts]
+
+
+def _list_contexts(
+    translator: Translator, pages: Sequence[MarkupPage], contexts: Sequence[str] | None
+) -> list[str] | None:
+    """Return what is before each run of pages: the runs before it, and what is before its page."""
+    if not translator.context:
+        return None
+    found: list[str] = []
+    for page, before in zip(pages, contexts or [""] * len(pages), strict=True):
+        document = PrecedingLines(translator.context)
+        for line in before.split("\n"):
+            document.add(line)
+        found += list_contexts((run.text for run in page.runs), document)
+    return found
+
+
+def _cut_contexts(translator: Translator, text: str, spans: Sequence[Span]) -> list[str]:
+    """Return what the model reads before each sentence of a text."""
+    if not translator.context:
+        return [""] * len(spans)
+    return [cut_source(each)[0] for each in translator.extend_parts([text], [spans])]
+
+
+def _list_before(document: TranslatableDocument, most: int) -> list[str]:
+    """Return what is before each text of a document, without tags, up to so many lines."""
+    before, found = PrecedingLines(most), list[str]()
+    for text in document.texts:
+        found.append(before.context)
+        is_plain = document.form == "text"
+        for line in text.splitlines() if is_plain else [run.text for run in read_markup(text).runs]:
+            before.add(line)
+    return found
 
 
 def _split(translator: Translator, texts: Sequence[str]) -> list[list[Span]]:

@@ -1,7 +1,7 @@
 """The preparation of a training: validation text, tokenizers and a store of ids in its folder."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,8 +10,17 @@ from typing import Any
 import numpy as np
 
 from ..checks.known_words import WordCollector
-from ..config import Config, CorpusShare, Decode
-from ..data.corpus import FoundCorpora, LabelledCorpus, find_sentences, find_text, has_labels
+from ..config import SEPARATOR, Config, CorpusShare, Decode
+from ..data.context import read_in_context
+from ..data.corpus import (
+    Corpus,
+    FoundCorpora,
+    LabelledCorpus,
+    find_sentences,
+    find_text,
+    has_labels,
+    read_pairs,
+)
 from ..data.doctor import examine
 from ..data.files import Fingerprint
 from ..data.holdout import hold_out_of
@@ -21,19 +30,26 @@ from ..data.sources import Corpora, open_corpora
 from ..data.store import Counts, Store, StorePart, build_mixed_store
 from ..data.tables import Pair
 from ..directory import RECORD, RUN, VALID, Tokenizers
-from ..disk import write_json, write_text
+from ..disk import write_json
 from ..machine.properties import look_at_machine
 from ..plurals import say_count
 from ..progress import Reporter
+from ..text.context import cut_source
 from .auto import choose_settings, measure_corpus, render_choices, suggest_parent
 from .distillation import distil
 from .guided_alignment import ALIGNMENTS, read_links
-from .run_folder import ValidGroup, read_record, read_settings, read_valid
+from .run_folder import (
+    ValidGroup,
+    read_extended_valid,
+    read_record,
+    read_settings,
+    read_valid,
+    write_valid,
+)
 from .vocabulary import (
     check_tokenizers,
     describe_vocabulary,
     find_tokenizers,
-    read_pairs,
     take_subwords,
 )
 
@@ -49,15 +65,15 @@ class Prepared:
     config: Config
     tokenizers: Tokenizers
     store: Store
-    valid: tuple[list[str], list[str]]
+    valid: tuple[list[str], list[str]]  # with data.context, the sources are extended
     groups: list[ValidGroup]  # of the validation text, in its order
     usual_extra: int  # a decode.max_extra that cuts off hardly any translation
     record: dict[str, Any]
 
     @property
     def first(self) -> tuple[list[str], list[str]]:
-        """Return the validation text of the first corpus."""
-        source, target = self.valid
+        """Return the validation text of the first corpus, without a context."""
+        source, target = [cut_source(each)[1] for each in self.valid[0]], self.valid[1]
         return source[: self.groups[0].pairs], target[: self.groups[0].pairs]
 
     @property
@@ -76,33 +92,45 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
     if "fingerprints" not in record:
         record, config = _read_corpus(folder, config, record, report)
     tokenizers = Tokenizers.load(folder)
-    store = Store.open(folder / "store")
+    store, separator = Store.open(folder / "store"), find_separator(config, tokenizers)
     if "alignments" in record and not (folder / ALIGNMENTS).is_file():
         parts = find_corpora(record, config)[0].parts
         pairs = chain.from_iterable(map(read_pairs, parts))
         read_links(record["alignments"], pairs, store, tokenizers).save(folder / ALIGNMENTS)
     if config.text.split_above is None:
-        above = int(np.percentile(store.lengths(0)[0], 99, method="higher"))
+        above = int(np.percentile(store.own_lengths(separator), 99, method="higher"))
         config = config.changed(text={"split_above": above})
     if config.decode.max_ratio == Decode().max_ratio:
-        config = config.changed(decode={"max_ratio": find_ratio(store, config.decode)})
-    extra = find_extra(store, config.decode)
-    valid = read_valid(folder)
+        config = config.changed(decode={"max_ratio": find_ratio(store, config.decode, separator)})
+    extra = find_extra(store, config.decode, separator)
+    valid = read_extended_valid(folder) if config.data.context else read_valid(folder)
     groups = [ValidGroup(**each) for each in record.get("valid_groups", ())]
     groups = groups or [ValidGroup(name="", pair=None, pairs=len(valid[0]))]
     return Prepared(config, tokenizers, store, valid, groups, extra, record)
 
 
-def find_ratio(store: Store, decode: Decode) -> float:
-    """Return a decode.max_ratio that cuts off hardly any target of the training text."""
-    source, target = (np.maximum(lengths, 1) for lengths in store.lengths(0))
+def find_separator(config: Config, tokenizers: Tokenizers) -> int | None:
+    """Return the id after each sentence of a context; None without data.context."""
+    return tokenizers.source.find_tags([SEPARATOR])[0] if config.data.context else None
+
+
+def find_ratio(store: Store, decode: Decode, separator: int | None = None) -> float:
+    """Return a decode.max_ratio that cuts off hardly any target of the training text.
+
+    separator: see `Store.own_lengths`.
+    """
+    both = store.own_lengths(separator), store.lengths(0)[1]
+    source, target = (np.maximum(lengths, 1) for lengths in both)
     needed = float(np.percentile((target + 1 - decode.max_extra) / source, 99.9))
     return max(decode.max_ratio, math.ceil(MARGIN * needed))
 
 
-def find_extra(store: Store, decode: Decode) -> int:
-    """Return the least decode.max_extra that cuts off hardly any target of the training text."""
-    source, target = store.lengths(0)
+def find_extra(store: Store, decode: Decode, separator: int | None = None) -> int:
+    """Return the least decode.max_extra that cuts off hardly any target of the training text.
+
+    separator: see `Store.own_lengths`.
+    """
+    source, target = store.own_lengths(separator), store.lengths(0)[1]
     needed = float(np.percentile(target + 1 - decode.max_ratio * source, 99.9))
     return min(decode.max_extra, max(LEAST_EXTRA, math.ceil(MARGIN * needed)))
 
@@ -132,8 +160,7 @@ def _read_corpus(
         report.say("\n".join(filter(None, (render_choices(choices, stats, machine), hint))))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     pairs, groups = _read_valid_groups(valid, config)
-    for side, name in enumerate(VALID):
-        write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
+    write_valid(folder, pairs, has_context=config.data.context > 0)
     tokenizers = tokenizers or find_tokenizers(folder, train, config, record, report)
     check_tokenizers(config, tokenizers)
     report.say(describe_vocabulary(tokenizers))
@@ -183,9 +210,10 @@ def _read_valid_groups(valid: Corpora, config: Config) -> tuple[list[Pair], list
     """
     pairs: list[Pair] = []
     groups: list[ValidGroup] = []
-    several = len(config.data.pairs) > 1
+    several, context = len(config.data.pairs) > 1, config.data.context
     for part, share in zip(valid.parts, valid.shares, strict=True):
-        own = [pair for pair in part if pair[0].strip() and pair[1].strip()]
+        read = read_in_context(part, context, held_out=True) if context else part
+        own = [pair for pair in read if pair[0].strip() and pair[1].strip()]
         langs = f"{part.source_lang}-{part.target_lang}" if several else None
         if own:
             groups.append(ValidGroup(name=share.name, pair=langs, pairs=len(own)))
@@ -230,8 +258,9 @@ def encode_corpus(
     parts = [
         StorePart(
             share.name if len(train.parts) > 1 else "",
-            words.watch(read_pairs(part)),
+            words.watch(read_as_trained(config, part)),
             tuple(tokenizers.source.find_tags(config.data.tags_of(share))),
+            find_separator(config, tokenizers),
         )
         for part, share in zip(train.parts, train.shares, strict=True)
     ]
@@ -251,6 +280,12 @@ def encode_corpus(
         )
     words.write(folder)
     return counts
+
+
+def read_as_trained(config: Config, part: Corpus) -> Iterator[Pair]:
+    """Return the pairs to train on; with data.context, the sources are extended."""
+    context = config.data.context
+    return read_in_context(part, context) if context else read_pairs(part)
 
 
 def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:

@@ -8,6 +8,7 @@ OUT/run/            the files that only training needs; `--resume` reads nothing
     config.toml     all settings, as they were decided
     plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
+    valid.context   with data.context: the sentences before each source of valid.source, in JSON
     parent/         the initial model, if any
     distilled/      translations of the teachers, if any
     subwords/       SentencePiece models or BPE codes that were given
@@ -19,6 +20,7 @@ OUT/run/            the files that only training needs; `--resume` reads nothing
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,10 +32,12 @@ from ..compatibility.former_names import rename_keys
 from ..config import Config
 from ..data.files import Fingerprint, read_lines
 from ..data.sources import read_corpora
-from ..directory import CHECKPOINTS, CONFIG, RECORD, RUN, VALID
+from ..data.tables import Pair
+from ..directory import CHECKPOINTS, CONFIG, RECORD, RUN, VALID, VALID_CONTEXT
 from ..disk import write_json, write_text
 from ..machine.properties import describe_machine
 from ..publish.card import Origin
+from ..text.context import cut_source, extend_source
 from ..typed_json import check_type, read_typed
 from .distillation import Teacher, check_teachers
 from .init_from import InitModel, check_parts, copy_models
@@ -178,6 +182,33 @@ def read_valid(folder: Path) -> tuple[list[str], list[str]]:
             "one of them was cut or changed since this training began; put it back, or begin anew"
         )
     return source, target
+
+
+def read_extended_valid(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the validation text, its sources extended. ValueError if a file was cut."""
+    source, target = read_valid(folder)
+    path = folder / VALID_CONTEXT
+    try:
+        contexts = [str(json.loads(line)) for line in read_lines(path)]
+    except ValueError:
+        raise ValueError(f"{path}: damaged; each line is a text in JSON") from None
+    if len(contexts) != len(source):
+        raise ValueError(
+            f"{path} has {len(contexts):,} lines but {VALID[0]} has {len(source):,}: one of them "
+            "was cut or changed since this training began; put it back, or begin anew"
+        )
+    return [*map(extend_source, contexts, source)], target
+
+
+def write_valid(folder: Path, pairs: Sequence[Pair], has_context: bool) -> None:
+    """Write the validation text; if the sources have a context, it gets a file of its own."""
+    if has_context:
+        cut = [cut_source(source) for source, _ in pairs]
+        lines = "".join(f"{json.dumps(context)}\n" for context, _ in cut)
+        write_text(folder / VALID_CONTEXT, lines)
+        pairs = [(own, target) for (_, own), (_, target) in zip(cut, pairs, strict=True)]
+    for side, name in enumerate(VALID):
+        write_text(folder / name, "".join(pair[side] + "\n" for pair in pairs))
 
 
 def _absolute(paths: Sequence[str | Path]) -> list[str]:

@@ -22,6 +22,7 @@ from ..language_model import COMPLETES, FILLS, MASK_TEXT, LanguageModel
 from ..model import EncoderDecoder
 from ..plurals import say_count
 from ..publish.golden import search_greedily
+from ..text.context import cut_source
 from ..translator import Progress, Translator
 from .distributed import ALONE, ProcessGroup
 from .run_folder import ValidGroup
@@ -98,7 +99,10 @@ class Validation:
 
 @dataclass(frozen=True)
 class ValidText:
-    """Sentences to validate on, with the group of each: the corpus that it comes from."""
+    """Sentences to validate on, with the group of each: the corpus that it comes from.
+
+    With data.context, the sources are extended.
+    """
 
     sources: list[str]
     references: list[str]
@@ -172,7 +176,7 @@ def validate(
         scores=whole.scores,
         loss=whole.loss,
         sample={
-            "source": valid.sources[shown],
+            "source": cut_source(valid.sources[shown])[1],
             "reference": valid.references[shown],
             "translation": found[shown],
         },
@@ -229,7 +233,12 @@ def _translate_and_score(
         sources = [ours.sources[place] for place in places]
         references = [ours.references[place] for place in places]
         try:
-            best = translator.search(sources, decode=decode, split=False, progress=progress)
+            how: dict[str, Any] = {"decode": decode, "split": False, "progress": progress}
+            asked = sources
+            if translator.context:
+                cut = [cut_source(source) for source in sources]
+                asked, how["contexts"] = [own for _, own in cut], [before for before, _ in cut]
+            best = translator.search(asked, **how)
             for place, (each,) in zip(places, best, strict=True):
                 found[place] = each.text
         except NotFiniteError as error:  # a diverged training must not end here

@@ -8,27 +8,18 @@ from shutil import copyfile
 from typing import Any
 
 from ..config import Config
-from ..data.corpus import Corpus
+from ..data.corpus import read_pairs
 from ..data.sources import Corpora
-from ..data.tables import Pair
 from ..directory import Tokenizers, check_normalization
 from ..progress import Reporter
 from ..text import Normalization, Tokenizer
 from ..text.normalization import KINDS as NORMALIZATIONS
-from ..text.spacing import close_up, is_unspaced
 from ..text.subwords import make_tokenizer, read_subwords
 from .init_from import PARENT, count_known
 from .language_prior import PRIOR
 
 SUBWORDS = "subwords"  # the folder, in that of the run, of SentencePiece models or BPE codes
 KINDS = {"dropout": "bpe", "sampling_alpha": "unigram"}  # what can be sampled so
-
-
-def read_pairs(part: Corpus) -> Iterator[Pair]:
-    """Return the pairs; a Chinese or Japanese source loses its spaces, as in `Translator`."""
-    if not is_unspaced(part.source_lang):
-        return iter(part)
-    return ((close_up(source), target) for source, target in part)
 
 
 def check_subwords(paths: Sequence[Path | str], config: Config, others: Sequence[str]) -> None:

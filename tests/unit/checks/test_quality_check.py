@@ -164,6 +164,8 @@ def test_confidence_is_capped_by_problems() -> None:
 class Searcher:
     """Loops, unless asked for more than a greedy search."""
 
+    context = 0
+
     def __init__(self, careful: list[Translation]) -> None:
         self.careful, self.asked = careful, list[tuple[list[str], Decode, int]]()
         self.config, self.weights = Config(), SimpleNamespace(folder=None)

@@ -23,6 +23,8 @@ from glassformer.serve.limits import Limits
 class Model:
     """What the quality check asks of a translator, but for the search."""
 
+    context = 0
+
     def __init__(self) -> None:
         self.config, self.weights = Config(), SimpleNamespace(folder=None)
         self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...text.layout import is_tag
 from . import grammar as g
 from . import style
 from .attention import Query, choose_token
@@ -80,6 +81,7 @@ def choose_word(trace: Any, query: Query = None) -> int:
         return max(range(len(words)), key=lambda n: ((counts[n] > 1) * (merges[n] > 0), merges[n]))
     ends = list(accumulate(counts))
     place = choose_token(trace.source, query)
+    place -= sum(is_tag(token.text) for token in trace.source[:place])
     return next((n for n, end in enumerate(ends) if place < end), len(words) - 1)
 
 
