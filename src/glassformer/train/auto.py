@@ -28,6 +28,7 @@ NEEDED = {  # pairs, and tokens a side to be seen in training
     "base": (1 * MILLION, 100 * MILLION),
     "small": (60_000, 12 * MILLION),
 }
+WHY_BATCH = "tokens a side: as many as keep the machine busy, and 30 batches a pass"
 MOST_MINUTES = 240  # the most that the recipe chooses
 ALPHABET = 300  # fewer different characters than this, and none of them is a word
 SPACED = 0.1  # the least share of spaces in a text whose words are separated by spaces
@@ -124,8 +125,8 @@ def choose_settings(
     _add_model(choices, passes, network)
     batch = add(
         "train.batch_tokens",
-        _choose_batch(stats.tokens, machine),
-        "tokens a side: as many as keep the machine busy, and 30 batches a pass",
+        choose_batch(stats.tokens, machine),
+        WHY_BATCH,
     )
     updates = train.get("steps", round(passes * stats.tokens / batch))
     if network == "rnn":
@@ -215,7 +216,8 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
     return min(GPU_TOKENS, GPU_FLOPS / flops_a_token)
 
 
-def _choose_batch(tokens: int, machine: Machine) -> int:
+def choose_batch(tokens: int, machine: Machine) -> int:
+    """Return train.batch_tokens for a corpus with so many tokens a side."""
     most = 4096 if machine.device == "cpu" else 16_384
     return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
 

@@ -33,7 +33,9 @@ WEIGHTS_OF_LOSS = tuple(
 )
 # Parts that go by another name than in the network, for `train.freeze`.
 ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}
+BATCH = "batch_tokens"
 SCHEDULE: tuple[str, ...] = ("steps", "minutes", "epochs", "warmup", "validate_every")
+SCHEDULE += (BATCH,)  # it suits the size of a corpus
 SCHEDULE += ("checkpoint_every", "freeze", "lora_rank", "lora_alpha", "plugin", *WEIGHTS_OF_LOSS)
 # What a network need not have in common with a model that it begins with.
 OWN = {"network", "labels", "rnn", *SIDE_OF.values(), *FREE}
@@ -105,6 +107,7 @@ def record_origin(folder: Path, tokens: str) -> dict[str, Any]:
 def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     """Return the settings for a training from a model: its own, without those of its schedule.
 
+    Without train.batch_tokens, `train` chooses a batch for the new corpus.
     `changes` are applied on top.
     """
     raw = load_model(folder)[0].model_dump(exclude_none=True)

@@ -35,9 +35,17 @@ from ..machine.properties import look_at_machine
 from ..plurals import say_count
 from ..progress import Reporter
 from ..text.context import cut_source
-from .auto import choose_settings, measure_corpus, render_choices, suggest_parent
+from .auto import (
+    WHY_BATCH,
+    choose_batch,
+    choose_settings,
+    measure_corpus,
+    render_choices,
+    suggest_parent,
+)
 from .distillation import distil
 from .guided_alignment import ALIGNMENTS, read_links
+from .init_from import BATCH
 from .run_folder import (
     ValidGroup,
     read_extended_valid,
@@ -151,14 +159,7 @@ def _read_corpus(
         train, valid = _hold_out(folder, config, train, report)
     train = distil(folder, train, record.get("teachers", ()), report)
     config, tokenizers = take_subwords(folder, train, config)
-    if config.is_open:
-        of_characters = config.text.tokenizer == "char"
-        stats = measure_corpus(train, of_characters=of_characters)
-        machine = look_at_machine(folder)
-        hint = "" if "parent" in record else suggest_parent(config, stats)
-        config, choices = choose_settings(config, stats, machine)
-        report.say("\n".join(filter(None, (render_choices(choices, stats, machine), hint))))
-        record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
+    config, record = _choose(folder, config, record, train, report)
     pairs, groups = _read_valid_groups(valid, config)
     write_valid(folder, pairs, has_context=config.data.context > 0)
     tokenizers = tokenizers or find_tokenizers(folder, train, config, record, report)
@@ -186,6 +187,25 @@ def _read_corpus(
     }
     write_json(folder / RECORD, record)
     return record, config
+
+
+def _choose(
+    folder: Path, config: Config, record: dict[str, Any], train: Corpora, report: Reporter
+) -> tuple[Config, dict[str, Any]]:
+    """Return the settings with those chosen that depend on the corpus, and the record with them."""
+    if config.is_open:
+        of_characters = config.text.tokenizer == "char"
+        stats = measure_corpus(train, of_characters=of_characters)
+        machine = look_at_machine(folder)
+        hint = "" if "parent" in record else suggest_parent(config, stats)
+        config, choices = choose_settings(config, stats, machine)
+        report.say("\n".join(filter(None, (render_choices(choices, stats, machine), hint))))
+        record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
+    elif record.get("fits_batch"):
+        batch = choose_batch(measure_corpus(train).tokens, look_at_machine(folder))
+        config = config.changed(train={BATCH: batch})
+        report.say(f"train.batch_tokens={batch:,}: {WHY_BATCH}")
+    return config, record
 
 
 def _hold_out(

@@ -40,7 +40,7 @@ from ..publish.card import Origin
 from ..text.context import cut_source, extend_source
 from ..typed_json import check_type, read_typed
 from .distillation import Teacher, check_teachers
-from .init_from import InitModel, check_parts, copy_models
+from .init_from import BATCH, InitModel, check_parts, copy_models
 from .language_prior import copy_prior
 from .objective import check_objective
 from .vocabulary import check_subwords, copy_subwords
@@ -71,6 +71,7 @@ class Record(BaseModel):
     alignments: str | None = None
     prior: Origin | None = None
     teachers: list[Teacher] = []
+    fits_batch: bool = False  # train.batch_tokens is chosen when the corpus is known
     fingerprints: list[Fingerprint] = []
     counts: str = ""
 
@@ -124,6 +125,7 @@ def open_run(
     if parent:
         parent.save(folder)
         record["parent"] = parent.provenance()
+        record["fits_batch"] = BATCH not in config.train.model_fields_set
     if init_from:
         record["initial"] = copy_models(init_from, folder, config)
     if alignments:

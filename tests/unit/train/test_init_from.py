@@ -40,6 +40,20 @@ def test_weights_tokens_and_settings_are_kept(
     assert inherit(parent).train.steps is None
 
 
+def test_a_batch_suits_the_new_corpus(
+    tmp_path: Path, parent: Path, other_corpus: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not the parent's, 64, unless that is asked for; a resumed training keeps it."""
+    for changes, wanted in ((["train.steps=2"], 512), (["train.batch_tokens=64"], 64)):
+        out = tmp_path / str(wanted)
+        config = inherit(parent, ["train.steps=2", *changes])
+        train(config, other_corpus, out, parent=parent)
+        assert Config.load(out / "run" / "config.toml").train.batch_tokens == wanted
+        assert ("train.batch_tokens=512: tokens a side" in capsys.readouterr().err) == (wanted > 64)
+    resume(tmp_path / "512", changes=["train.steps=3"], accept_changed_settings=True, quiet=True)
+    assert Config.load(tmp_path / "512" / "run" / "config.toml").train.batch_tokens == 512
+
+
 def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
     tmp_path: Path, parent: Path, other_corpus: list[Path]
 ) -> None:
