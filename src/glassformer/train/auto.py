@@ -125,7 +125,7 @@ def choose_settings(
     _add_model(choices, passes, network)
     batch = add(
         "train.batch_tokens",
-        choose_batch(stats.tokens, machine),
+        suit_batch(stats.tokens, machine),
         WHY_BATCH,
     )
     updates = train.get("steps", round(passes * stats.tokens / batch))
@@ -216,7 +216,7 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
     return min(GPU_TOKENS, GPU_FLOPS / flops_a_token)
 
 
-def choose_batch(tokens: int, machine: Machine) -> int:
+def suit_batch(tokens: int, machine: Machine) -> int:
     """Return train.batch_tokens for a corpus with so many tokens a side."""
     most = 4096 if machine.device == "cpu" else 16_384
     return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))

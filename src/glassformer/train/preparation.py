@@ -37,11 +37,11 @@ from ..progress import Reporter
 from ..text.context import cut_source
 from .auto import (
     WHY_BATCH,
-    choose_batch,
     choose_settings,
     measure_corpus,
     render_choices,
     suggest_parent,
+    suit_batch,
 )
 from .distillation import distil
 from .guided_alignment import ALIGNMENTS, read_links
@@ -202,7 +202,7 @@ def _choose(
         report.say("\n".join(filter(None, (render_choices(choices, stats, machine), hint))))
         record = {**record, "chosen": [each.key for each in choices if not each.is_yours]}
     elif record.get("fits_batch"):
-        batch = choose_batch(measure_corpus(train).tokens, look_at_machine(folder))
+        batch = suit_batch(measure_corpus(train).tokens, look_at_machine(folder))
         config = config.changed(train={BATCH: batch})
         report.say(f"train.batch_tokens={batch:,}: {WHY_BATCH}")
     return config, record
