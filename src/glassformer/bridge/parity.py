@@ -81,7 +81,7 @@ class Parity:
         return (
             f"{told}\nMost of this comes from how CTranslate2 computes {self.quantization} on this "
             f"processor: in float32, the same weights differ by {self.stored_difference:.2g} on "
-            "average. Processors with VNNI or AMX are exact; here, use float32"
+            "average. With VNNI or AMX, int8 was close; on this processor, use float32"
         )
 
 
