@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -68,6 +69,13 @@ def _knows(data: Data, pair: tuple[str | None, str | None]) -> bool:
 
 def _name_pair(pair: tuple[str | None, str | None]) -> str:
     return "-".join(each or "?" for each in pair)
+
+
+def name_teachers(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what a card says of the teachers, if any: not where they are on this machine."""
+    teachers = record.get("teachers", ())
+    told = [{name: each[name] for name in ("name", "sha256")} for each in teachers]
+    return {"teachers": told} if told else {}
 
 
 def distil(

@@ -21,6 +21,7 @@ from ..publish.golden import write_golden
 from ..version import __version__
 from .checkpoint import Progress
 from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
+from .distillation import name_teachers
 from .divergence import tell_lower_rate
 from .goal import Goal
 from .hooks import NONE, Hooks
@@ -300,7 +301,8 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "counts": prepared.record["counts"],
         "data": prepared.record["fingerprints"],
         **({"parent": parent} if parent else {}),
-        **_pick(prepared.record, "initial", "teachers"),
+        **_pick(prepared.record, "initial"),
+        **name_teachers(prepared.record),
         "training": training,
         "scores": progress.scores,
         "signature": progress.signature,

@@ -57,7 +57,9 @@ def test_the_targets_are_those_of_the_teacher(tmp_path: Path, data: list[Path]) 
     rest = [source for source in SOURCES if source not in held]
     assert read_targets(out) == Translator.load("demo").translate(rest, decode=BEAM)
     facts = read_facts(out)
-    assert [each["name"] for each in facts["teachers"]] == ["demo"]
+    (teacher,) = facts["teachers"]
+    assert teacher.keys() == {"name", "sha256"}  # not where it is on this machine
+    assert teacher["name"] == "demo"
     assert facts["data"][1]["lines"] == len(TARGETS)
     assert "translations of demo (weights" in (out / "card.md").read_text(encoding="utf-8")
 
