@@ -20,8 +20,8 @@ from ..publish.card import hash_files, write_card
 from ..publish.golden import write_golden
 from ..version import __version__
 from .checkpoint import Progress
-from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
 from .distillation import name_teachers
+from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
 from .divergence import tell_lower_rate
 from .goal import Goal
 from .hooks import NONE, Hooks
@@ -269,10 +269,6 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
             )
 
 
-def _pick(record: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: record[name] for name in names if name in record}
-
-
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
     """Write the model card, golden.json and words.txt."""
     write_golden(out, *prepared.golden)
@@ -301,7 +297,7 @@ def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> 
         "counts": prepared.record["counts"],
         "data": prepared.record["fingerprints"],
         **({"parent": parent} if parent else {}),
-        **_pick(prepared.record, "initial"),
+        **{name: prepared.record[name] for name in ("initial",) if name in prepared.record},
         **name_teachers(prepared.record),
         "training": training,
         "scores": progress.scores,
