@@ -82,7 +82,8 @@ def tell_machine(environment: Mapping[str, str] | None = None) -> str:
     held = f" ({' '.join(f'{k}={v}' for k, v in environment.items())})" if environment else ""
     gib = f", {machine.memory:.0f} GiB" if machine.memory else ""
     amx = " with AMX" if machine.has_amx else ""
-    return f"{machine.cores} cores of {machine.processor}, {machine.vectors}{amx}{gib}{held}"
+    gpus = f", {' and '.join(machine.gpus)}" if machine.gpus else ""
+    return f"{machine.cores} cores of {machine.processor}, {machine.vectors}{amx}{gib}{gpus}{held}"
 
 
 def _tell(value: Any) -> str:

@@ -23,6 +23,9 @@ from glassformer.machine.openmp import wait_briefly
 GIVEN = os.environ.get("OMP_NUM_THREADS")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
+# Where there is a GPU, all but its own tests compare what a processor computes.
+os.environ.setdefault("GLASSFORMER_DEVICE", "cpu")
+
 # Tests start some hundred processes, each of which would compile all that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

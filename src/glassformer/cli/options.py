@@ -96,7 +96,8 @@ NO_GUARD = flag(
 SEED = opt("N", "The seed of random numbers; the same seed gives the same output.", panel=SAMPLING)
 DEVICE = opt(
     "auto|cpu|cuda|mps",
-    "The device that computes; auto is a GPU if there is one.",
+    "The device that computes; auto is what GLASSFORMER_DEVICE names or, if that is not set, a GPU "
+    "if there is one.",
     default="auto",
     panel=MACHINE,
 )

@@ -10,6 +10,8 @@ twin is `torch.nn.Dropout`.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -44,6 +46,25 @@ class DropoutStream:
         sequence = np.random.SeedSequence(key)
         self.bits, self.part = np.random.SFC64(sequence), part
         torch.manual_seed(int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+    @property
+    def state(self) -> tuple[Any, tuple[int, int] | None]:
+        """Return what decides the next draws, but for those of torch's generators."""
+        return self.bits.state, self.part
+
+    @state.setter
+    def state(self, state: tuple[Any, tuple[int, int] | None]) -> None:
+        self.bits.state, self.part = state
+
+    @contextmanager
+    def for_other_rows(self) -> Iterator[None]:
+        """Draw for rows that are not those of the batch, such as several for each of its pairs."""
+        key, before = int(self.bits.random_raw()), self.state
+        self.seed(key, self.part[0] if self.part else 0)
+        try:
+            yield
+        finally:
+            self.state = before
 
     def draw(self, share: int) -> Draw:
         """Return the next draw, for a C kernel."""

@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # translating on a processor needs no PyTorch
     import torch
 
+DEVICE = "GLASSFORMER_DEVICE"  # an environment variable: the device that "auto" means
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # of mallopt, in glibc's malloc.h
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """Return the device of that name; "auto" is a GPU where there is one. ValueError if absent."""
+    """Return the device of that name; ValueError if it is absent.
+
+    "auto" is the device that GLASSFORMER_DEVICE names or, if it is not set, a GPU if there is one.
+    """
     import torch
 
+    name = _read_name(name)
     there = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -43,11 +48,16 @@ def name_device(name: str = "auto") -> str:
 
     PyTorch is asked only if another device than the processor was named, or if there may be one.
     """
+    name = _read_name(name)
     if name == "cpu" or (name == "auto" and not may_have_gpu()):
         return "cpu"
     if find_spec("torch") is None:
         raise ValueError(f"device={name} needs PyTorch: pip install 'glassformer[train]'")
     return str(choose_device(name))
+
+
+def _read_name(name: str) -> str:
+    return os.environ.get(DEVICE) or "auto" if name == "auto" else name
 
 
 @cache

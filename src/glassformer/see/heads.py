@@ -93,8 +93,11 @@ class TranslatedBatch:
         """
         kept = (lambda name: False) if keep is None else (lambda name: name.endswith(keep))
         with torch.inference_mode(), watch(self.translator.model, kept, edit) as (view, recorded):
-            log_prob = view(self.source_BS, self.given_BT).float().log_softmax(-1)
-        found = {name.removesuffix(keep or ""): each.float() for name, (each,) in recorded.items()}
+            read = (ids.to(self.translator.device) for ids in (self.source_BS, self.given_BT))
+            log_prob = view(*read).float().log_softmax(-1).cpu()
+        found = {
+            name.removesuffix(keep or ""): each.float().cpu() for name, (each,) in recorded.items()
+        }
         return found, log_prob
 
     def loss(self, log_prob_BTV: Tensor) -> float:

@@ -28,15 +28,15 @@ def _keep_input_only(forward: Callable[..., Any], stream: DropoutStream) -> Call
 
         def compute(*inputs: Any) -> Any:
             nonlocal before
-            now = stream.bits.state
+            now = stream.state
             if before is None:
                 before = now
                 return forward(*inputs, **how)
-            stream.bits.state = before
+            stream.state = before
             try:
                 return forward(*inputs, **how)
             finally:
-                stream.bits.state = now
+                stream.state = now
 
         is_learning = any(isinstance(each, Tensor) and each.requires_grad for each in inputs)
         if not is_learning:

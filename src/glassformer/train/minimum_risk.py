@@ -44,7 +44,8 @@ class MinimumRisk:
         samples = sample_targets(network, source_BS, train.risk_samples, _limit(batch, network))
         network.train()
         several = [unique([own, *drawn]) for own, drawn in zip(references, samples, strict=True)]
-        log_prob_R = self.score(network, source_BS, several)
+        with kernels.dropout.for_other_rows():
+            log_prob_R = self.score(network, source_BS, several)
         score, loss = load_utility(train.risk_utility), torch.zeros((), device=device)
         for own, rows, log_probs in zip(
             references, several, log_prob_R.split([*map(len, several)]), strict=True

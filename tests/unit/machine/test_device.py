@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from glassformer.machine.device import has_bf16
+from glassformer.machine.device import DEVICE, choose_device, has_bf16, name_device
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
@@ -30,3 +30,16 @@ def test_a_processor_that_is_held_to_avx2_trains_in_fp32() -> None:
         check=True,
     )
     assert done.stdout == "fp32\n"
+
+
+def test_a_variable_says_what_auto_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for wanted in ("cpu", "cuda", "cuda:0"):
+        monkeypatch.setenv(DEVICE, wanted)
+        assert str(choose_device()) == name_device() == wanted
+    assert name_device("cpu") == "cpu"
+    monkeypatch.setenv(DEVICE, "abacus")
+    with pytest.raises(ValueError, match="device=abacus is not on this machine"):
+        name_device()
+    monkeypatch.setenv(DEVICE, "")
+    assert str(choose_device()) == "cuda"

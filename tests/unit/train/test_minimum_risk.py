@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from glassformer import Translator
-from glassformer.config import Train
+from glassformer.config import Model, Train
 from glassformer.data.batches import Batch
 from glassformer.decode.mbr import load_utility
 from glassformer.directory import Tokenizers
+from glassformer.kernels.dropout import Dropout
+from glassformer.model import Transformer
 from glassformer.text import Tokenizer
 from glassformer.train import train
 from glassformer.train.init_from import inherit
@@ -53,9 +55,6 @@ def test_the_risk_is_that_of_a_plain_loop(
     vocabulary = len(tokenizer)
     drawn = [[[a], [a, b], [a]], [[b, b], [b], [b, a, a]]]
     monkeypatch.setattr("glassformer.train.minimum_risk.sample_targets", lambda *_: drawn)
-    from glassformer.config import Model
-    from glassformer.model import Transformer
-
     shape = Model(d_model=16, d_ff=24, heads=2, dropout=0.0, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(1)
     network = Transformer(shape, vocabulary, vocabulary)
@@ -83,6 +82,36 @@ def test_the_risk_is_that_of_a_plain_loop(
     for p, gradient in zip(network.parameters(), gradients, strict=True):
         assert p.grad is not None
         torch.testing.assert_close(p.grad, gradient, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("drawn_by", ["C", "NumPy", "PyTorch"])
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_candidates_of_a_part_of_a_batch_have_dropout_of_their_own(
+    drawn_by: str, checkpointing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where masks are drawn for rows of the whole batch, of which a part has fewer."""
+    if drawn_by == "NumPy":
+        monkeypatch.setattr("glassformer.kernels.dropout._open", lambda: None)
+    if drawn_by == "PyTorch":  # as on a GPU
+        forward = lambda own, x: own._drop_with_torch(x) if own.training else x  # noqa: E731
+        monkeypatch.setattr(Dropout, "forward", forward)
+    tokenizer = Tokenizer.train(["ab ba", "abba"], 263)
+    shape = Model(d_model=16, d_ff=24, heads=2, dropout=0.3, encoder_layers=1, decoder_layers=1)
+    settings = Train(risk_weight=0.5, risk_samples=4, gradient_checkpointing=checkpointing)
+    loss = MinimumRisk(batch_loss, Tokenizers(tokenizer, tokenizer))
+    network = Transformer(shape, len(tokenizer), len(tokenizer))
+    updater = Updater(network, settings, torch.device("cpu"), "fp32", loss=loss)
+    ids = np.array([[1, 5, 6, 7, 2], [1, 6, 2, 0, 0], [1, 8, 8, 2, 0]])
+    found = []
+    for _ in range(2):
+        for part in Batch(ids[:, 1:], ids, np.arange(3)).cut(2):
+            updater._seed(1, part)
+            found.append(updater.backward(part, 8).item())
+        found += [float(p.grad.sum()) for p in network.parameters() if p.grad is not None]
+        network.zero_grad()
+    assert np.isfinite(found).all()
+    half = len(found) // 2
+    assert found[:half] == found[half:]
 
 
 def test_the_expected_risk_falls(tmp_path: Path, settings: Settings) -> None:
