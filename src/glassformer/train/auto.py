@@ -17,9 +17,11 @@ from ..plurals import say_count
 from ..sizes import find_shape
 from .schedule import usual_peak
 
-# The speed of one core, with bf16 and without; without a C compiler, up to twice as slow.
-CORE_FLOPS = {True: 1.2e12, False: 1e11}  # of matrix products
-CORE_SECONDS = {True: 2.5e-8, False: 4.4e-8}  # other work, for each dimension of a layer's width
+# The speed of one core in bf16 by AMX, in bf16 by vectors, and in fp32; without a C compiler, up to
+# twice as slow.
+CORE_FLOPS = {"AMX": 1.2e12, "bf16": 2e11, "fp32": 1e11}  # of matrix products
+# Seconds of other work, for each dimension of a layer's width:
+CORE_SECONDS = {"AMX": 2.5e-8, "bf16": 4.4e-8, "fp32": 4.4e-8}
 GPU_FLOPS, GPU_TOKENS = 2e13, 4e5  # reached by a GPU; small networks do not fill it
 REFERENCE = 30_000  # pairs of the measured point
 MILLION = 10**6
@@ -210,8 +212,8 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
     flops_a_token = 6 * (encoder + decoder) / 2  # forward 2 a weight, backward 4
     if machine.device == "cpu":
         layers = shape["encoder_layers"] + shape["decoder_layers"]
-        other = CORE_SECONDS[machine.has_bf16] * d * layers
-        seconds = other + flops_a_token / CORE_FLOPS[machine.has_bf16]
+        kind = "AMX" if machine.has_amx else "bf16" if machine.has_bf16 else "fp32"
+        seconds = CORE_SECONDS[kind] * d * layers + flops_a_token / CORE_FLOPS[kind]
         return machine.threads / seconds
     return min(GPU_TOKENS, GPU_FLOPS / flops_a_token)
 

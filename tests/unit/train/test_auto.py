@@ -28,6 +28,7 @@ from glassformer.train.auto import (
 )
 
 LAPTOP = Machine("a processor", 2, 2, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
+NO_AMX = replace(LAPTOP, has_amx=False)
 OLD = replace(LAPTOP, vectors="AVX2", has_amx=False, has_bf16=False)
 GPU = replace(LAPTOP, device="cuda", gpus=("a GPU, 80 GiB",))
 CORPORA = [5000, 29_000, 50_000, 160_000, 10**6, 10**7]
@@ -76,6 +77,8 @@ def test_the_measured_point_is_met() -> None:
         ("tiny", LAPTOP, 61_000),
         ("small", LAPTOP, 35_000),
         ("base", LAPTOP, 7800),
+        ("tiny", NO_AMX, 22_600),
+        ("tiny", replace(NO_AMX, threads=1), 14_200),
         ("tiny", OLD, 17_000),
     ],
 )
@@ -84,7 +87,9 @@ def test_the_speed_is_about_right(size: str, machine: Machine, measured: float) 
     assert estimate_speed(SIZES[size], 8000, machine) == pytest.approx(measured, rel=0.15)
 
 
-@pytest.mark.parametrize("machine", [LAPTOP, OLD, GPU], ids=["laptop", "old", "gpu"])
+@pytest.mark.parametrize(
+    "machine", [LAPTOP, NO_AMX, OLD, GPU], ids=["laptop", "no AMX", "old", "gpu"]
+)
 def test_more_pairs_never_ask_for_less(machine: Machine) -> None:
     found = [ask(pairs, machine)[0] for pairs in CORPORA]
     sizes = [list(SIZES).index(config.size or "") for config in found]
