@@ -59,7 +59,7 @@ def serve(
     ),
     cors: list[str] | None = opt(
         "ORIGIN",
-        "Let pages of this origin use the server, such as https://example.org.",
+        "Let pages of this origin use the server, such as https://example.org; *: all pages.",
         "--cors",
         panel=OPERATION,
     ),

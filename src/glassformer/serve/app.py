@@ -51,8 +51,10 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     for status, about in {
         400: "A value is wrong; the sentence says which.",
         401: "No token.",
+        403: "The page of another origin, or a wrong key.",
         404: "There is no such thing.",
         413: "Too large.",
+        415: "The body is no JSON by its Content-Type.",
         503: "Too much to do: try again after Retry-After seconds.",
     }.items()
 }
@@ -81,7 +83,7 @@ def build_app(
     """Return the application.
 
     hosts: the Host names that this server answers to. origins: of pages elsewhere that may send
-    requests.
+    requests; "*": all.
     """
 
     app = FastAPI(
@@ -105,7 +107,7 @@ def build_app(
     document = describe_api(app)
     app.openapi = lambda: document  # type: ignore[method-assign]
     app.add_middleware(Compressed)
-    guard = {"hosts": hosts, "token": token, "cookie": cookie}
+    guard = {"hosts": hosts, "origins": origins, "token": token, "cookie": cookie}
     app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
     if origins:
         methods, headers = ["GET", "POST"], ["Authorization", "Content-Type"]

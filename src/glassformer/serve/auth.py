@@ -1,4 +1,4 @@
-"""Authentication of requests, and checks of their Host header and body size."""
+"""Authentication of requests, and checks of who sends them and of their bodies."""
 
 import asyncio
 import hmac
@@ -12,6 +12,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .api_error import ApiError
+from .content_type import check_json_type
+from .origins import OriginCheck
 from .service import Service
 
 HEADERS = {
@@ -25,17 +27,26 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 SLOWEST = 20.0  # seconds in which a request's body must arrive
+UPLOAD = "/api/traces"  # takes a zip
+SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 
 
 class Guard:
-    """Middleware that checks Host header, the token of /api and body sizes, and adds headers."""
+    """Middleware that checks host, origin, the token of /api and bodies, and adds headers."""
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Sequence[str], token: str, cookie: str, service: Service
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Sequence[str],
+        origins: Sequence[str],
+        token: str,
+        cookie: str,
+        service: Service,
     ) -> None:
         self.app, self.token, self.cookie = app, token, cookie
         self.limits, self.closing = service.limits, service.closing
-        self.hosts = frozenset(host.lower().strip("[]") for host in hosts)
+        self.origins = OriginCheck(hosts, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,30 +79,33 @@ class Guard:
     async def _let_in(self, scope: Scope, send: Send) -> bool:
         """Return whether the request was answered here, by a cookie with the token.
 
-        Raises ApiError for a wrong Host header or a missing token.
+        Raises ApiError for a wrong Host header, a foreign origin, a missing token, or a body of
+        /api that is not JSON.
         """
-        headers, path = Headers(scope=scope), scope["path"]
-        if not self._is_host(headers.get("host"), scope.get("http_version", "")):
+        headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        if not self.origins.is_host(headers.get("host"), scope.get("http_version", "")):
             raise ApiError(421, "this server does not answer to that Host header")
+        is_for_app, is_own = _is_ours(path) and method != "OPTIONS", True
+        if is_for_app or method not in SAFE:
+            is_own = self.origins.check_origin(headers)
         if path == "/" and scope["query_string"]:
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
             if self._is_token(given):
                 await self._welcome(send)
                 return True
-        if _is_ours(path) and scope["method"] != "OPTIONS" and not self._has_token(headers):
+        if is_for_app and not self._has_token(headers, may_be_cookie=is_own):
             raise ApiError(401, "open the address that the terminal printed: it has the token")
+        if is_for_app and method == "POST" and path != UPLOAD:
+            check_json_type(headers)
         return False
 
-    def _is_host(self, host: str | None, version: str) -> bool:
-        """Return whether a Host header is ours; HTTP/1.0, which no browser speaks, needs none."""
-        if "*" in self.hosts or (host is None and version == "1.0"):
-            return True
-        return _read_host(host or "") in self.hosts
-
-    def _has_token(self, headers: Headers) -> bool:
+    def _has_token(self, headers: Headers, *, may_be_cookie: bool) -> bool:
+        """Return whether the token is there; browsers add a cookie to what foreign pages send."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return True
+        if not may_be_cookie:
+            return False
         try:
             found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
@@ -114,7 +128,7 @@ class Guard:
 
     def _limit(self, scope: Scope, receive: Receive) -> Receive:
         """Return a `receive` that raises ApiError if the body is too large or too slow."""
-        uploads = {"/api/traces": self.limits.upload, "/translate_file": self.limits.file}
+        uploads = {UPLOAD: self.limits.upload, "/translate_file": self.limits.file}
         if scope["method"] == "PUT" and scope["path"].startswith("/api/trainings/"):
             uploads[scope["path"]] = sys.maxsize  # the route has a limit of its own
         is_upload = scope["path"] in uploads
@@ -168,10 +182,3 @@ async def refuse(refusal: ApiError, send: Send) -> None:
     ]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _read_host(header: str) -> str:
-    """Return a Host header without the port: of `127.0.0.1:5000`, of `[::1]:5000`."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0].lower()
-    return header.rpartition(":")[0].lower() if ":" in header else header.lower()

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from email.message import Message
 from typing import Any, NamedTuple
 
 from anyio.to_thread import run_sync
@@ -14,6 +13,7 @@ from starlette.datastructures import ImmutableMultiDict
 from ..documents.formats import ENDINGS
 from ..version import __version__
 from .api_error import ApiError
+from .content_type import has_body, is_json, read_content_type, refuse_type
 from .languages import Languages
 from .limits import wait_for
 from .model_pool import PooledModel
@@ -23,6 +23,7 @@ from .requests import check_characters, check_escapes, read_form
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, format_event
 
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 TAG = re.compile(r"<[^<>]*>")
 router = APIRouter(tags=["LibreTranslate"])
 
@@ -199,18 +200,14 @@ async def suggest() -> None:
 async def read_body(request: Request) -> Mapping[str, Any]:
     """Return the fields of a request from JSON, a form or the query: clients send all three.
 
-    JSON may have any charset that its Content-Type names, and no Content-Type but text/plain, as
-    scripts in browsers send it. Raises ApiError for malformed JSON, for a form or query that is not
-    UTF-8, and for a compressed body.
+    JSON may have any charset that its Content-Type names. Raises ApiError for malformed JSON, for a
+    form or query that is not UTF-8, and for a body that is compressed or of another type.
     """
     packed = request.headers.get("content-encoding", "identity")
     if packed.lower() != "identity":
         raise ApiError(415, f"the body is compressed ({packed}): send it as it is")
-    kind, charset = _read_type(request.headers.get("content-type", ""))
-    is_json = kind == "application/json" or kind.endswith("+json")
-    if kind in ("", "text/plain"):
-        is_json = (await request.body()).lstrip()[:1] == b"{"
-    if is_json:
+    kind, charset = read_content_type(request.headers.get("content-type", ""))
+    if is_json(kind):
         try:
             body = await request.body()
             found = json.loads(body.decode(charset) if charset else body)
@@ -222,27 +219,20 @@ async def read_body(request: Request) -> Mapping[str, Any]:
         if not isinstance(found, dict):
             raise ApiError(400, "Invalid request: the body is no JSON object")
         return found
+    if kind not in FORMS and has_body(request.headers):
+        raise refuse_type(kind)
     check_escapes(request.scope["query_string"], "the query")
     given = _gather(request.query_params)
-    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    if kind in FORMS:
         async with read_form(request) as form:
             given |= _gather(form)
     return given
-
-
-def _read_type(header: str) -> tuple[str, str]:
-    """Return the media type and the charset, "" without one, of a Content-Type header."""
-    message = Message()
-    message["Content-Type"] = header
-    kind = message.get_content_type() if header.strip() else ""
-    return kind, str(message.get_param("charset", "") or "")
 
 
 def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:
     """Return the fields that are texts; several texts under q become a list."""
     given = {name: value for name, value in fields.items() if isinstance(value, str)}
     texts = [text for text in fields.getlist("q") if isinstance(text, str)]
-    texts = ["\n".join(text.splitlines()) for text in texts]
     return given | ({"q": texts[0] if len(texts) == 1 else texts} if texts else {})
 
 

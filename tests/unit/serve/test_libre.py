@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote_plus, urlencode
 
 import pytest
@@ -81,6 +82,16 @@ def test_a_form_that_is_not_utf8_is_refused(
 ) -> None:
     found = client.ask(path, body, **headers)
     assert found.status == 400 and found.json["error"].endswith(said)
+
+
+@pytest.mark.parametrize("text", ["One cat.\r\n", "One cat.\n\n", "One cat.\r\nThe dog.", "\nA"])
+def test_a_form_keeps_its_lines(client: Client, text: str) -> None:
+    """As JSON does."""
+    given = {"q": text, "source": "en", "target": "fr"}
+    expected = client.ask("/translate", given).json
+    assert client.ask("/translate", urlencode(given).encode(), **FORM).json == expected
+    assert client.ask("/translate", write_parts(text.encode()), **PARTS).json == expected
+    assert re.findall(r"\s*\n", expected["translatedText"]) == re.findall(r"\s*\n", text)
 
 
 def test_a_form_in_parts_has_the_charset_that_it_names(client: Client, plain: Translator) -> None:
@@ -211,8 +222,7 @@ def test_no_json(client: Client, body: bytes) -> None:
 
 CAFE = '{"q": "I am a student.", "source": "en", "target": "fr", "note": "café"}'
 READ = {
-    "no type": (b"", CAFE.encode()),
-    "as scripts in browsers send it": (b"text/plain;charset=UTF-8", CAFE.encode()),
+    "a type of JSON": (b"application/ld+json", CAFE.encode()),
     "with another charset": (b"application/json; charset=iso-8859-1", CAFE.encode("latin-1")),
     "with a byte order mark": (b"application/json", CAFE.encode("utf-8-sig")),
     "in UTF-16": (b"application/json", CAFE.encode("utf-16")),
@@ -222,9 +232,16 @@ READ = {
 @pytest.mark.parametrize("how", READ)
 def test_json_as_clients_send_it(client: Client, how: str) -> None:
     kind, body = READ[how]
-    named = {"Content_Type": kind.decode()} if kind else {}
-    answer = client.ask("/translate", body, **named)
+    answer = client.ask("/translate", body, Content_Type=kind.decode())
     assert answer.json == {"translatedText": "Je suis étudiant."}
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "text/plain;charset=UTF-8", "application/xml"])
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/api/translate", "/api/trace"])
+def test_json_has_to_say_that_it_is_json(client: Client, path: str, kind: str) -> None:
+    """Any page may send plain text, or a body without a type, to any server."""
+    found = client.ask(path, CAFE.encode(), **({"Content_Type": kind} if kind else {}))
+    assert found.status == 415 and "application/json" in found.json["error"]
 
 
 def test_bodies_that_cannot_be_read_are_refused_with_the_reason(client: Client) -> None:
