@@ -3,6 +3,7 @@
 model.safetensors   the weights, a tied one only once; fp32, or fp16 to save space
 config.toml         every setting
 tokenizer.json      or tokenizer.source.json and tokenizer.target.json
+characters.json     optional: how often each side of the training text has which marks
 card.md             the data that the model was trained on, and its scores
 golden.json         a few inputs with their expected translations
 alignment.json      optional: which head aligns words best
@@ -27,7 +28,8 @@ from .disk import write_text as write_text
 from .hashing import sha256_hex
 from .text import Normalization, Tokenizer
 from .text.normalization import KINDS
-from .typed_json import check_type
+from .text.spacing import name_base
+from .typed_json import check_type, read_typed
 from .weights.shapes import list_shapes
 from .weights.weights_file import Shapes, WeightsFile
 
@@ -47,6 +49,7 @@ VALID_CONTEXT = "valid.context"  # the sentences before each source, with data.c
 SHIPPED = Path(__file__).parent / "models"  # the models that come with the package
 ORIGIN = "origin"  # the key of the note beside the weights
 FREE = ("dropout", "attention_dropout", "activation_dropout")  # of [model]: they have no weights
+CHARACTERS, SIDES = "characters.json", ("source", "target")
 SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target.json")
 
 
@@ -58,17 +61,42 @@ def read_findings(folder: Path, name: str) -> dict[str, Any] | None:
 
 
 class Tokenizers(NamedTuple):
-    """The tokenizers of both sides; one and the same object if the vocabulary is shared."""
+    """The tokenizers of both sides."""
 
     source: Tokenizer
     target: Tokenizer
 
+    @property
+    def is_shared(self) -> bool:
+        """Return whether both sides have the same tokens and may differ in characters alone."""
+        before, after = (each.normalization._replace(characters=None) for each in self)
+        return self.source.vocabulary is self.target.vocabulary and before == after
+
+    def know_characters(
+        self, config: Config, counts: Mapping[str, Mapping[str, int]] | None
+    ) -> Tokenizers:
+        """Return tokenizers that read what people type as characters that the model has seen.
+
+        counts: of each side of the training text. Without them, a French source keeps the no-break
+        spaces before its marks, if these are tokens: training had them there.
+        """
+        if config.model.is_language_model:
+            return self
+        narrow = counts is None and name_base(config.data.source_lang) == "fr"
+        before, after = (counts[side] if counts else None for side in SIDES)
+        source = self.source.know_characters(before, is_source=True, keeps_narrow=narrow)
+        return Tokenizers(source, self.target.know_characters(after, is_source=False))
+
     def save(self, folder: Path) -> None:
-        if self.source is self.target:
+        if self.is_shared:
             self.source.save(folder / SHARED)
         else:
-            for name, tokenizer in zip(SEPARATE, (self.source, self.target), strict=True):
+            for name, tokenizer in zip(SEPARATE, self, strict=True):
                 tokenizer.save(folder / name)
+        maps = [each.normalization.characters for each in self]
+        if all(each and each.is_counted for each in maps):
+            counts = {side: each.counts for side, each in zip(SIDES, maps, strict=True) if each}
+            write_json(folder / CHARACTERS, counts)
 
     @classmethod
     def load(cls, folder: Path) -> Tokenizers:
@@ -76,6 +104,19 @@ class Tokenizers(NamedTuple):
             return cls(*(Tokenizer.load(folder / name) for name in SEPARATE))
         shared = Tokenizer.load(folder / SHARED)
         return cls(shared, shared)
+
+
+def open_tokenizers(folder: Path, config: Config) -> Tokenizers:
+    """Return the tokenizers of a model that read text in the characters that it has seen.
+
+    ValueError if a file of theirs is damaged.
+    """
+    path, counts = folder / CHARACTERS, None
+    if path.is_file():
+        counts = read_typed(path, dict[str, dict[str, int]])
+        if counts.keys() != {*SIDES}:
+            raise ValueError(f"{path}: it has to have the counts of source and target")
+    return Tokenizers.load(folder).know_characters(config, counts)
 
 
 def build_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
@@ -143,7 +184,8 @@ def open_checkpoint(folder: Path) -> tuple[Config, Tokenizers, WeightsFile]:
     run = folder.resolve().parents[1]
     averaged = folder / "averaged.safetensors"
     weights = WeightsFile(averaged if averaged.is_file() else folder / "weights.safetensors")
-    config, tokenizers = Config.load(folder / CONFIG), Tokenizers.load(run)
+    config = Config.load(folder / CONFIG)
+    tokenizers = open_tokenizers(run, config)
     weights.check_shapes(_expect_shapes(config, tokenizers, weights.shapes))
     weights.check_finite()
     return config, tokenizers, weights
@@ -173,7 +215,7 @@ def open_model(
     config = Config.load(folder / CONFIG)
     if not config.model_fields_set >= set(Config.model_fields) - {"size", "recipe"}:
         raise ValueError(f"{folder / CONFIG}: cut short, or not written by a training")
-    tokenizers = Tokenizers.load(folder)
+    tokenizers = open_tokenizers(folder, config)
     layers = config.model.encoder_layers + config.model.decoder_layers
     weights = WeightsFile(folder / WEIGHTS, in_memory=in_memory)
     held = len(weights.tensors)

@@ -140,7 +140,7 @@ def _list_likely(
         links[order[first[token] : min(first[token + 1], first[token] + likely)]] % targets
         for token in range(none)
     ]
-    is_shared = tokenizers.source is tokenizers.target
+    is_shared = tokenizers.is_shared
     return [np.union1d(row, [token] if is_shared else []) for token, row in enumerate(rows)]
 
 

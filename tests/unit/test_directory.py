@@ -33,12 +33,30 @@ def make(folder, tie="three-way"):
     return config, model
 
 
+def test_a_model_keeps_which_characters_its_training_met(tmp_path):
+    config, model = make(tmp_path / "one")
+    plain = open_model(tmp_path / "one")[1]
+    assert not (tmp_path / "one" / "characters.json").exists()
+    counts = {"source": {"\u2019": 9}, "target": {"'": 9}}
+    known = Tokenizers.load(tmp_path / "one").know_characters(config, counts)
+    save_model(tmp_path / "two", config, known, model.state_dict())
+    both = open_model(tmp_path / "two")[1]
+    assert both.is_shared and not (tmp_path / "two" / "tokenizer.source.json").exists()
+    spelled = [
+        [each.spell("it's it\u2019s") for each in tokenizers] for tokenizers in (plain, both)
+    ]
+    assert spelled == [["it's it's"] * 2, ["it\u2019s it\u2019s", "it's it's"]]
+    (tmp_path / "two" / "characters.json").write_text('{"source": {}}')
+    with pytest.raises(ValueError, match="counts of source and target"):
+        open_model(tmp_path / "two")
+
+
 @pytest.mark.parametrize("tie", ["three-way", "two-way", "none"])
 def test_comes_back_as_it_was(tmp_path, tie):
     config, model = make(tmp_path, tie)
     again, tokenizers, loaded = load_model(tmp_path)
     assert again == config
-    assert (tokenizers.source is tokenizers.target) == (tie == "three-way")
+    assert tokenizers.is_shared == (tie == "three-way")
     for name, tensor in model.state_dict().items():
         assert torch.equal(tensor, loaded.state_dict()[name]), name
     assert not loaded.training

@@ -32,6 +32,12 @@ WEB = Path(__file__).parents[2] / "web"
 # How many sentences are translated greedily.
 QUICK, THOROUGH, ALL = 6, 16, 300
 BEAMS, SAMPLES, TRIED = 3, 3, 5
+TYPED = (
+    "The cat isn\u2019t  on\u00a0the\tmat.",
+    "\ufeff\u201cThe\u200b dog\u00ad\u201d \u2014 \uff34\uff48\uff45 \ufb01eld\u2026 ",
+    "Cafe\u0301 \u202e\U0001d413\U0001d421\U0001d41e\u3000cat\u0301\u2060!",
+    "\u200b",
+)
 ROW = 7  # of the first of these: it predicts "qu'il"
 LOOKED_INTO = (
     "The animal did not cross the street because it was too tired.",
@@ -91,6 +97,15 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             translator, texts[-SAMPLES:], {"search": "sample", "temperature": 1.5, "top_p": 0.95}
         ),
     }
+    read = translator.tokenizers.source.tokens
+    found["typed"] = [
+        {
+            "text": text,
+            "pieces": [[id, *span] for id, span in zip(each.ids, each.spans, strict=True)],
+        }
+        for text in TYPED
+        for each in [read(text)]
+    ]
     for number, text in enumerate(LOOKED_INTO):
         trace = translator.see(text, decode={"search": "beam", "beam": 4})
         trace.save(folder / f"trace.{number}")

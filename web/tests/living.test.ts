@@ -31,6 +31,7 @@ interface Edited {
   log_probs: number[];
 }
 interface Told {
+  typed: { text: string; pieces: [id: number, start: number, end: number][] }[];
   greedy: { text: string; translation: string; log_prob: number }[];
   beam: Searched[];
   sample: Searched[];
@@ -59,6 +60,11 @@ const near = (found: number, wanted: number, least = 1) =>
 describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser", { timeout: 600_000 }, () => {
   const opened = folder ? openModel(bytes("model")) : (null as unknown as Opened);
   const told = folder ? json<Told>("told.json") : ({} as Told);
+
+  it("reads what people type as the model's own characters, with the same spans", () => {
+    const own = told.typed.map(({ text }) => opened.source.read(text).map(({ id, start, end }) => [id, start, end]));
+    expect(own).toEqual(told.typed.map(({ pieces }) => pieces));
+  });
 
   it("translates alike", () => {
     const wrong = told.greedy.filter(({ text, translation, log_prob }) => {

@@ -63,9 +63,7 @@ def export_argos(
             f"{model} does not say its languages, which a package has to: set source_lang and "
             "target_lang in [data] of its config.toml"
         )
-    if tokenizers.source is not tokenizers.target and (
-        tokenizers.source.vocabulary != tokenizers.target.vocabulary
-    ):
+    if tokenizers.source.vocabulary != tokenizers.target.vocabulary:
         raise ValueError(
             f"{model} has a vocabulary for each side, and a package one for both: train it with "
             "text.shared=true"

@@ -91,9 +91,15 @@ def describe_for_page(model: Path | str) -> dict[str, Any]:
 
 
 def _describe_tokenizers(folder: Path, tokenizers: Tokenizers) -> list[dict[str, Any]]:
-    """Return the tokenizer of the source and that of the target, or the one of both."""
-    both = (tokenizers.source, tokenizers.target)
-    return [_describe_tokenizer(folder, each) for each in dict.fromkeys(both)]
+    """Return the tokenizer of the source and that of the target, or the one of both.
+
+    Only the source is typed by people, so only it has a map of characters.
+    """
+    both = tokenizers[:1] if tokenizers.is_shared else tokenizers
+    described = [_describe_tokenizer(folder, each) for each in both]
+    characters = tokenizers.source.normalization.characters
+    described[0]["characters"] = characters.to_json() if characters else {}
+    return described
 
 
 def _describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -102,7 +108,7 @@ def _describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
             f"{folder}: a page cannot cut text into its tokens, only into those that `glassformer "
             "train` learned with text.tokenizer=bpe or char"
         )
-    if tokenizer.normalization != Normalization():
+    if tokenizer.normalization._replace(characters=None) != Normalization():
         raise ValueError(f"{folder}: a page cannot do its nfkc, punctuation or lowercase")
     return {"vocabulary": tokenizer.vocabulary, "merges": tokenizer.merges}
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..config import Text
+from .characters import CharacterMap
 from .unicode import Form, Span, clean, clean_with_spans, replace_surrogates
 
 # Marks that are typed in several ways, and the one that stands for all of them.
@@ -25,17 +26,22 @@ KINDS = ("nfkc", "lowercase", "punctuation")  # the settings of [text], and our 
 
 
 class Normalization(NamedTuple):
-    """The steps, in this order: plain punctuation, NFC or NFKC, small letters."""
+    """The steps, in this order: known characters, plain punctuation, NFC or NFKC, small letters.
+
+    The characters depend on the model and are no part of its tokenizer's file.
+    """
 
     nfkc: bool = False
     lowercase: bool = False
     punctuation: bool = False
+    characters: CharacterMap | None = None
 
     @classmethod
     def choose(cls, settings: Text, side: str) -> Normalization:
         """Return what the settings say of one side, source or target."""
         wanted = ("source", "both") if side == "source" else ("both",)
-        return cls(*(getattr(settings, kind) in wanted for kind in KINDS))
+        nfkc, lowercase, punctuation = (getattr(settings, kind) in wanted for kind in KINDS)
+        return cls(nfkc, lowercase, punctuation)
 
     @classmethod
     def parse(cls, steps: Sequence[Mapping[str, Any]]) -> Normalization:
@@ -49,6 +55,8 @@ class Normalization(NamedTuple):
 
     def clean(self, text: str) -> str:
         """Return the text after all steps; a lone surrogate, which is no character, is U+FFFD."""
+        if self.characters:
+            text = self.characters.clean(text)
         if self.punctuation:
             text = text.translate(_TABLE)
         text = clean(text, self.form)
@@ -58,6 +66,10 @@ class Normalization(NamedTuple):
         """Return `clean(text)`, and for each of its characters the span that it came from."""
         if self == PLAIN:
             return clean_with_spans(text)
+        if self.characters:
+            known, before = self.characters.clean_with_spans(text)
+            cleaned, after = self._replace(characters=None).clean_with_spans(known)
+            return cleaned, [(before[start][0], before[end - 1][1]) for start, end in after]
         text = replace_surrogates(text)
         plain = [_PLAIN_MARKS.get(each, each) if self.punctuation else each for each in text]
         origins = [at for at, each in enumerate(plain) for _ in each]

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from ..disk import write_text
 from ..validation_errors import check_list
+from .characters import CharacterMap, count_in_tokens
 from .layout import (
     BYTES,
     CONTROLS,
@@ -64,6 +66,8 @@ class Tokenizer:
     """
 
     sampling: ClassVar[Sampling] = "dropout"
+    has_character_map: ClassVar[bool] = True  # whether texts may be read through one
+    _twin: Tokenizer | None = None  # the same tokens without a map of characters
 
     def __init__(
         self,
@@ -90,6 +94,8 @@ class Tokenizer:
     @cached_property
     def _backend(self) -> Backend:
         """Return the tokenizer of Hugging Face that encodes; opening a model does not need it."""
+        if self._twin:
+            return self._twin._backend
         from tokenizers import Tokenizer as Backend
         from tokenizers.models import BPE
 
@@ -150,6 +156,30 @@ class Tokenizer:
     def with_normalization(self, normalization: Normalization) -> Tokenizer:
         """Return the tokenizer with another normalization before it."""
         return self if normalization == self.normalization else self._renew((), normalization)
+
+    def know_characters(
+        self, counts: Mapping[str, int] | None, *, is_source: bool, keeps_narrow: bool = False
+    ) -> Tokenizer:
+        """Return the same tokens, with texts read through a map to characters that are known.
+
+        counts: see `CharacterMap`; without them those in the tokens are counted. The tokens of an
+        imported model are read as its own toolkit does.
+        """
+        if not self.has_character_map:
+            return self
+        counted = (
+            counts if counts is not None else count_in_tokens(self.vocabulary[FIRST_CHARACTER:])
+        )
+        known = CharacterMap(
+            counted,
+            self._ids.__contains__,
+            is_source=is_source,
+            is_counted=counts is not None,
+            keeps_narrow=keeps_narrow,
+        )
+        twin = copy(self)
+        twin.normalization, twin._twin = self.normalization._replace(characters=known), self
+        return twin
 
     def _renew(self, tags: Sequence[str], normalization: Normalization) -> Tokenizer:
         return Tokenizer([*self.vocabulary, *tags], self.merges, normalization)

@@ -43,6 +43,7 @@ class Unigram(Tokenizer):
 
     sampling: ClassVar[Sampling] = "sampling_alpha"
     normalization = PLAIN
+    has_character_map: ClassVar[bool] = False
 
     def __init__(
         self, vocabulary: Sequence[str], scores: Sequence[float | None], charsmap: bytes

@@ -29,7 +29,7 @@ from ..data.mixing import find_weights
 from ..data.sources import Corpora, open_corpora
 from ..data.store import Counts, Store, StorePart, build_mixed_store
 from ..data.tables import Pair
-from ..directory import RECORD, RUN, VALID, Tokenizers
+from ..directory import RECORD, RUN, VALID, Tokenizers, open_tokenizers
 from ..disk import write_json
 from ..machine.properties import look_at_machine
 from ..plurals import say_count
@@ -99,7 +99,7 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
     config = read_settings(folder, record)
     if "fingerprints" not in record:
         record, config = _read_corpus(folder, config, record, report)
-    tokenizers = Tokenizers.load(folder)
+    tokenizers = open_tokenizers(folder, config)
     store, separator = Store.open(folder / "store"), find_separator(config, tokenizers)
     if "alignments" in record and not (folder / ALIGNMENTS).is_file():
         parts = find_corpora(record, config)[0].parts

@@ -12,7 +12,7 @@ from ..data.files import Fingerprint, take_fingerprint
 from ..data.holdout import leave_out
 from ..data.sources import Corpora
 from ..data.store import Store
-from ..directory import CHECKPOINTS, CONFIG, RECORD, RUN, Tokenizers
+from ..directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_tokenizers
 from ..disk import write_json
 from ..progress import Reporter
 from ..typed_json import check_type
@@ -205,7 +205,7 @@ def _encode_again(
         train = leave_out(train, zip(*read_valid(folder), strict=True))
     train = distil(folder, train, record.get("teachers", ()), report)
     (folder / ALIGNMENTS).unlink(missing_ok=True)
-    counts = encode_corpus(folder, config, train, Tokenizers.load(folder), prints, report)
+    counts = encode_corpus(folder, config, train, open_tokenizers(folder, config), prints, report)
     told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
     write_json(folder / RECORD, {**record, **told})
 

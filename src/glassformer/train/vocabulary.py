@@ -10,9 +10,10 @@ from typing import Any
 from ..config import Config
 from ..data.corpus import read_pairs
 from ..data.sources import Corpora
-from ..directory import Tokenizers, check_normalization
+from ..directory import SIDES, Tokenizers, check_normalization, open_tokenizers
 from ..progress import Reporter
 from ..text import Normalization, Tokenizer
+from ..text.characters import watch_characters
 from ..text.normalization import KINDS as NORMALIZATIONS
 from ..text.subwords import make_tokenizer, read_subwords
 from .init_from import PARENT, count_known
@@ -80,9 +81,9 @@ def find_tokenizers(
     """Return the tokenizers of the initial model if they are kept, or else new ones."""
     parent = record.get("parent")
     if record.get("initial"):
-        return Tokenizers.load(folder)
+        return open_tokenizers(folder, config)
     if parent and parent["tokens"] == "kept":
-        kept = Tokenizers.load(folder)
+        kept = open_tokenizers(folder, config)
         try:
             kept.source.find_tags(config.data.list_tags())
         except ValueError as error:
@@ -97,9 +98,13 @@ def find_tokenizers(
                     advance(number)
                 yield line
 
-        both = (0,) if config.model.is_language_model else (0, 1)
-        sides = [counted(_read_side(train, side)) for side in both]
-        tokenizers = learn_tokenizers(config, sides, known)
+        both = SIDES[:1] if config.model.is_language_model else SIDES
+        counts: dict[str, dict[str, int]] = {side: {} for side in SIDES}
+        sides = [
+            counted(watch_characters(_read_side(train, number), counts[side]))
+            for number, side in enumerate(both)
+        ]
+        tokenizers = learn_tokenizers(config, sides, known).know_characters(config, counts)
     tokenizers.save(folder)
     if parent:
         count = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)

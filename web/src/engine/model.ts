@@ -6,7 +6,7 @@ import { readMetadata, readSafetensors } from "../data/tensor";
 import type { Drafter } from "./drafts";
 import type { Portraits } from "./engine";
 import { Network } from "./network";
-import { Tokenizer, type Merges } from "./tokenizer";
+import { Tokenizer, type Characters, type Merges } from "./tokenizer";
 
 export interface Described extends Omit<Model, "loaded"> {
   settings: { model: ModelSettings; decode: Decode };
@@ -15,7 +15,7 @@ export interface Described extends Omit<Model, "loaded"> {
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
   portraits: Portraits | null;
   usual: number | null; // the confidence of a translation of what it was trained on
-  tokenizers: { vocabulary: string[]; merges: Merges }[];
+  tokenizers: { vocabulary: string[]; merges: Merges; characters?: Characters }[]; // the source's first
   ops: Op[];
   entries: Record<string, Entry>;
 }
@@ -32,7 +32,7 @@ export function openModel(bytes: ArrayBuffer): Opened {
   const about = JSON.parse(readMetadata(bytes)["model"] ?? "null") as Described | null;
   if (!about) throw new Error("this file is no model for a page");
   const [source, target = source] = about.tokenizers.map(
-    ({ vocabulary, merges }) => new Tokenizer(vocabulary, merges),
+    ({ vocabulary, merges, characters }) => new Tokenizer(vocabulary, merges, characters),
   );
   return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target! };
 }

@@ -3,6 +3,8 @@
 import { EAST } from "../data/words";
 
 export type Merges = [string, string][];
+/** What people type, and the characters that the model has seen in its place: see `text/characters.py`. */
+export type Characters = Record<string, string>;
 
 export interface Piece {
   id: number;
@@ -25,11 +27,14 @@ export class Tokenizer {
   private readonly ids: Map<string, number>;
   private readonly ranks: Map<string, [rank: number, id: number]>;
   private readonly bytes: Uint8Array[];
+  private readonly characters: ReadonlyMap<string, string> | null;
 
   constructor(
     readonly vocabulary: readonly string[],
     merges: Merges,
+    characters?: Characters,
   ) {
+    this.characters = characters ? new Map(Object.entries(characters)) : null;
     this.ids = new Map(vocabulary.map((token, id) => [token, id]));
     this.ranks = new Map(
       merges.map(([left, right], rank) => [
@@ -48,7 +53,7 @@ export class Tokenizer {
 
   /** The tokens of a text with their spans; `unspaced`: white space between Chinese is no text. */
   read(text: string, unspaced = false): Piece[] {
-    const letters = clean(text, unspaced);
+    const letters = this.clean(text, unspaced);
     if (!letters.length) return [];
     const led = [{ text: " ", start: letters[0]!.start, end: letters[0]!.start }, ...letters];
     const found: Piece[] = [];
@@ -62,7 +67,7 @@ export class Tokenizer {
 
   /** The characters, each once, that are no tokens. */
   findUnknown(text: string): string[] {
-    const found = new Set(clean(text, false).map((letter) => letter.text));
+    const found = new Set(this.clean(text, false).map((letter) => letter.text));
     return [...found].filter((letter) => !this.ids.has(letter) && letter.trim());
   }
 
@@ -70,6 +75,13 @@ export class Tokenizer {
   decode(ids: readonly number[]): string {
     const all = Uint8Array.from(ids.flatMap((id) => [...(this.bytes[id] ?? [255])]));
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(all).replace(/^ /, "");
+  }
+
+  /** The characters that the network reads, in NFC, with the spans that they came from. */
+  private clean(text: string, unspaced: boolean): Letter[] {
+    const typed = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"), (each, at) => ({ text: each, start: at, end: at + 1 }));
+    const letters = compose(this.characters ? mapCharacters(typed, this.characters) : typed);
+    return unspaced ? closeUp(letters) : letters;
   }
 
   private readWord(letters: readonly Letter[]): Piece[] {
@@ -91,22 +103,38 @@ export class Tokenizer {
   }
 }
 
-/** Letter by letter in NFC; what was composed has the span of all that it was composed of. */
-function clean(text: string, unspaced: boolean): Letter[] {
-  const given = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+/** Known characters in place of the typed ones; white space once, and none at the ends. */
+function mapCharacters(typed: readonly Letter[], characters: ReadonlyMap<string, string>): Letter[] {
   const letters: Letter[] = [];
-  let start = 0;
-  for (let end = 1; end <= given.length; end++) {
-    if (end < given.length && joins(given.slice(start, end).join(""), given[end]!)) continue;
-    const cluster = given.slice(start, end).join("");
-    const composed = Array.from(cluster.normalize("NFC"));
-    const isSame = composed.length === end - start && composed.join("") === cluster;
-    composed.forEach((each, n) =>
-      letters.push(isSame ? { text: each, start: start + n, end: start + n + 1 } : { text: each, start, end }),
-    );
-    start = end;
+  let start = 0; // of what the next letter stands for: also what went before it
+  for (const { text, end } of typed) {
+    let isKept = false;
+    for (const each of characters.get(text) ?? text) {
+      if (each === " " && (letters.at(-1)?.text ?? " ") === " ") continue;
+      letters.push({ text: each, start, end });
+      isKept = true;
+    }
+    if (isKept) start = end;
   }
-  return unspaced ? closeUp(letters) : letters;
+  if (letters.at(-1)?.text === " ") letters.pop();
+  if (letters.length) letters.at(-1)!.end = typed.length;
+  return letters;
+}
+
+/** Letter by letter in NFC; what was composed has the span of all that it was composed of. */
+function compose(typed: readonly Letter[]): Letter[] {
+  const letters: Letter[] = [];
+  let first = 0;
+  for (let next = 1; next <= typed.length; next++) {
+    const cluster = typed.slice(first, next).map((each) => each.text).join("");
+    if (next < typed.length && joins(cluster, typed[next]!.text)) continue;
+    const composed = Array.from(cluster.normalize("NFC"));
+    const isSame = composed.length === next - first && composed.join("") === cluster;
+    const [start, end] = [typed[first]!.start, typed[next - 1]!.end];
+    composed.forEach((text, n) => letters.push(isSame ? { ...typed[first + n]!, text } : { text, start, end }));
+    first = next;
+  }
+  return letters;
 }
 
 /** Whether NFC may compose or reorder a character with those before it. */
