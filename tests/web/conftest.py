@@ -95,7 +95,9 @@ FORGET = """try {
 @pytest.fixture(scope="session")
 def context(browser: Any) -> Iterator[Any]:
     """What all windows share: above all a cache, so that the app is read and compiled once."""
-    made = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
+    made = browser.new_context(
+        viewport={"width": 1440, "height": 900}, locale="en", reduced_motion="reduce"
+    )
     made.grant_permissions(["clipboard-read", "clipboard-write"])
     made.add_init_script(FORGET)
     yield made

@@ -15,17 +15,18 @@ from glassformer.see.page import SavedPage
 
 CUT = json.dumps([{"do": "cut", "word": "because"}])
 PRONOUN = 7  # the token "qu'il"
+SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
 def _open(page: Any, server: Server, door: str, **state: Any) -> None:
     page.set_default_timeout(60_000)
-    page.goto(server.url(door, **state))
+    page.goto(server.url(door, text=SENTENCE, **state))
     page.wait_for_selector("[data-guess]")
 
 
 def test_the_chosen_word_and_the_cuts_come_along(page: Any, server: Server) -> None:
     page.set_default_timeout(60_000)
-    page.goto(server.url("first", edits=CUT))
+    page.goto(server.url("first", text=SENTENCE, edits=CUT))
     wait_until(page, "() => document.querySelector('[data-why]')?.textContent.includes('because')")
     page.get_by_role("button", name="qu'il").click()
     page.locator("[data-door=why]").click()

@@ -17,7 +17,7 @@ TITLE = "said => document.title.startsWith(said)"
 
 def _open(page: Any, server: Server, **state: Any) -> None:
     page.set_default_timeout(60_000)
-    page.goto(server.url("first", **state))
+    page.goto(server.url("first", **{"text": SENTENCE, **state}))
     page.wait_for_selector("[data-target]")
     _settle(page)
 
@@ -97,6 +97,88 @@ def test_il_becomes_elle(page: Any, server: Server) -> None:
     assert page.locator("[data-target][aria-pressed=true]").inner_text() == "qu'elle"
     assert page.locator("[data-next]").count() == 0, "done once, it needs no word"
     assert "text=The+animal+didn%27t+cross+the+street+because+it+was+too+wide." in page.url
+
+
+WIDE = SENTENCE.replace("tired", "wide")
+ELLE = "L'animal n'a pas traversé la rue parce qu'elle était trop large."
+
+
+def test_the_first_screen_cuts_a_thread_by_itself_once(browser: Any, server: Server) -> None:
+    """The scissors walk to "wide": "elle" becomes "il", two words before, and is mended."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(server.url("first"))
+    wait_until(page, TITLE, arg=ELLE, seconds=60)
+    page.wait_for_selector("svg.tool")
+    wait_until(page, '() => document.title.includes("qu\'il était trop")', seconds=60)
+    assert page.locator(".chip.cut .word").all_inner_texts() == ["wide"]
+    wait_until(page, TITLE, arg=ELLE, seconds=60)
+    _settle(page)
+    wait_until(page, "() => document.querySelector('[data-why]').textContent.includes('Now you')")
+    assert "“wide” was cut" in page.locator("[data-why]").inner_text()
+    assert "qu'elle → qu'il" in page.locator("[data-why]").inner_text()
+    assert page.locator(".chip.cut, .fresh, svg.tool").count() == 0
+    page.wait_for_timeout(3000)
+    assert page.locator(".chip.cut, svg.tool").count() == 0, "once"
+    context.close()
+
+
+def test_a_hand_stops_what_the_screen_shows_by_itself(browser: Any, server: Server) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(server.url("first"))
+    page.wait_for_selector("svg.tool")
+    page.get_by_role("button", name="Cut the thread of “street”").click()
+    wait_until(page, "() => document.querySelectorAll('.chip.cut').length === 1", seconds=60)
+    page.wait_for_timeout(4000)
+    assert page.locator(".chip.cut .word").all_inner_texts() == ["street"]
+    context.close()
+
+
+def test_without_motion_a_sentence_says_what_the_cut_does(page: Any, server: Server) -> None:
+    page.set_default_timeout(60_000)
+    page.goto(server.url("first"))
+    wait_until(page, "() => document.querySelector('[data-why]')?.textContent.includes('Now you')")
+    assert "“wide” is cut" in page.locator("[data-why]").inner_text()
+    assert page.locator("svg.tool, .chip.cut").count() == 0 and _said(page) == ELLE
+
+
+def test_the_thickest_threads_are_drawn_and_all_on_request(page: Any, server: Server) -> None:
+    _open(page, server)
+    few, all_ = page.locator(".thread").count(), page.locator(".threads-all")
+    assert f"thickest {few} are" in all_.inner_text()
+    all_.click()
+    assert page.locator(".thread").count() > few
+    all_.click()
+    assert page.locator(".thread").count() == few
+
+
+def test_each_word_is_cut_once_and_ranked(page: Any, server: Server) -> None:
+    """Each row says what the server says under that cut alone."""
+    _open(page, server, text=WIDE)
+    page.get_by_role("button", name="Cut each word once").click()
+    page.wait_for_selector("[data-strip=done]")
+    rows = page.locator("[data-strip] tbody tr")
+    words = rows.locator("th").all_inner_texts()
+    assert sorted(words) == sorted(WIDE.replace(".", "").split())
+    changed = [int(each) for each in rows.locator("td:nth-child(3)").all_inner_texts()]
+    assert changed == sorted(changed, reverse=True) and changed[0] == 2 and changed[-1] == 0
+    assert "Thick is not important" in page.locator("[data-strip] [role=status]").inner_text()
+    assert find_faults(page) == []
+    for row in (0, 3):
+        word, said = words[row], rows.nth(row).locator("td").last
+        gone = said.locator("del").all_inner_texts()
+        edits = [{"do": "cut", "word": word}]
+        trace = server.ask("trace", {"text": WIDE, "edits": edits})["id"]
+        told = server.ask(f"traces/{trace}/answer")
+        shown = " ".join(said.inner_text().split())
+        for each in gone:
+            shown = " ".join(shown.replace(each, "", 1).split())
+        assert shown == told["translation"], word
+    rows.first.locator("th button").click()
+    wait_until(page, "() => document.querySelectorAll('.chip.cut').length === 1", seconds=60)
 
 
 def test_an_address_brings_sentence_and_cuts_back(page: Any, server: Server) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from opening import ARGUMENTS, find_chromium
+from opening import ARGUMENTS, find_chromium, wait_until
 
 from glassformer.data.demo import read_corpus
 from glassformer.directory import locate, open_model, save_model
@@ -236,6 +236,28 @@ def test_drafts_come_first_where_webassembly_runs(
     assert (window.evaluate("drafts") > 0) == allowed
     browser.close()
     assert [each for each in complaints if allowed or "WebAssembly" not in each] == []
+
+
+@pytest.mark.skipif(not WASM.is_file(), reason="the app was built without ziglang")
+def test_a_large_model_follows_typing(tmp_path: Path, browser: Any) -> None:
+    """A key whose text is no longer on screen costs no more than its draft."""
+    page = tmp_path / "everyday.html"
+    SavedPage(build_living_page(["everyday-en-fr"])).save(page)
+    context = browser.new_context(offline=True, locale="en", reduced_motion="reduce")
+    window = context.new_page()
+    window.goto(page.as_uri())
+    window.locator(".thread").first.wait_for(state="attached", timeout=60_000)
+    window.locator("button.own").click()
+    window.locator("textarea").fill("")
+    window.evaluate(
+        "() => { window.titles = new Set(); new MutationObserver(() => titles.add(document.title))"
+        ".observe(document, {childList: true, subtree: true, characterData: true}); }"
+    )
+    window.keyboard.type("My sister is a doctor.", delay=125)
+    while_typing = window.evaluate("[...titles]")
+    assert len(while_typing) >= 5, while_typing
+    wait_until(window, "() => document.title.startsWith('Ma sœur est médecin.')", seconds=60)
+    context.close()
 
 
 @pytest.mark.parametrize("told", [QUICK], indirect=True)

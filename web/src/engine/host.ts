@@ -22,6 +22,7 @@ const KEPT = 24; // recordings in memory
 const LIKELIEST = 3; // tokens of each layer that the logit lens names
 const LOOK = 5; // updates of a lesson between looks at it
 const TURN = 12; // milliseconds that are computed before a message is looked for
+const LONGEST_REST = 600; // milliseconds from a draft to its recording
 
 /** Who asks: hears how far it is, and may want it no longer. */
 export interface Asking<T = Progress> {
@@ -50,6 +51,7 @@ export class Host {
   private readonly models = new Map<string, Opened>();
   private readonly recordings = new Map<string, Recorded>();
   private made = 0;
+  private pass = 0; // milliseconds that the network took for its last draft, in one piece
 
   /** Hold a model that comes as base64 of gzip, and so the engine in C; its settings, tokens and equations. */
   async open(_: Asking, text: string, engine = ""): Promise<Opened["about"]> {
@@ -63,13 +65,21 @@ export class Host {
     return opened.about;
   }
 
-  /** Translate and record; a draft is told at once, then its recording, and what the search finds is the answer. */
+  /**
+   * Translate and record; a draft is told at once, then its recording, and what the search finds is the answer.
+   * While the network reads a draft, no message comes in: it begins after a pause as long as it takes itself,
+   * so that somebody who types sees a draft of the newest text.
+   */
   async translate({ tell, signal }: Asking<Early>, request: Request): Promise<Told> {
     const asking: Asking = { tell: () => {}, ...(signal && { signal }) };
+    await rest(0, signal);
     const drafted = draft(this.model(request.model), request);
     if (!drafted) return this.record(asking, { ...request, base: false });
     tell({ draft: drafted.plain });
+    await rest(this.pass, signal);
+    const begun = performance.now();
     const early = await this.make(asking, request, undefined, drafted.target);
+    this.pass = Math.min(performance.now() - begun, LONGEST_REST);
     tell({ recorded: describe(early) });
     const found = await this.make(asking, request, early);
     if (found.state.tokens.join() !== early.state.tokens.join()) return describe(found);
@@ -272,11 +282,17 @@ class Turn {
 
   async pass(): Promise<void> {
     if (performance.now() - this.begun > TURN) {
-      await new Promise((resolve) => setTimeout(resolve));
+      await rest(0);
       this.begun = performance.now();
     }
     this.signal?.throwIfAborted();
   }
+}
+
+/** Let messages in for some milliseconds, and throw if one of them says that nobody waits any longer. */
+async function rest(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  signal?.throwIfAborted();
 }
 
 async function run<T>(steps: Generator<unknown, T>, turn: Turn): Promise<T> {

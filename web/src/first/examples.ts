@@ -14,12 +14,12 @@ interface Examples {
 const EXAMPLES: Record<string, Examples> = {
   en: {
     sentences: [
-      "The animal didn't cross the street because it was too tired.",
+      "The animal didn't cross the street because it was too wide.",
       "The cat bites the dog.",
       "I like learning programming.",
     ],
     swaps: [
-      ["tired", "wide", "hungry"],
+      ["wide", "tired", "hungry"],
       ["bites", "scares", "pushes"],
       ["learning", "teaching"],
       ["red", "small", "big"],
