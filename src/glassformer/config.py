@@ -226,6 +226,12 @@ class Model(Settings):
     )
     encoder_layers: int = setting(6, "The layers of the encoder (paper 3.1).", ge=0, le=1000)
     decoder_layers: int = setting(6, "The layers of the decoder (paper 3.1).", ge=0, le=1000)
+    decoder: Literal["attention", "ssru"] = setting(
+        "attention",
+        "How a decoder layer reads the translation so far: self-attention (paper 3.2.3), or a "
+        "simpler simple recurrent unit (SSRU, Kim et al. 2019), whose state has a fixed size.",
+        needs="network=transformer",
+    )
     dropout: float = setting(
         0.1, "Dropout after sub-layers and embeddings (paper 5.4).", ge=0, lt=1
     )
@@ -356,7 +362,7 @@ class Model(Settings):
         them.
         """
         names = "normalization", "gated", "key_value_heads", "embedding_norm", "ablate", "plugin"
-        found = self.list_changed(names)
+        found = self.list_changed((*names, "decoder"))
         found += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
         if self.positions.layout not in ("interleaved", "concatenated", "learned"):
             found.append(f"positions.layout={self.positions.layout}")
@@ -380,6 +386,13 @@ class Model(Settings):
     def is_language_model(self) -> bool:
         """Return whether the network reads one text, and translates none."""
         return self.network in SIDE_OF
+
+    @property
+    def decoder_blocks(self) -> tuple[str, ...]:
+        """Return the names of the sub-layers of a decoder layer of a Transformer."""
+        first = "ssru" if self.decoder == "ssru" else "self_attention"
+        blocks = (first, "cross_attention", "feed_forward")
+        return tuple(block for block in blocks if block not in self.ablate)
 
     @property
     def attending_layers(self) -> range:

@@ -25,6 +25,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre", "activation": "gelu"},
     "concatenated": {"positions": Positions(layout="concatenated"), "tie": "two-way"},
     "learned": {"positions": Positions(layout="learned"), "tie": "none", "activation": "silu"},
+    "ssru": {"decoder": "ssru"},
+    "ssru-pre": {"decoder": "ssru", "norm": "pre", "d_model": 20, "tie": "none"},
     "Marian's": {"output_bias": True, "norm_epsilon": 1e-3, "head_width": 5},
 }
 SEARCHES = {

@@ -111,7 +111,9 @@ def test_an_edit_without_change_changes_no_bit(network: Transformer, batch: Batc
 
     with watch(network, edit={name: note(name) for name in plain}) as (view, edited):
         view(*batch)
-    assert met == list(edited) == list(plain)
+    assert (
+        list(dict.fromkeys(met)) == list(edited) == list(plain)
+    )  # in a recurrence, at each position
     wrong = [name for name in plain if not torch.equal(edited[name][0], plain[name][0])]
     assert not wrong
 

@@ -32,6 +32,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "positions": {"layout": "relative", "reach": 1},
         "ablate": ["scale"],
     },
+    "ssru": {"decoder": "ssru"},
+    "ssru-local": {
+        "decoder": "ssru",
+        "norm": "pre",
+        "attention": {"pattern": "local", "width": 2},
+        "positions": {"layout": "relative", "reach": 2},
+    },
     "strided": {"attention": {"pattern": "strided", "width": 1, "stride": 3}, "gated": True},
     "global+local": {
         "attention": {"pattern": "global+local", "width": 1, "globals": 2},

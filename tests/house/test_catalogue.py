@@ -35,8 +35,14 @@ VARIED: list[dict[str, Any]] = [
     {"attention": AttentionPattern(pattern="local", width=2), "gated": True},
     {"embedding_norm": True},
     {"positions": Positions(layout="none"), "ablate": ("feed_forward", "residual")},
+    {"decoder": "ssru"},
 ]
-EXTRA = (".rotated_query", ".rotated_key", ".pattern", ".gate", "_embedding.normed")
+SSRU = ("forget", "candidate", "before", "cell", "output")
+EXTRA = (
+    *(".rotated_query", ".rotated_key", ".pattern", ".gate", "_embedding.normed"),
+    *(f".ssru.{window}" for window in SSRU),
+    *(".ssru_residual.sum", ".ssru_residual.normed"),
+)
 SHAPE = {"d_model": "D", "d_ff": "F", "heads": "H", "head_width": "K"}
 LAYERS = {"encoder": SETTINGS.encoder_layers, "decoder": SETTINGS.decoder_layers}
 RECURRENT = {name: entry._asdict() for name, entry in read_catalogue(network="rnn").items()}

@@ -20,6 +20,7 @@ TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
 KNOWN: dict[str, tuple[str, ...] | None] = {
     "network": ("transformer",),
     "norm": ("post", "pre"),
+    "decoder": ("attention", "ssru"),
     "activation": ("relu", "silu", "gelu"),
     "tie": ("three-way", "two-way", "none"),
     "positions.layout": ("interleaved", "concatenated", "learned"),
@@ -41,7 +42,7 @@ class ModelSettingsStruct(ctypes.Structure):
         *((name, c_int32) for name in ("encoder_layers", "decoder_layers")),
         *((name, c_int32) for name in ("is_pre_norm", "activation", "tie", "output_bias")),
         *((name, c_int32) for name in ("positions", "grid", "offset", "max_positions")),
-        *((name, c_int32) for name in ("source_vocabulary", "target_vocabulary")),
+        *((name, c_int32) for name in ("source_vocabulary", "target_vocabulary", "decoder")),
         *((name, c_double) for name in ("amplitude", "norm_epsilon")),
     )
 
@@ -204,7 +205,8 @@ def choose_workers(settings: Model, vocabulary: int, rows: int, most: int) -> in
 def _count_decoder_weights(settings: Model, vocabulary: int) -> int:
     """Return how many weights a step of the decoder reads."""
     d, inner = settings.d_model, settings.d_ff
-    return settings.decoder_layers * (6 * d * d + 2 * d * inner) + d * vocabulary
+    squares = 4 if settings.decoder == "ssru" else 6
+    return settings.decoder_layers * (squares * d * d + 2 * d * inner) + d * vocabulary
 
 
 def _list_scales(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
@@ -243,6 +245,7 @@ def _describe_settings(
         max_positions=positions.max_positions,
         source_vocabulary=vocabularies[0],
         target_vocabulary=vocabularies[1],
+        decoder=_place("decoder", settings.decoder),
         amplitude=positions.amplitude,
         norm_epsilon=settings.norm_epsilon,
     )

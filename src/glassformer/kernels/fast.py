@@ -30,6 +30,7 @@ from .local import TWINS as VARIED
 from .precision import RoundedCopy
 from .recurrent import TWINS as RECURRENT
 from .residual import add, add_norm, normalize
+from .ssru import TWINS as SSRU_TWINS
 from .sublayers import attention, can_attend, can_run, feed_forward
 from .tiles import PackedWeights
 
@@ -116,6 +117,7 @@ TWINS: dict[type[nn.Module], type[nn.Module]] = {
     Transformer: FastTransformer,
     **RECURRENT,
     **VARIED,
+    **SSRU_TWINS,
 }
 PARTS = {nn.Linear, nn.LayerNorm, nn.Dropout, RelativePositions}  # known to the twins above
 

@@ -45,15 +45,20 @@ class DecoderLayer(Watchable):
         self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor, source_mask: Tensor
     ) -> Tensor:
         """Return the output for all target positions at once, B T D, as training needs it."""
-        y_BTD = self.self_attention_residual(y_BTD, lambda y: self.self_attention(y, y, mask))
+        y_BTD = self.read_target(y_BTD, mask)
         y_BTD = self.cross_attention_residual(
             y_BTD, lambda y: self.cross_attention(y, memory_BSD, source_mask)
         )
         return self.feed_forward_residual(y_BTD, self.feed_forward)
 
-    def remember(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the cross-attention's keys and values of memory, computed once for all steps."""
-        return self.cross_attention.keys_values(memory_BSD)
+    def read_target(self, y_BTD: Tensor, mask: Tensor) -> Tensor:
+        """Return what each position knows of itself and of those before it, B T D."""
+        return self.self_attention_residual(y_BTD, lambda y: self.self_attention(y, y, mask))
+
+    def make_cache(self, memory_BSD: Tensor) -> KVCache:
+        """Return a cache with the keys and values of memory, computed once for all steps."""
+        k_BHSK, v_BHSK = self.cross_attention.keys_values(memory_BSD)
+        return KVCache((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0]))
 
     def step(self, y_RQD: Tensor, cache: KVCache, mask: Tensor, source_mask: Tensor) -> Tensor:
         """Return the output for the newest positions, R Q D; `cache` has the keys and values of all
@@ -62,11 +67,13 @@ class DecoderLayer(Watchable):
         def look_at_source(y_RQD: Tensor) -> Tensor:
             # The rows of a sentence share its memory, as if they were its query positions.
             y_BQD = y_RQD.reshape(source_mask.size(0), -1, y_RQD.size(-1))
-            z_BQD = self.cross_attention.attend_to(y_BQD, cache.source, source_mask)
-            return z_BQD.view_as(y_RQD)
+            return self.cross_attention.attend_to(y_BQD, cache.source, source_mask).view_as(y_RQD)
 
-        y_RQD = self.self_attention_residual(
-            y_RQD, lambda y: self.self_attention.step(y, cache, mask)
-        )
+        y_RQD = self.read_newest(y_RQD, cache, mask)
         y_RQD = self.cross_attention_residual(y_RQD, look_at_source)
         return self.feed_forward_residual(y_RQD, self.feed_forward)
+
+    def read_newest(self, y_RQD: Tensor, cache: KVCache, mask: Tensor) -> Tensor:
+        """Return what the newest positions know of themselves and of those before, R Q D."""
+        attention = self.self_attention
+        return self.self_attention_residual(y_RQD, lambda y: attention.step(y, cache, mask))

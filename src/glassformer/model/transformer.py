@@ -4,17 +4,20 @@ Letters: B sentences; S source positions; T target positions; R rows of a search
 positions; D model width; V vocabulary.
 """
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
 from ..config import Model
 from ..tap import tap
 from .encoder_decoder import EncoderDecoder, make_tables
-from .kv_cache import DecodingState, KVCache
+from .kv_cache import DecodingState
 from .layers import DecoderLayer, EncoderLayer
 from .masks import cached_mask, padding_mask, target_mask
 from .residual import make_norm
 from .variants import make_embedding
+from .variants.ssru import make_layer
 
 
 class Transformer(EncoderDecoder):
@@ -30,7 +33,7 @@ class Transformer(EncoderDecoder):
         self.source_embedding = make_embedding(sources, settings)
         self.target_embedding = make_embedding(targets, settings)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
+        self.decoder = nn.ModuleList(make_layer(settings) for _ in range(settings.decoder_layers))
         is_pre = settings.norm == "pre"  # which leaves the residual stream unnormalized
         self.encoder_norm = make_norm(settings) if is_pre else nn.Identity()
         self.decoder_norm = make_norm(settings) if is_pre else nn.Identity()
@@ -62,11 +65,7 @@ class Transformer(EncoderDecoder):
         """Encode the sources; return a state with the keys and values of memory of each layer."""
         source_mask = padding_mask(source_BS)
         memory_BSD = self.encode(source_BS, source_mask)
-        layers = []
-        for layer in self.decoder:
-            assert isinstance(layer, DecoderLayer)
-            k_BHSK, v_BHSK = layer.remember(memory_BSD)
-            layers.append(KVCache((k_BHSK, v_BHSK), (k_BHSK[:, :, :0], v_BHSK[:, :, :0])))
+        layers = [cast(DecoderLayer, layer).make_cache(memory_BSD) for layer in self.decoder]
         length_R = torch.zeros(len(source_BS), dtype=torch.long, device=source_BS.device)
         return DecodingState(source_mask, layers, length_R, self.settings.positions.max_positions)
 

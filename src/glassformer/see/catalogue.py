@@ -99,7 +99,7 @@ def _read_windows(network: str) -> dict[str, dict[str, Any]]:
         for name, entry in entries.items()
         if "en" not in entry
         or name in own
-        or (name.startswith(beginnings) and "cross_attention" not in name)
+        or (name.startswith(beginnings) and not re.search(r"\.(cross_attention|ssru)", name))
     }
 
 

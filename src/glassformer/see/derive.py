@@ -133,8 +133,7 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
 
 def list_blocks(trace: Trace) -> tuple[str, ...]:
     """Return the names of the sub-layers of a decoder layer that the network has."""
-    blocks = ("self_attention", "cross_attention", "feed_forward")
-    return blocks[: 2 if "feed_forward" in trace.settings.ablate else 3]
+    return trace.settings.decoder_blocks
 
 
 def has_norms(trace: Trace) -> bool:
@@ -168,7 +167,7 @@ def _output_bias(trace: Trace) -> Array:
 
 
 def _list_writes(trace: Trace, block: str, row: int) -> dict[str, Array]:
-    if block.endswith("feed_forward"):
+    if not block.endswith("attention"):
         return {block: trace[f"{block}.output"][row].astype(np.float64)}
     heads = trace[f"{block}.contributions"][:, row].astype(np.float64)
     bias = trace[f"{block}.to_output.bias"].astype(np.float64)

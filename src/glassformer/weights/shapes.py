@@ -22,6 +22,7 @@ def _list_weights(settings: Model, source: int, target: int) -> Named:
     attended: tuple[str, ...] = ("self_attention",)
     if not settings.is_language_model:
         attended = ("self_attention", "cross_attention")
+        attended = attended if settings.decoder == "attention" else ("ssru", "cross_attention")
     stacks = [
         ("source", source, "encoder", settings.encoder_layers, ("self_attention",)),
         ("target", target, "decoder", settings.decoder_layers, attended),
@@ -80,8 +81,9 @@ def _list_cell(name: str, settings: Model, inputs: int, size: int) -> Named:
 def _list_layer(name: str, settings: Model, attentions: tuple[str, ...]) -> Named:
     narrow = settings.d_model
     for attention in attentions:
-        yield from _list_attention(f"{name}.{attention}", settings)
-    if settings.positions.layout == "relative":
+        make = _list_ssru if attention == "ssru" else _list_attention
+        yield from make(f"{name}.{attention}", settings)
+    if "self_attention" in attentions and settings.positions.layout == "relative":
         kinds = 2 * settings.positions.reach + 1
         for part in ("key", "value"):
             yield f"{name}.self_attention.relative.{part}_CK", (kinds, settings.width)
@@ -100,6 +102,11 @@ def _list_attention(name: str, settings: Model) -> Named:
     for part, size in (("query", wide), ("key", shared), ("value", shared)):
         yield from _list_linear(f"{name}.to_{part}", size, narrow)
     yield from _list_linear(f"{name}.to_output", narrow, wide)
+
+
+def _list_ssru(name: str, settings: Model) -> Named:
+    yield from _list_linear(f"{name}.to_forget", settings.d_model, settings.d_model)
+    yield f"{name}.to_candidate.weight", (settings.d_model, settings.d_model)
 
 
 def _list_linear(name: str, outputs: int, inputs: int) -> Named:

@@ -78,7 +78,15 @@ static void add_stack(const ModelSettings *s, const char *side, int32_t layers, 
     for (int32_t l = 0; l < layers; l++) {
         char layer[40], name[60];
         snprintf(layer, sizeof layer, "%s.%d", side, (int)l);
-        for (int kind = 0; kind <= is_decoder; kind++) {
+        int is_ssru = is_decoder && s->decoder == SSRU;
+        if (is_ssru) {
+            add_map(layer, "ssru.to_forget", s->d_model, s->d_model);
+            char full[80];
+            snprintf(full, sizeof full, "%s.ssru.to_candidate.weight", layer);
+            add(full, draw(F32, I8), s->d_model, s->d_model);
+            add_norm(layer, ".ssru_residual.norm", s->d_model);
+        }
+        for (int kind = is_ssru; kind <= is_decoder; kind++) {
             static const char *const maps[] = {"to_query", "to_key", "to_value"};
             for (int i = 0; i < 3; i++) {
                 snprintf(name, sizeof name, "%s.%s", kinds[kind], maps[i]);
@@ -104,7 +112,7 @@ static ModelSettings draw_model(void) {
         .tie = draw(THREE_WAY, UNTIED), .output_bias = draw(0, 1),
         .positions = draw(INTERLEAVED, LEARNED), .grid = draw(0, 1), .offset = draw(0, 3),
         .max_positions = LENGTH, .source_vocabulary = draw(1, 60), .amplitude = 1,
-        .norm_epsilon = 1e-5};
+        .decoder = draw(ATTENTION, SSRU), .norm_epsilon = 1e-5};
     s.target_vocabulary = s.tie == THREE_WAY ? s.source_vocabulary : draw(1, 1100);
     add("source_embedding.table.weight", draw(F32, I8), s.source_vocabulary, s.d_model);
     if (s.tie != THREE_WAY) add("target_embedding.table.weight", F32, s.target_vocabulary, s.d_model);

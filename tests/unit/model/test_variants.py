@@ -14,11 +14,13 @@ from torch import Tensor
 from glassformer.config import Model
 from glassformer.kernels.fast import fast
 from glassformer.kernels.local import NearAttention
+from glassformer.kernels.ssru import FastSSRU, scan_cells
 from glassformer.model import Transformer, build_network
 from glassformer.model.residual import make_norm
 from glassformer.model.variants import make_feed_forward, make_self_attention
 from glassformer.model.variants.attention import VariedSelfAttention
 from glassformer.model.variants.distances import penalties, rotate
+from glassformer.model.variants.ssru import SSRU
 
 SHAPE: dict[str, Any] = {"d_model": 24, "heads": 4, "head_width": 6, "d_ff": 20}
 
@@ -214,7 +216,50 @@ def test_a_gated_network_is_that_of_llama() -> None:
     torch.testing.assert_close(made(x), wanted(x))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+def test_an_ssru_in_a_loop() -> None:
+    """Number by number, as in section 3.1 of its paper; and its twin, with gradients."""
+    torch.manual_seed(3)
+    made = SSRU(make_settings()).double()
+    x_TD = torch.randn(7, 24, dtype=torch.float64)
+    w_f, b_f = made.to_forget.weight.tolist(), made.to_forget.bias.tolist()
+    w, cell, wanted = made.to_candidate.weight.tolist(), [0.0] * 24, []
+    for x in x_TD.tolist():
+        for d in range(24):
+            gate = sum(a * b for a, b in zip(w_f[d], x, strict=True)) + b_f[d]
+            forget = 1 / (1 + math.exp(-gate))
+            taken = sum(a * b for a, b in zip(w[d], x, strict=True))
+            cell[d] = forget * cell[d] + (1 - forget) * taken
+        wanted.append([max(0.0, c) for c in cell])
+    torch.testing.assert_close(made(x_TD[None])[0], torch.tensor(wanted, dtype=torch.float64))
+
+
+def test_the_gradients_of_a_scan() -> None:
+    """By finite differences, in float64."""
+    forget = torch.rand(2, 5, 3, dtype=torch.float64, requires_grad=True)
+    candidate = torch.randn(2, 5, 3, dtype=torch.float64, requires_grad=True)
+    start = torch.randn(2, 1, 3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(scan_cells, (forget, candidate, start))
+
+
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_the_scan_of_an_ssru_is_its_loop(length: int) -> None:
+    torch.manual_seed(3)
+    made = SSRU(make_settings())
+    view = FastSSRU(make_settings())
+    view.load_state_dict(made.state_dict())
+    x_BTD = torch.randn(3, length, 24, requires_grad=True)
+    weights_BTD = torch.randn(3, length, 24)
+    results = [each(x_BTD) for each in (view, made)]
+    torch.testing.assert_close(*results)
+    grads = [
+        torch.autograd.grad((y * weights_BTD).sum(), [x_BTD, *each.parameters()])
+        for y, each in zip(results, (view, made), strict=True)
+    ]
+    for found, wanted_grad in zip(*grads, strict=True):
+        torch.testing.assert_close(found, wanted_grad)
+
+
+@pytest.mark.parametrize("name", [each for each in VARIANTS if "ssru" not in each])
 def test_a_language_model_writes_as_it_reads(name: str) -> None:
     """One side alone, on the same layers: step by step as all at once."""
     torch.manual_seed(3)
@@ -275,6 +320,7 @@ def test_what_the_kernels_do_not_know_is_computed_as_written(name: str) -> None:
         ({"gated": True, "ablate": ["feed_forward"]}, "gated=true has no effect"),
         ({"embedding_norm": True, "positions": {"layout": "rotary"}}, "needs position vectors"),
         ({"network": "rnn", "heads": 1, "gated": True}, "has no effect with network=rnn"),
+        ({"network": "decoder", "decoder": "ssru"}, "decoder=ssru has no effect with network="),
     ],
 )
 def test_settings_without_an_effect_are_refused(changes: dict[str, Any], said: str) -> None:

@@ -11,7 +11,9 @@ from tests.equal.variants import VARIANTS
 from tests.unit.see.test_explain import allow, draw_cells
 
 from glassformer.see import Trace, derive, record
+from glassformer.see.figure.pictures import list_pictures, make_scene
 from glassformer.see.page import check_views
+from glassformer.see.recompute import FUNCTIONS
 
 
 @pytest.fixture(params=list(VARIANTS))
@@ -34,7 +36,8 @@ def test_every_cell_is_explained_in_every_form(trace: Trace) -> None:
             continue
         assert abs(value - found.value) <= allow(found), found.to_numpy()
         total = found.scale * sum(term.value for term in found.terms) + found.bias
-        total = getattr(math, found.function)(total) if found.function else total
+        if found.function:
+            total = float(FUNCTIONS[found.function](np.asarray(total)))
         assert abs(found.recomputed - total) <= 1e-9 * max(1, abs(total)), (name, index)
 
 
@@ -69,3 +72,14 @@ def test_pictures_of_what_is_left_out_are_refused(make: Any) -> None:
         with pytest.raises(ValueError, match=said):
             check_views(trace.settings)
     check_views(record(make(normalization="rms", gated=True), "a dog").settings)
+
+
+def test_pictures_of_a_recurrent_decoder(make: Any) -> None:
+    """All that show no self-attention of the decoder are drawn; the others say what is missing."""
+    trace = record(make(decoder="ssru"), " the cat is on a tree, é", target="a dog runs")
+    for each in list_pictures():
+        if each.masked:
+            with pytest.raises(ValueError, match="in whose place a network with decoder=ssru"):
+                make_scene(trace, each.id)
+        elif each.needs in ("states", "everything") and each.network == "transformer":
+            assert make_scene(trace, each.id)

@@ -183,6 +183,7 @@ class Room {
       ["relu", "silu", "gelu"].indexOf(settings.activation), tie, Number(settings.output_bias),
       ["interleaved", "concatenated", "learned"].indexOf(settings.layout),
       ["paper", "tensor2tensor"].indexOf(settings.grid), settings.offset, maxPositions, source, output,
+      Number(settings.decoder === "ssru"),
     ];
     const at = this.take(SIZES.settings);
     numbers.forEach((value, place) => this.view().setInt32(at + 4 * place, value, true));

@@ -3,12 +3,15 @@
 #include "errors.h"
 #include "scratch.h"
 
+void cache_release(Cache *cache, int64_t row, int32_t position) {
+    int32_t *slot = cache->list + row * cache->stride + position;
+    if (*slot != RELEASED && --cache->references[*slot] == 0) cache->free[cache->free_count++] = *slot;
+    *slot = RELEASED;
+}
+
 static void release_rows(Cache *cache) {
     for (int64_t r = 0; r < cache->rows; r++)
-        for (int32_t t = cache->length[r] - 1; t >= 0; t--) {
-            int32_t slot = cache->list[r * cache->stride + t];
-            if (--cache->references[slot] == 0) cache->free[cache->free_count++] = slot;
-        }
+        for (int32_t t = cache->length[r] - 1; t >= 0; t--) cache_release(cache, r, t);
 }
 
 void cache_clear(Cache *cache) {
@@ -111,7 +114,8 @@ int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams) 
         const int32_t *from = cache->list + rows[i] * cache->stride;
         int32_t *to = cache->next_list + i * cache->stride, length = cache->length[rows[i]];
         cache->next_length[i] = length;
-        for (int32_t t = 0; t < length; t++) cache->references[to[t] = from[t]]++;
+        for (int32_t t = 0; t < length; t++)
+            if ((to[t] = from[t]) != RELEASED) cache->references[to[t]]++;
     }
     release_rows(cache);
     swap(&cache->list, &cache->next_list);

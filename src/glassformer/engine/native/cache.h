@@ -1,6 +1,7 @@
 /* The KV cache of one search: slots that never move, and for each row the list of its slots.
 
-A slot holds the keys and values of one position of one row in all decoder layers. Reordering
+A slot holds the keys and values of one position of one row in all decoder layers; with SSRU its
+cells, of which a row keeps those of its last position only. Reordering
 hypotheses copies lists, not keys and values: rows that continue the same hypothesis share its slots,
 whose references are counted; a slot that no row lists is used again.
 
@@ -13,6 +14,7 @@ A sentence's cross-attention keys and values are one block, layer by layer: see 
 #include <stdint.h>
 
 #define PAGE 64 /* slots */
+#define RELEASED -1 /* in a list: the position has no slot any more */
 
 typedef struct {
     char *block;
@@ -46,6 +48,8 @@ int cache_append(Cache *cache, int32_t length, int64_t layer_size, int32_t count
 int cache_reserve(Cache *cache, int64_t slots, int32_t positions);
 /* Take a free slot for the next position of a row; cache_reserve came before. */
 int32_t cache_take(Cache *cache, int32_t row);
+/* Drop the slot of a position of a row. */
+void cache_release(Cache *cache, int64_t row, int32_t position);
 /* Reorder the rows: see `keep` of a network. */
 int cache_keep(Cache *cache, int32_t count, const int32_t *rows, int32_t beams);
 

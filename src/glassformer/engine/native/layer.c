@@ -30,7 +30,7 @@ static void *place(int64_t *at, int64_t bytes) {
 static int64_t place_arrays(Work *work, int64_t at) {
     const Model *model = work->model;
     int64_t d = model->d_model, e = model->heads.row, f = model->d_ff, rows = work->rows, most = 0;
-    work->y_stride = round_up(larger(3 * e, f), 32) + GAP;
+    work->y_stride = round_up(larger(larger(3 * e, 2 * d), f), 32) + GAP;
     work->z_stride = larger(d, e);
     work->byte_stride = round_up(larger(larger(d, e), f), DEEP) + 64;
     for (int64_t n = 1; n <= rows; n *= 2) /* the most logits that any number of rows needs */
@@ -206,6 +206,28 @@ static void attend_to_rows(const Work *work, const Cache *cache, const Query *qu
     }
 }
 
+/* Compute the SSRUs of all queries of layer l: y has what decides on forgetting, then candidates. The
+queries of a row ascend, so that each finds the cell of the one before in its slot. Returns the rows
+that the next map reads. */
+static const float *recur(const Work *work, const Cache *cache, const Query *queries, int32_t l) {
+    const Layer *layer = work->model->decoder.layer + l;
+    int64_t size = work->model->d_model;
+    for (int64_t n = 0; n < work->n; n++) {
+        const int32_t *list = cache->list + queries[n].row * cache->stride;
+        const float *y = work->y + n * work->y_stride, *before = NULL;
+        float *cell = (float *)cache_slot(cache, queries[n].slot, l), *z = work->z + n * work->z_stride;
+        if (queries[n].position) before = (float *)cache_slot(cache, list[queries[n].position - 1], l);
+        for (int64_t i = 0; i < size; i += LANES) {
+            Vec taken = v_load(y + size + i), old = before ? v_load(before + i) : v_set(0);
+            Vec forget = v_set(1) / (v_set(1) + v_exp(v_set(0) - v_load(y + i)));
+            Vec new = forget * (old - taken) + taken;
+            v_store(cell + i, new);
+            v_store(z + i, v_max(new, v_set(0)));
+        }
+    }
+    return add_residual(work, work->z, work->z_stride, layer->self_norm, layer->cross_norm);
+}
+
 /* Compute cross-attention; the queries of a sentence are neighbours and share its source. */
 static void attend_to_sources(const Work *work, const Cache *cache, const Query *queries, int32_t l,
                               const Watched *watched) {
@@ -234,9 +256,14 @@ void decode(Work *work, const Cache *cache, const Query *queries, const Watched 
     const float *in = add_residual(work, NULL, 0, (Norm){0}, stack->layer[0].self_norm);
     for (int32_t l = 0; l < stack->layers; l++) {
         const Layer *layer = stack->layer + l;
-        apply(work, &layer->query_key_value, in, model->d_model, 0, work->y, stride);
-        attend_to_rows(work, cache, queries, l);
-        in = output(work, &layer->output, layer->self_norm, layer->cross_norm);
+        int is_ssru = model->settings.decoder == SSRU;
+        apply(work, is_ssru ? &layer->forget_candidate : &layer->query_key_value, in, model->d_model, 0,
+              work->y, stride);
+        if (is_ssru) in = recur(work, cache, queries, l);
+        else {
+            attend_to_rows(work, cache, queries, l);
+            in = output(work, &layer->output, layer->self_norm, layer->cross_norm);
+        }
         apply(work, &layer->query, in, model->d_model, 0, work->y, stride);
         attend_to_sources(work, cache, queries, l, watched);
         in = output(work, &layer->cross_output, layer->cross_norm, layer->norm);

@@ -200,6 +200,19 @@ static Norm read_norm(Builder *build, const char *layer, const char *name) {
     return (Norm){parts[0], parts[1]};
 }
 
+/* Read the maps and the norm of an SSRU; a candidate has no bias. */
+static void read_ssru(Builder *build, Layer *layer, const char *name) {
+    int64_t d = build->model->settings.d_model;
+    Side out = {d, MANY, MANY, build->model->d_model}, in = plain_side(d);
+    char forget[LONGEST_NAME], bias[LONGEST_NAME], candidate[LONGEST_NAME];
+    begin_linear(build, &layer->forget_candidate, 2, out, in, 128);
+    pack_part(build, &layer->forget_candidate, 0, join(forget, name, ".ssru.to_forget", ".weight"),
+              join(bias, name, ".ssru.to_forget", ".bias"), out, in, 1);
+    pack_part(build, &layer->forget_candidate, out.row,
+              join(candidate, name, ".ssru.to_candidate", ".weight"), NULL, out, in, 1);
+    layer->self_norm = read_norm(build, name, ".ssru_residual.norm");
+}
+
 static void read_layer(Builder *build, Layer *layer, const char *side, int32_t number,
                        int is_decoder) {
     static const char *const names[] = {
@@ -216,9 +229,12 @@ static void read_layer(Builder *build, Layer *layer, const char *side, int32_t n
     char name[40], digits[] = {(char)('0' + number / 100), (char)('0' + number / 10 % 10),
                                (char)('0' + number % 10), 0};
     join(name, side, ".", digits + (number < 100) + (number < 10));
-    read_map(build, &layer->query_key_value, name, names, 3, heads, model, 128, root);
-    read_map(build, &layer->output, name, names + 3, 1, model, heads, 128, 1);
-    layer->self_norm = read_norm(build, name, ".self_attention_residual.norm");
+    if (is_decoder && settings->decoder == SSRU) read_ssru(build, layer, name);
+    else {
+        read_map(build, &layer->query_key_value, name, names, 3, heads, model, 128, root);
+        read_map(build, &layer->output, name, names + 3, 1, model, heads, 128, 1);
+        layer->self_norm = read_norm(build, name, ".self_attention_residual.norm");
+    }
     read_map(build, &layer->inner, name, names + 8, 1, inner, model, 128, 1);
     read_map(build, &layer->outer, name, names + 9, 1, model, inner, zero, 1);
     layer->norm = read_norm(build, name, ".feed_forward_residual.norm");
@@ -304,6 +320,7 @@ static int are_settings_right(const ModelSettings *s) {
            is_between(s->head_width, 1, WIDE) && is_between(all, 1, MANY) &&
            is_between(s->encoder_layers, 1, 1000) && is_between(s->decoder_layers, 1, 1000) &&
            is_between(s->activation, RELU, GELU) && is_between(s->tie, THREE_WAY, UNTIED) &&
+           is_between(s->decoder, ATTENTION, SSRU) &&
            is_between(s->positions, INTERLEAVED, LEARNED) && is_between(s->offset, 0, MANY) &&
            (s->positions == LEARNED || s->d_model % 2 == 0) &&
            is_between(s->max_positions, 1, WIDE) && is_between(s->source_vocabulary, 1, MANY) &&

@@ -12,6 +12,7 @@ enum { FP32 = 0, INT8 = 1 };                              /* precisions */
 enum { RELU = 0, SILU = 1, GELU = 2 };                    /* activations */
 enum { INTERLEAVED = 0, CONCATENATED = 1, LEARNED = 2 };  /* layouts of positions */
 enum { THREE_WAY = 0, TWO_WAY = 1, UNTIED = 2 };          /* tied embeddings */
+enum { ATTENTION = 0, SSRU = 1 };                         /* what decoder layers begin with */
 enum { F32 = 0, F16 = 1, BF16 = 2, I8 = 3 };              /* types of numbers in a file */
 
 /* What config.toml says of the model, and the sizes of both vocabularies. */
@@ -20,7 +21,7 @@ typedef struct {
     int32_t d_model, d_ff, heads, head_width, encoder_layers, decoder_layers;
     int32_t is_pre_norm, activation, tie, output_bias;
     int32_t positions, grid, offset, max_positions; /* grid: 0 the paper's, 1 Tensor2Tensor's */
-    int32_t source_vocabulary, target_vocabulary;
+    int32_t source_vocabulary, target_vocabulary, decoder;
     double amplitude, norm_epsilon;
 } ModelSettings;
 
@@ -40,9 +41,10 @@ typedef struct {
 
 typedef struct {
     Linear query_key_value, output;                 /* self-attention */
+    Linear forget_candidate;                        /* SSRU: 2 D outputs, in its place */
     Linear query, keys_values, cross_output;        /* cross-attention; decoder only */
     Linear inner, outer;                            /* feed-forward network */
-    Norm self_norm, cross_norm, norm;
+    Norm self_norm, cross_norm, norm;               /* self_norm: also of an SSRU */
 } Layer;
 
 /* The encoder or the decoder. */

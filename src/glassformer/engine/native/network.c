@@ -112,6 +112,9 @@ static int network_step(void *network, int32_t count, const Token *tokens, float
     }
     self->work.n = count;
     decode(&self->work, cache, self->queries, watched ? watched : &(Watched){0});
+    for (int32_t n = 0; self->model->settings.decoder == SSRU && n < count; n++)
+        if (self->queries[n].position)
+            cache_release(cache, self->queries[n].row, self->queries[n].position - 1);
     if (logits || best->wanted || !cache->source->count)
         project_logits(&self->work, logits, best);
     else project_candidates(&self->work, cache, self->queries, best);
@@ -128,8 +131,9 @@ int network_open(const Model *model, Network *network) {
     Transformer *self = calloc(1, sizeof *self);
     if (!self) return GF_OUT_OF_MEMORY;
     self->model = self->work.model = model;
-    self->cache = (Cache){.layers = model->decoder.layers, .beams = 1,
-                          .slot_size = 2 * model->heads.row * bytes_of(&model->heads)};
+    int64_t slot_size = 2 * model->heads.row * bytes_of(&model->heads);
+    if (model->settings.decoder == SSRU) slot_size = 4 * model->d_model;
+    self->cache = (Cache){.layers = model->decoder.layers, .beams = 1, .slot_size = slot_size};
     *network = (Network){
         .self = self,
         .vocabulary = model->settings.target_vocabulary,

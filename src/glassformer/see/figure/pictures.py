@@ -29,7 +29,8 @@ Network = Literal["transformer", "rnn", "decoder", "encoder", "any"]
 class Picture:
     """A picture: its number, its titles, the function that makes its scene, and what that needs.
 
-    draw: a function of this package, with options of its own. needs: the level of the recording
+    draw: a function of this package, with options of its own. masked: whether it shows the decoder's
+    self-attention. needs: the level of the recording
     ("states", "everything"), a "search", or the "watch" folder of a training. network: the kind
     that it shows; of "any", none is shown.
     """
@@ -42,6 +43,7 @@ class Picture:
     moves: bool = False
     needs: Needs = "everything"
     network: Network = "transformer"
+    masked: bool = False
 
     def title(self, lang: str = "en") -> str:
         return self.zh if lang == "zh" else self.en
@@ -66,11 +68,13 @@ class Picture:
 def _read_table() -> dict[str, dict[str, Picture]]:
     """Return the pictures of each kind of network, by their numbers."""
     told = tomllib.loads((files(__package__) / "pictures.toml").read_text(encoding="utf-8"))
-    also = told.pop("also")
+    also, masked = told.pop("also"), told.pop("masked")["transformer"]
     table = {
         network: {id: Picture(id, **{"network": network, **each}) for id, each in lines.items()}
         for network, lines in told.items()
     }
+    for id in masked:
+        table["transformer"][id] = replace(table["transformer"][id], masked=True)
     for network, ids in also.items():
         for each in map(table["transformer"].__getitem__, ids):
             given = {**each.given, **({"side": network} if each.id in SIDED else {})}
@@ -131,6 +135,11 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
         raise ValueError(
             f"{picture.id} shows position vectors and feed-forward networks, of which a network "
             f"with {lacking} has not all: look inside it with `trace[NAME]` and `trace.explain`"
+        )
+    if picture.masked and trace.settings.decoder == "ssru":
+        raise ValueError(
+            f"{picture.id} shows the decoder's self-attention, in whose place a network with "
+            "decoder=ssru has a recurrent unit: look at `trace['decoder.0.ssru.cell']`"
         )
     return picture.scene(trace, **options)
 

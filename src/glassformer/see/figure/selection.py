@@ -135,13 +135,11 @@ def find_output(trace: Any, side: str, layer: int) -> str:
     return f"{side}.{layer}.feed_forward_residual.{window}"
 
 
-SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
-
-
 def list_sublayers(trace: Any, side: str) -> list[str]:
     """Return the sub-layers of a layer; only a decoder with an encoder has cross-attention."""
-    crosses = side == "decoder" and trace.settings.encoder_layers > 0
-    return [name for name in SUBLAYERS if crosses or name != "cross_attention"]
+    if side == "decoder" and trace.settings.encoder_layers > 0:
+        return list(trace.settings.decoder_blocks)
+    return ["self_attention", "feed_forward"]
 
 
 def find_stream(trace: Any, side: str, layer: int, sublayer: str) -> str:
