@@ -29,10 +29,9 @@ Network = Literal["transformer", "rnn", "decoder", "encoder", "any"]
 class Picture:
     """A picture: its number, its titles, the function that makes its scene, and what that needs.
 
-    draw: a function of this package, with options of its own. masked: whether it shows the decoder's
-    self-attention. needs: the level of the recording
+    draw: a function of this package, with options of its own. needs: the level of the recording
     ("states", "everything"), a "search", or the "watch" folder of a training. network: the kind
-    that it shows; of "any", none is shown.
+    that it shows; of "any", none is shown. masked: whether it shows the decoder's self-attention.
     """
 
     id: str
