@@ -1,8 +1,8 @@
 """Documents in and out: their text is translated, and their layout and inline markup are kept.
 
-formats    what can be opened, by the ending of a file's name
-office     Word, PowerPoint and OpenDocument: paragraphs as markup; `packed` opens their zips safely
-subtitles  SubRip: sentences over several cues
+formats    what can be opened, by the ending of a file's name; `encodings` decodes files of text
+office     Word, PowerPoint and OpenDocument: `paragraphs` as markup; `packed` opens their zips safely
+subtitles  SubRip and WebVTT: sentences over several `cues`
 markup     HTML as runs of text; `placing` puts their tags around the words aligned with theirs
 alignment  the words of a text and its translation that belong together
 """

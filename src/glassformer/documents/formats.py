@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from .encodings import Encoding, decode
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .subtitles import Subtitles
 
@@ -16,8 +17,18 @@ class TranslatableDocument(Protocol):
     form: str
     texts: list[str]
 
-    def fill(self, said: Sequence[str]) -> bytes:
+    def fill(self, translations: Sequence[str]) -> bytes:
         """Return the document with these translations in place of its texts."""
+
+
+class TranslatableText(Protocol):
+    """A document whose file is a text."""
+
+    form: str
+    texts: list[str]
+
+    def fill(self, translations: Sequence[str]) -> str:
+        """Return the text of the file with these translations in place of its texts."""
 
 
 class WholeText:
@@ -26,15 +37,38 @@ class WholeText:
     def __init__(self, text: str, form: str) -> None:
         self.form, self.texts = form, [text]
 
-    def fill(self, said: Sequence[str]) -> bytes:
-        return said[0].encode("utf-8", "replace")
+    def fill(self, translations: Sequence[str]) -> str:
+        return translations[0]
 
 
-TEXTS: dict[str, Callable[[str], TranslatableDocument]] = {
-    ".htm": lambda text: WholeText(text, "html"),
-    ".html": lambda text: WholeText(text, "html"),
-    ".srt": Subtitles,
-    ".txt": lambda text: WholeText(text, "text"),
+class EncodedDocument:
+    """A document whose file is a text in some encoding, which is kept."""
+
+    def __init__(self, content: TranslatableText, encoding: Encoding, is_markup: bool) -> None:
+        self.content, self.encoding, self.is_markup = content, encoding, is_markup
+        self.form, self.texts = content.form, content.texts
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        return self.encoding.encode(self.content.fill(translations), as_markup=self.is_markup)
+
+
+class TextFormat(NamedTuple):
+    """How a file of text is read; see `encodings.decode`."""
+
+    read: Callable[[str], TranslatableText]
+    is_markup: bool = False
+    may_guess: bool = False
+
+
+PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True)
+SUBTITLES = TextFormat(Subtitles, may_guess=True)
+TEXTS = {
+    ".htm": PAGE,
+    ".html": PAGE,
+    ".srt": SUBTITLES,
+    ".txt": TextFormat(lambda text: WholeText(text, "text")),
+    ".vtt": SUBTITLES,
+    ".xhtml": PAGE,
 }
 ENDINGS = sorted([*OFFICE, *TEXTS])
 
@@ -50,9 +84,6 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
         return OfficeDocument(data, OFFICE[ending])
     if ending not in TEXTS:
         raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    try:
-        return TEXTS[ending](data.decode(encoding))
-    except UnicodeDecodeError as error:
-        said = f"the file is no UTF-8: byte {error.start + 1} cannot be read"
-        raise ValueError(said) from None
+    read, is_markup, may_guess = TEXTS[ending]
+    text, encoding = decode(data, is_markup=is_markup, may_guess=may_guess)
+    return EncodedDocument(read(text), encoding, is_markup)

@@ -1,38 +1,26 @@
 """Split HTML into runs of text, each translated on its own with the tags inside it.
 
 Everything else stays as it was, character by character: tags and their attributes, comments,
-scripts, code. Broken mark-up is no error: a tag without its partner keeps its position in the run.
+scripts, code, reference marks. Broken mark-up is no error: a tag without its partner keeps its
+position in the run.
 """
 
 import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from .elements import OPAQUE, is_excluded, is_inline
 from .placing import Link, TagMark, place_marks
+from .reference_marks import fold_reference_marks
+from .run_parts import RunPart
+from .tags import PageToken, cut_page, find_element_end
 
-_INLINE = (
-    "a abbr acronym b bdi bdo big cite data del dfn em font i ins label mark q rb rp rt ruby s "
-    "small span strike strong sub sup time tt u"
-)
-_INLINE_OPAQUE = "code kbd samp var svg math canvas"
-_OPAQUE = "pre script style textarea template iframe object audio video noscript xmp"
-INLINE = frozenset(_INLINE.split())
-INLINE_OPAQUE = frozenset(_INLINE_OPAQUE.split())
-OPAQUE = INLINE_OPAQUE | frozenset(_OPAQUE.split())  # nothing within them is text
-POINTS = frozenset(("img", "wbr", "input"))  # inline elements without content
-_TOKEN = re.compile(
-    r"(?P<rest><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*+(?:>|\Z))"
-    r"|<(?P<end>/?)(?P<name>[A-Za-z][^\s/<>]*+)"
-    r"(?P<attributes>(?:\"[^\"]*+\"|'[^']*+'|[^\"'<>])*+|[^<>]*+)>",
-    re.DOTALL,
-)
-_UNTOUCHED = re.compile(
-    r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", re.IGNORECASE
-)
+_POINTS = frozenset(("img", "wbr", "input"))  # inline elements without content
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
-_TIED = re.compile(r"(\S+)\u00a0(?=(\S+))")
-DEEPEST = 50  # nesting of tags in one run; a deeper tag is treated as a point
+_TIED = re.compile(r"(?<=\S)\u00a0(?=\S)")
+DEEPEST = 20  # nesting of tags in one run; a deeper tag is treated as a point
 _ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -45,21 +33,19 @@ class Run:
     entities: dict[str, str] = field(default_factory=dict)  # as the page wrote these characters
     before: str = ""  # white space around the text, as it was
     after: str = ""
-    tied: list[tuple[str, str]] = field(default_factory=list)  # words with &nbsp; between them
+    tied: set[tuple[str, str]] = field(default_factory=set)  # words with &nbsp; between them
 
-    def write(self, said: str, links: Sequence[Link] | None) -> str:
-        """Return the run's translation `said` as HTML; `links` are its word alignment.
+    def write(self, translation: str, links: Sequence[Link] | None) -> str:
+        """Return the run's translation as HTML; `links` are its word alignment.
 
         `links` is None for a run without tags.
         """
-        for left, right in self.tied:
-            said = said.replace(f"{left} {right}", f"{left}\u00a0{right}")
-        entities = self.entities | _ALWAYS
-        table = str.maketrans(entities)
-        body = (
-            place_marks(self.text, said, self.marks, links, lambda text: text.translate(table))
-            if links is not None
-            else said.translate(table)
+        translation = _tie(translation, self.tied) if self.tied else translation
+        table = str.maketrans(self.entities | _ALWAYS)
+        if links is None:
+            return f"{self.before}{translation.translate(table)}{self.after}"
+        body = place_marks(
+            self.text, translation, self.marks, links, lambda text: text.translate(table)
         )
         return f"{self.before}{body}{self.after}"
 
@@ -79,119 +65,118 @@ class MarkupPage:
         return "".join(part if isinstance(part, str) else next(rest) for part in self.parts)
 
 
-@dataclass
-class _Token:
-    """A part of the page: text, a tag inside a run, or something that ends a run."""
-
-    raw: str
-    kind: str  # text, open, close, point, break
-    name: str = ""
-
-
 def read_markup(text: str) -> MarkupPage:
+    """Return a page of HTML as runs and what stays; any text is one, broken mark-up included."""
     parts: list[str | Run] = []
-    gathered: list[_Token] = []
+    gathered: list[RunPart] = []
 
     def flush() -> None:
-        if any(token.kind == "text" and token.raw.strip() for token in gathered):
-            readable = html.unescape("".join(p.raw for p in gathered if p.kind == "text"))
-            if any(character.isalnum() for character in readable):
-                parts.append(_make_run(gathered))
-                gathered.clear()
-                return
-        parts.extend(token.raw for token in gathered)
+        folded = fold_reference_marks(gathered)
+        if _is_readable(folded):
+            parts.append(_make_run(folded))
+        else:
+            parts.extend(part.raw for part in gathered)
         gathered.clear()
 
-    for token in _read_tokens(text):
-        if token.kind == "break":
+    for part in _read_parts(text):
+        if part.kind == "break":
             flush()
-            parts.append(token.raw)
+            parts.append(part.raw)
         else:
-            gathered.append(token)
+            gathered.append(part)
     flush()
     return MarkupPage(parts)
 
 
-def _read_tokens(text: str) -> Iterator[_Token]:
-    at = 0
-    while found := _TOKEN.search(text, at):
-        if found.start() > at:
-            yield _Token(text[at : found.start()], "text")
-        at = found.end()
-        if found["rest"] is not None:
-            yield _Token(found[0], "point")
-            continue
-        name, is_end = found["name"].lower(), bool(found["end"])
-        is_whole = found["attributes"].rstrip().endswith("/")
-        is_left = name in OPAQUE or _UNTOUCHED.search(found["attributes"])
-        if is_left and not is_end and not is_whole:
-            at = _find_close(text, at, name)
-            kind = "point" if name in INLINE_OPAQUE or name in INLINE else "break"
-            yield _Token(text[found.start() : at], kind)
-        elif name in POINTS or (name in INLINE and is_whole):
-            yield _Token(found[0], "point")
-        elif name in INLINE:
-            yield _Token(found[0], "close" if is_end else "open", name)
-        else:
-            yield _Token(found[0], "break")
-    if at < len(text):
-        yield _Token(text[at:], "text")
+def _is_readable(parts: Sequence[RunPart]) -> bool:
+    """Return whether there is a letter or digit outside the tags."""
+    text = html.unescape("".join(part.raw for part in parts if part.kind == "text"))
+    return any(map(str.isalnum, text))
 
 
-def _find_close(text: str, at: int, name: str) -> int:
-    """Return the index after the tag that closes an element; the page's end if none does."""
-    tag = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^>]*>", re.IGNORECASE)
-    depth = 1
-    for found in tag.finditer(text, at):
-        if name in ("script", "style", "textarea", "xmp") and not found[1]:
-            continue
-        depth += -1 if found[1] else not found[0].endswith("/>")
-        if not depth:
-            return found.end()
-    return len(text)
+def _read_parts(text: str) -> Iterator[RunPart]:
+    tokens = [*cut_page(text)]
+    number = 0
+    while number < len(tokens):
+        token, first = tokens[number], number
+        number += 1
+        is_left = token.name in OPAQUE or is_excluded(token.attributes)
+        if token.kind == "start" and is_left and not token.is_empty:
+            number = find_element_end(tokens, first)
+        raw = text[token.begin : tokens[number - 1].end]
+        yield RunPart(raw, _name_kind(token, is_left), token.name)
 
 
-def _make_run(tokens: Sequence[_Token]) -> Run:
+def _name_kind(token: PageToken, is_left: bool) -> str:
+    """Return what a token is in a run; `is_left`: it is not translated, nor what is in it."""
+    name = token.name
+    if token.kind == "text":
+        return "text"
+    if token.kind == "comment" or name in _POINTS:
+        return "point"
+    if not is_inline(name):
+        return "break"
+    if token.kind == "end":
+        return "close"
+    return "point" if is_left or token.is_empty or token.kind == "raw" else "open"
+
+
+def _make_run(parts: Sequence[RunPart]) -> Run:
     run, root = Run(), TagMark(0, -1, "", "")
-    written, opened = "", [("", root)]
+    written, opened = _Text(), [("", root)]
     plain = set[str]()
-    for token, around in zip(tokens, _find_spaces(tokens), strict=True):
-        if token.kind == "text":
-            written = _join(written, _read_text(token.raw, run, plain))
-        elif token.kind == "close":
-            _close(opened, token, len(written), around[1])
+    for part, around in zip(parts, _find_spaces(parts), strict=True):
+        if part.kind == "text":
+            written.add(_read_text(part.raw, run, plain))
+        elif part.kind == "close":
+            _close(opened, part, written.length, around[1])
         else:
-            is_open = token.kind == "open" and len(opened) < DEEPEST
-            mark = TagMark(len(written), -1 if is_open else len(written), token.raw, "", around)
+            is_open = part.kind == "open" and len(opened) < DEEPEST
+            end = -1 if is_open else written.length
+            mark = TagMark(written.length, end, part.raw, "", around)
             opened[-1][1].children.append(mark)
             if is_open:
-                opened.append((token.name, mark))
+                opened.append((part.name, mark))
     for _, mark in opened:
-        mark.end = len(written)
+        mark.end = written.length
     run.entities = {c: entity for c, entity in run.entities.items() if c not in plain}
     run.marks = root.children
-    _trim(run, written, tokens)
-    run.tied = _TIED.findall(run.text)
+    _trim(run, "".join(written.parts), parts)
+    run.tied = _find_tied(run.text)
     run.text = run.text.replace("\u00a0", " ")
     return run
 
 
-def _close(opened: list[tuple[str, TagMark]], token: _Token, at: int, is_spaced: bool) -> None:
+class _Text:
+    """A text that grows; white space on both sides of a tag counts once."""
+
+    def __init__(self) -> None:
+        self.parts, self.length = list[str](), 0
+
+    def add(self, text: str) -> None:
+        if self.parts and self.parts[-1].endswith(" ") and text.startswith(" "):
+            text = text[1:]
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
+
+
+def _close(opened: list[tuple[str, TagMark]], part: RunPart, at: int, is_spaced: bool) -> None:
     """Close the nearest open element of that name, and those opened inside it."""
-    places = [place for place, (name, _) in enumerate(opened) if name == token.name]
+    places = [place for place, (name, _) in enumerate(opened) if name == part.name]
     if not places:
-        parent = opened[-1][1]
-        if parent.close_count == DEEPEST:
-            parent.children.append(TagMark(at, at, token.raw, ""))
+        parent, root = opened[-1][1], opened[0][1]
+        if root.close_count == DEEPEST:
+            parent.children.append(TagMark(at, at, part.raw, ""))
             return
         # The element began earlier on the page, so it contains everything before this tag.
-        parent.close_count += 1
-        parent.children = [TagMark(parent.start, at, "", token.raw, children=parent.children)]
+        root.close_count += 1
+        parent.children = [TagMark(parent.start, at, "", part.raw, children=parent.children)]
         return
     for _, mark in opened[places[-1] :]:
         mark.end = at
     closed = opened[places[-1]][1]
-    closed.close, closed.spaced = token.raw, (closed.spaced[0], is_spaced)
+    closed.close, closed.spaced = part.raw, (closed.spaced[0], is_spaced)
     del opened[places[-1] :]
 
 
@@ -205,17 +190,29 @@ def _read_text(raw: str, run: Run, plain: set[str]) -> str:
     return re.sub(r"[^\S\u00a0]+", " ", html.unescape(raw))
 
 
-def _join(written: str, text: str) -> str:
-    """Return the texts joined; white space on both sides of a tag counts once."""
-    return written + (text[1:] if written.endswith(" ") and text.startswith(" ") else text)
+def _find_tied(text: str) -> set[tuple[str, str]]:
+    """Return the pairs of words that have a no-break space between them."""
+    tied = set[tuple[str, str]]()
+    if "\u00a0" in text:
+        for phrase in re.split(r"[^\S\u00a0]+", text):
+            words = _TIED.split(phrase)
+            tied.update(pairwise(words))
+    return tied
 
 
-def _trim(run: Run, written: str, tokens: Sequence[_Token]) -> None:
+def _tie(text: str, tied: set[tuple[str, str]]) -> str:
+    """Return a text with a no-break space between two words wherever they are `tied`."""
+    words = text.split(" ")
+    gaps = ("\u00a0" if pair in tied else " " for pair in pairwise(words))
+    return words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
+
+
+def _trim(run: Run, written: str, parts: Sequence[RunPart]) -> None:
     """Set the run's text without outer white space, and shift its marks to match.
 
     White space at the ends of the run is kept in `before` and `after`.
     """
-    first, last = tokens[0], tokens[-1]
+    first, last = parts[0], parts[-1]
     run.text = written.strip()
     if first.kind == "text":
         run.before = first.raw[: len(first.raw) - len(first.raw.lstrip())]
@@ -231,14 +228,14 @@ def _trim(run: Run, written: str, tokens: Sequence[_Token]) -> None:
         waiting += mark.children
 
 
-def _find_spaces(tokens: Sequence[_Token]) -> list[tuple[bool, bool]]:
-    """Return for each token whether the nearest text, left and right, has white space there."""
+def _find_spaces(parts: Sequence[RunPart]) -> list[tuple[bool, bool]]:
+    """Return for each part whether the nearest text, left and right, has white space there."""
     sides = []
-    for order, end in ((tokens, -1), (tokens[::-1], 0)):
+    for order, end in ((parts, -1), (parts[::-1], 0)):
         spaced, is_spaced = list[bool](), False
-        for token in order:
+        for part in order:
             spaced.append(is_spaced)
-            if token.kind == "text":
-                is_spaced = token.raw[end].isspace()
+            if part.kind == "text":
+                is_spaced = part.raw[end].isspace()
         sides.append(spaced)
     return [*zip(sides[0], sides[1][::-1], strict=True)]

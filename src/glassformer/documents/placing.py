@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from ..text.spacing import EAST
@@ -15,6 +15,7 @@ from ..text.unicode import Span
 
 WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
 CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")
+REACH = 64  # words up to which a link without a word looks for one
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
 Link = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
 
@@ -29,13 +30,23 @@ class TagMark:
     close: str
     spaced: tuple[bool, bool] = (False, False)  # whether white space was around a point
     children: list[TagMark] = field(default_factory=list)
-    close_count: int = 0  # closing tags without a partner that were found in it
+    close_count: int = 0  # of a run: closing tags without a partner
     first: int = 0  # its first word in the translation
     last: int = 0  # the word after its last
 
     @property
     def is_point(self) -> bool:
         return self.first == self.last
+
+    def release(self, word: int) -> bool:
+        """Give a word away; return False if it is the only one, or neither the first nor last."""
+        if self.last - self.first < 2 or word not in (self.first, self.last - 1):
+            return False
+        if word == self.first:
+            self.first += 1
+        else:
+            self.last -= 1
+        return True
 
 
 def find_marked_words(text: str) -> list[Span]:
@@ -71,28 +82,33 @@ class _Layout:
 
     def place(self, node: TagMark) -> None:
         """Assign words to each child; children with more aligned words choose first."""
-        own, taken = self._cover(node), bytearray(len(self.words))
-        wanted = [(self._want(node, child, own), child) for child in node.children]
+        own, taken = self._cover(node), dict[int, TagMark]()
+        candidates = [(self._list_candidates(node, child, own), child) for child in node.children]
         claimed = {source for child in node.children for source in self._cover(child)}
         free = {source for source in own if source not in claimed and self._is_idle(source)}
-        for words, child in sorted(wanted, key=lambda pair: -len(pair[0])):
-            child.first, child.last = self._release(child, free, *self._settle(node, words, taken))
-            taken[child.first : child.last] = b"\1" * (child.last - child.first)
+        for words, child in sorted(candidates, key=lambda pair: -len(pair[0])):
+            is_full = len(taken) == node.last - node.first
+            span = (node.first, node.first) if is_full else self._settle(node, words, taken)
+            child.first, child.last = self._release(child, free, *span)
+            taken.update(dict.fromkeys(range(child.first, child.last), child))
+        gaps = _Gaps(taken)
         for child in node.children:
             if child.is_point:
-                child.first = child.last = self._find_point(node, child, taken)
-                self._lend(node, child, taken)
+                child.first = child.last = gaps.skip(node, self._find_point(node, child))
+                if child.start < child.end and CLICKED.match(child.open):
+                    self._lend(node, child, taken)
+        for child in node.children:
             if child.children:
                 self.place(child)
 
-    def _want(self, node: TagMark, child: TagMark, own: range) -> list[int]:
+    def _list_candidates(self, node: TagMark, child: TagMark, own: range) -> Sequence[int]:
         """Return the words inside the parent that are aligned with the child's.
 
         A closing punctuation mark is among them only if the child's own text ends with one.
         """
         covered, inside = self._cover(child), range(node.first, node.last)
         if covered and covered == own:
-            return [*inside]
+            return inside
         heirs = (word for source in covered for word in self.heirs.get(source, ()))
         is_closed = self.text[child.start : child.end].rstrip()[-1:] in CLOSING
         return sorted(w for w in heirs if w in inside and (is_closed or not self._closes(w)))
@@ -140,7 +156,7 @@ class _Layout:
         start, end = self.sources[word]
         return (min(end, mark.end) - max(start, mark.start)) / (end - start)
 
-    def _settle(self, node: TagMark, words: list[int], taken: bytearray) -> Span:
+    def _settle(self, node: TagMark, words: Sequence[int], taken: Container[int]) -> Span:
         """Return the free run of aligned words with the largest weight."""
         best, most = (node.first, node.first), 0.0
         for group in _group(words, taken):
@@ -149,17 +165,26 @@ class _Layout:
                 best, most = (group[0], group[-1] + 1), weight
         return best
 
-    def _lend(self, node: TagMark, child: TagMark, taken: bytearray) -> None:
-        """Give a link, button or label without a word a free word beside it, to be clicked."""
-        if child.start == child.end or not CLICKED.match(child.open):
-            return
-        for word in (child.first, child.first - 1):
-            is_there = word in range(node.first, node.last) and not taken[word]
-            if is_there and not self._closes(word):
-                child.first, child.last, taken[word] = word, word + 1, 1
-                return
+    def _lend(self, node: TagMark, child: TagMark, taken: dict[int, TagMark]) -> None:
+        """Give a link, button or label without a word the nearest that is free, to be clicked.
 
-    def _find_point(self, node: TagMark, child: TagMark, taken: bytearray) -> int:
+        Where none is near, it is the first or last of those that another tag has.
+        """
+        near = [
+            word
+            for distance in range(REACH)
+            for word in (child.first + distance, child.first - 1 - distance)
+            if word in range(node.first, node.last) and not self._closes(word)
+        ]
+        free = [word for word in near[:2] if word not in taken]
+        for word in free or near:
+            owner = taken.get(word)
+            if owner and not owner.release(word):
+                continue
+            child.first, child.last, taken[word] = word, word + 1, child
+            return
+
+    def _find_point(self, node: TagMark, child: TagMark) -> int:
         """Return the position of a point in the translation.
 
         It is after the word aligned with the source word before the point, else before the one
@@ -170,26 +195,47 @@ class _Layout:
             at = node.first
         elif before == len(self.sources):
             at = node.last
-        elif here := [word for word in self.heirs.get(before - 1, ()) if word in inside]:
+        elif here := self._list_heirs(before - 1, inside):
             at = here[-1] + 1
-        elif here := [word for word in self.heirs.get(before, ()) if word in inside]:
+        elif here := self._list_heirs(before, inside):
             at = here[0]
         else:
             at = node.first + round(before / len(self.sources) * len(inside))
-        while node.first < at < node.last and taken[at - 1] and taken[at]:
-            at += 1  # not inside another tag
         return min(max(at, node.first), node.last)
 
+    def _list_heirs(self, source: int, inside: range) -> list[int]:
+        """Return the words aligned with a source word; a full stop is aligned with one only."""
+        is_mark = self.text[self.sources[source][0]] in CLOSING
+        heirs = self.heirs.get(source, ())
+        return [word for word in heirs if word in inside and self._closes(word) == is_mark]
 
-def _group(words: Sequence[int], taken: bytearray) -> list[list[int]]:
+
+class _Gaps:
+    """The gaps between words; one with both words in tags is passed over, once and for all."""
+
+    def __init__(self, taken: Container[int]) -> None:
+        self.taken = taken
+        self.next = dict[int, int]()
+
+    def skip(self, node: TagMark, at: int) -> int:
+        """Return the first gap from `at` on, inside the node, that is not inside another tag."""
+        passed = list[int]()
+        while node.first < at < node.last and at - 1 in self.taken and at in self.taken:
+            passed.append(at)
+            at = self.next.get(at, at + 1)
+        self.next.update(dict.fromkeys(passed, at))
+        return at
+
+
+def _group(words: Sequence[int], taken: Container[int]) -> list[list[int]]:
     """Return groups of free words; a gap is bridged if it is at most half as long as the group."""
     groups: list[list[int]] = []
     for word in words:
-        if taken[word]:
+        if word in taken:
             continue
         last = groups[-1][-1] if groups else word
         near = groups and word - last - 1 <= len(groups[-1]) // 2
-        if near and not any(taken[last:word]):
+        if near and not any(between in taken for between in range(last + 1, word)):
             groups[-1].append(word)
         else:
             groups.append([word])

@@ -1,128 +1,165 @@
-"""SubRip subtitles: a sentence that runs over several cues is translated as a whole."""
+"""Subtitles as sentences: one that runs over several cues is translated as a whole."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
-from ..text.spacing import EAST
+from ..text.sentences import CLOSERS, ENDS
+from .cues import Cue, CueFile
+from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partners, name_tag
 
-TIME = re.compile(r"\d+:\d\d:\d\d[,.]\d+[ \t]*-->[ \t]*\d+:\d\d:\d\d[,.]\d+")
-ENDS = re.compile(r"[.!?…。！？][\"'»”’)\]]*$")  # the end of a sentence
-UNIT = re.compile(rf"\s*(?:[{EAST}]|[^\s{EAST}]+)")  # what a cue is not cut within
-TAG = re.compile(r"</?[A-Za-z][^<>]*>|\{\\[^{}]*\}")
-SPEAKERS = ("-", "–", "—", "[", "(", "♪")  # where another voice begins
+_VOICES = re.compile(r"(?<=[.!?…。！？؟।])\s+(?=[-–—]\s*[^\s\d–—-])")  # two in one line
+_DASH = re.compile(r"[\s–—-]*[–—-]\s*")
+_LABEL = re.compile(r"\s*[^\W\d_a-z][^\Wa-z_]*(?:[ .'’-][^\Wa-z_]+){0,3}:\s+(?=\S)")  # JOHN:
+_BRACKETS = ("[", "(", "♪", "♫", "（", "【", "［")
+_UNMARKED = re.compile(r"[\u0e00-\u0eff]\W*\Z")  # Thai and Lao have no mark at a sentence's end
+_CLOSED = CLOSERS.replace("\\", "") + "♪♫ \t"
 LONGEST = 8  # lines of one sentence
+PAUSE = 1.5  # seconds after which a cue begins a new sentence
 
 
 @dataclass
-class Cue:
-    """The lines of a cue; `head` is what stands before its text, its time included."""
+class Phrase:
+    """The text of a line, or what one of two voices says in it; `before` and `after` stay."""
 
-    head: list[str]
-    lines: list[str]
-
-
-class SubtitleLine(NamedTuple):
-    """A line of a cue with something to read."""
-
+    line: int
     cue: Cue
-    place: int
+    tokens: list[SubtitleToken]
+    before: str = ""
+    after: str = ""
+    gap: str = ""  # white space between it and the phrase before it in the line
+    is_new_voice: bool = False
 
     @property
     def plain(self) -> str:
-        """Return what is read aloud: without tags, and without a dash before another voice."""
-        return TAG.sub("", self.cue.lines[self.place]).strip().lstrip("-–— ")
+        """Return what is read aloud."""
+        return "".join(token.text for token in self.tokens if not token.is_tag).strip()
 
     @property
-    def is_new_voice(self) -> bool:
-        return TAG.sub("", self.cue.lines[self.place]).lstrip().startswith(SPEAKERS)
+    def is_end(self) -> bool:
+        """Return whether a sentence ends with it."""
+        plain = self.plain
+        bare = plain.rstrip(_CLOSED)
+        is_last = self.line == self.cue.lines[-1] and _UNMARKED.search(bare[-8:])
+        is_in_brackets = plain.startswith(_BRACKETS) and bare != plain
+        return bare[-1:] in ENDS or is_in_brackets or bool(is_last)
+
+
+@dataclass
+class SubtitleSentence:
+    """The phrases of a sentence; tags before and behind all of its text stay there."""
+
+    phrases: list[Phrase] = field(default_factory=list)
+
+    def close(self, is_escaped: bool) -> SentenceMarkup:
+        """Return the sentence as markup."""
+        tokens: list[SubtitleToken] = []
+        for phrase in self.phrases:
+            tokens += [SubtitleToken(" ", False)] * bool(tokens) + phrase.tokens
+        return SentenceMarkup(tokens, is_escaped)
 
 
 class Subtitles:
-    """Subtitles as texts, one for each sentence, which may go on in the next lines and cues.
+    """Subtitles as texts of HTML, one for each sentence, which may go on in the next cues.
 
-    A translation is divided among the lines of its sentence in proportion to their length. Tags are
-    kept at the ends of a line, not inside it. Raises ValueError if there is no cue.
+    A translation is divided among the lines of its sentence in proportion to their length. Tags
+    around a line stay there; those within it go with their words. Raises ValueError if there is no
+    cue.
     """
 
-    form = "text"
+    form = "html"
 
     def __init__(self, text: str) -> None:
-        self.cues = _read_cues(text)
-        if not self.cues:
-            raise ValueError("the file has no subtitle: no line like 00:00:01,000 --> 00:00:02,000")
-        self.newline = "\r\n" if "\r\n" in text else "\n"
-        self.groups = [*_group(self.cues)]
-        self.texts = [" ".join(line.plain for line in each) for each in self.groups]
+        self.file = CueFile(text)
+        self.phrases = [
+            phrase
+            for cue in self.file.cues
+            for line in cue.lines
+            for phrase in _read_line(self.file.lines[line], line, cue)
+        ]
+        self.sentences = [*_group([phrase for phrase in self.phrases if phrase.plain])]
+        self.markups = [each.close(self.file.is_vtt) for each in self.sentences]
+        self.texts = [markup.text for markup in self.markups]
 
-    def fill(self, said: Sequence[str]) -> bytes:
+    def fill(self, translations: Sequence[str]) -> str:
         """Return the subtitles with these translations in place of their texts."""
-        for group, translation in zip(self.groups, said, strict=True):
-            parts = divide(translation, [len(line.plain) for line in group])
-            for (cue, place), part in zip(group, parts, strict=True):
-                cue.lines[place] = _dress(cue.lines[place], part)
-        blocks = ("\n".join([*cue.head, *cue.lines]) for cue in self.cues)
-        written = "\n\n".join(blocks) + "\n"
-        return written.replace("\n", self.newline).encode("utf-8", "replace")
+        written = dict[int, str]()
+        columns = zip(self.sentences, self.markups, translations, strict=True)
+        for sentence, markup, translation in columns:
+            sizes = [len(phrase.plain) for phrase in sentence.phrases]
+            for phrase, part in zip(
+                sentence.phrases, markup.divide(translation, sizes), strict=True
+            ):
+                whole = f"{phrase.before}{part.replace('-->', '->')}{phrase.after}" if part else ""
+                former = written.get(phrase.line, "")
+                written[phrase.line] = former + (phrase.gap if former and whole else "") + whole
+        return self.file.write(written)
 
 
-def divide(text: str, sizes: Sequence[int]) -> list[str]:
-    """Return the text in parts whose lengths are proportional to `sizes`, cut between words."""
-    words = UNIT.findall(text)
-    ends = [*accumulate(map(len, words))]
-    total, whole = ends[-1] if ends else 0, sum(sizes)
-    parts, at = list[str](), 0
-    for number, share in enumerate(accumulate(sizes), start=1):
-        left = len(sizes) - number  # each later part gets a word, if there are enough
-        stop = at
-        while stop < len(words) - left and (
-            stop == at or ends[stop] - len(words[stop]) / 2 <= total * share / whole
-        ):
-            stop += 1
-        stop = len(words) if not left else stop
-        parts.append("".join(words[at:stop]).strip())
-        at = stop
-    return parts
+def _read_line(line: str, number: int, cue: Cue) -> Iterator[Phrase]:
+    """Yield what is said in a line: two voices may share it."""
+    at, gap = 0, ""
+    for match in [*_VOICES.finditer(line)]:
+        yield _read_phrase(line[at : match.start()], number, cue, gap)
+        at, gap = match.end(), match[0]
+    yield _read_phrase(line[at:], number, cue, gap)
 
 
-def _read_cues(text: str) -> list[Cue]:
-    """Return the cues; text after a blank line without a time before it belongs to the last one."""
-    cues: list[Cue] = []
-    for block in re.split(r"\n[ \t]*\n+", text.replace("\r\n", "\n").replace("\r", "\n")):
-        lines = block.strip("\n").split("\n")
-        for place, line in enumerate(lines[:2]):
-            if TIME.match(line.strip()):
-                cues.append(Cue(lines[: place + 1], lines[place + 1 :]))
+def _read_phrase(text: str, number: int, cue: Cue, gap: str) -> Phrase:
+    """Return a phrase without the tags, dash and label that stand around all of it."""
+    tokens = cut_tags(text.strip())
+    partners = find_partners(tokens)
+    first, last, before, is_new = 0, len(tokens), "", False
+    while first < last:
+        token = tokens[first]
+        if not token.is_tag:
+            mark = _find_voice_mark(token.text)
+            before, is_new = before + mark, is_new or bool(mark.strip())
+            tokens[first] = SubtitleToken(token.text[len(mark) :], False)
+            if tokens[first].text:
                 break
+        elif partners.get(first) == last - 1:
+            before, last = before + token.text, last - 1
+        elif token.text.startswith("{"):
+            before += token.text
         else:
-            if cues and lines != [""]:
-                cues[-1].lines += ["", *lines]
-    return cues
+            break
+        first += 1
+    tokens, after = tokens[first:last], "".join(token.text for token in tokens[last:])
+    is_new = is_new or any(token.is_tag and name_tag(token.text) == "v" for token in tokens[:1])
+    phrase = Phrase(number, cue, tokens, before, after, gap, is_new)
+    phrase.is_new_voice = is_new or phrase.plain.startswith(_BRACKETS)
+    return phrase
 
 
-def _group(cues: Sequence[Cue]) -> Iterator[list[SubtitleLine]]:
-    """Yield the lines of each sentence; a line in which several begin is one of them."""
-    group: list[SubtitleLine] = []
-    for line in (SubtitleLine(cue, place) for cue in cues for place in range(len(cue.lines))):
-        if not line.plain:
-            continue
-        if group and line.is_new_voice:
-            yield group
-            group = []
-        group.append(line)
-        if ENDS.search(line.plain) or len(group) == LONGEST:
-            yield group
-            group = []
-    if group:
-        yield group
+def _find_voice_mark(text: str) -> str:
+    """Return the dashes and the name in capitals with which another voice begins; else ""."""
+    dash = _DASH.match(text)
+    at = dash.end() if dash else 0
+    label = _LABEL.match(text, at)
+    return text[: label.end() if label and label[0].isupper() else at]
 
 
-def _dress(line: str, said: str) -> str:
-    """Return the translated line with the tags at the ends of the line, if there is none inside."""
-    begin = re.match(rf"(?:\s*(?:{TAG.pattern}|[-–—]\s*))*", line)
-    end = re.search(rf"(?:(?:{TAG.pattern})\s*)*$", line)
-    sides = begin[0] if begin else "", end[0].rstrip() if end else ""
-    core = line[len(sides[0]) : len(line.rstrip()) - len(sides[1])]
-    return said if TAG.search(core) else f"{sides[0]}{said}{sides[1]}"
+def _group(phrases: Sequence[Phrase]) -> Iterator[SubtitleSentence]:
+    """Yield the sentences; a line in which several begin is one of them."""
+    sentence = SubtitleSentence()
+    for phrase in phrases:
+        if sentence.phrases and (phrase.is_new_voice or _is_late(sentence.phrases[-1], phrase)):
+            yield sentence
+            sentence = SubtitleSentence()
+        sentence.phrases.append(phrase)
+        if phrase.is_end or len(sentence.phrases) == LONGEST:
+            yield sentence
+            sentence = SubtitleSentence()
+    if sentence.phrases:
+        yield sentence
+
+
+def _is_late(before: Phrase, phrase: Phrase) -> bool:
+    """Return whether a phrase is of a cue that does not follow at once, or was shown earlier."""
+    if before.cue is phrase.cue:
+        return False
+    pause = phrase.cue.begin - before.cue.end
+    return pause > PAUSE or phrase.cue.begin < before.cue.begin

@@ -25,18 +25,20 @@ def translate_document(
     found. `how` is passed to `search_checked`.
     """
     if document.form == "text":
-        lines = [text.splitlines(keepends=True) for text in document.texts]
-        found = iter(
-            _say([line.rstrip("\r\n") for each in lines for line in each], translator, note, how)
-        )
-        written = [
-            "".join(next(found).text + line[len(line.rstrip("\r\n")) :] for line in each)
-            for each in lines
-        ]
-        return document.fill(written)
+        texts = [_cut_lines(text) for text in document.texts]
+        lines = [line for each in texts for line, _ in each]
+        rest = iter(_say(lines, translator, note, how))
+        return document.fill(["".join(next(rest).text + end for _, end in each) for each in texts])
     pages = [read_markup(text) for text in document.texts]
     said = _say([run.text for page in pages for run in page.runs], translator, note, how)
     return document.fill(write_pages(Alignments(), model, translator, pages, said))
+
+
+def _cut_lines(text: str) -> list[tuple[str, str]]:
+    """Return the lines of a text, each with the line break, of any kind, that ends it."""
+    lines = text.splitlines(keepends=True)
+    bare = ((line.splitlines()[0], line) for line in lines)
+    return [(line, whole[len(line) :]) for line, whole in bare]
 
 
 def _say(

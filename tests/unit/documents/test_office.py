@@ -203,12 +203,15 @@ def test_zip_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_endings() -> None:
     with pytest.raises(ValueError, match=r"^documents that can be translated end in \.docx, \.htm"):
         open_document(b"", "a.pdf")
-    assert len(ENDINGS) == 8
+    assert len(ENDINGS) == 10
 
 
 def test_text_and_html(demo: Translator) -> None:
     made = translate(demo, "I am a student.\r\n\n  The cat is old.\n".encode("utf-16"), "a.txt")
-    assert made.decode() == "Je suis étudiant.\r\n\n  Le chat est vieux.\n"
+    assert made.startswith((b"\xff\xfe", b"\xfe\xff"))
+    assert made.decode("utf-16") == "Je suis étudiant.\r\n\n  Le chat est vieux.\n"
+    made = translate(demo, "I am a student.\u2028The cat is old.\x85\x0b".encode(), "a.txt")
+    assert made.decode() == "Je suis étudiant.\u2028Le chat est vieux.\x85\x0b"
     made = translate(demo, b"<p>The <b>black</b> dog is tired.<script>a</script></p>", "a.htm")
     assert made.decode().startswith("<p>Le chien <b>noir</b> est fatigué")
     with pytest.raises(ValueError, match="no UTF-8: byte 2"):

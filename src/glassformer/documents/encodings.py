@@ -1,0 +1,105 @@
+"""The encoding of a text file: found when it is read, and kept when it is written."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED = re.compile(
+    rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
+)
+_XML = re.compile(rb"\s*<\?xml\s[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
+HEAD = 4096  # bytes in which a page says what its encoding is
+SAMPLE = 1 << 16  # bytes by which an encoding is guessed
+
+
+class Encoding(NamedTuple):
+    """An encoding, and the byte order mark that a file began with."""
+
+    name: str
+    mark: bytes = b""
+
+    def encode(self, text: str, *, as_markup: bool = False) -> bytes:
+        """Return a text in this encoding; in UTF-8 if it has no such characters.
+
+        as_markup: such characters become references, as in `&#233;`.
+        """
+        try:
+            return self.mark + text.encode(
+                self.name, "xmlcharrefreplace" if as_markup else "strict"
+            )
+        except UnicodeEncodeError:
+            mark = self.mark if self.name.startswith("utf") else b""
+            name = self.name if mark else "utf-8"
+            return mark + text.encode(name, "replace")
+
+
+def decode(
+    data: bytes, *, is_markup: bool = False, may_guess: bool = False
+) -> tuple[str, Encoding]:
+    """Return the text of a file, and its encoding: by its mark, what it declares, or UTF-8.
+
+    is_markup: HTML, which may declare one. may_guess: one of another time may be guessed, as
+    subtitles have; it is written as UTF-8. Raises ValueError if none of them fits.
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return _decode(data[len(mark) :], name), Encoding(name, mark)
+    if declared := _find_declared(data) if is_markup else "":
+        return _decode(data, declared), Encoding(declared)
+    if name := _find_unmarked(data):
+        return _decode(data, name), Encoding(name)
+    try:
+        return _decode(data, "utf-8"), Encoding("utf-8")
+    except ValueError:
+        if not may_guess:
+            raise
+    return _decode(data, _guess(data)), Encoding("utf-8")
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode(name)
+    except UnicodeDecodeError as error:
+        said = f"the file is no {name.upper()}: byte {error.start + 1} cannot be read"
+        raise ValueError(said) from None
+
+
+def _find_declared(data: bytes) -> str:
+    """Return Python's name of the encoding that a page declares; "" if it is UTF-8 or unknown."""
+    head = data[:HEAD]
+    match = _DECLARED.search(head) or _XML.match(head)
+    try:
+        name = codecs.lookup(match[1].decode("ascii")).name if match else "utf-8"
+        "".encode(name)
+    except (LookupError, UnicodeError):
+        return ""
+    if name.startswith(("utf", "unicode", "idna", "punycode", "raw")):
+        return ""  # a page whose bytes say "UTF-16" is not in UTF-16
+    return "cp1252" if name in ("iso8859-1", "ascii") else name  # as browsers read them
+
+
+def _find_unmarked(data: bytes) -> str:
+    """Return which UTF-16 a file without a mark is in, by where its zero bytes are; "" if none."""
+    head = data[: HEAD & ~1]
+    zeros = head[::2].count(0), head[1::2].count(0)
+    if 5 * max(zeros) < len(head) or 4 * min(zeros) > max(zeros):
+        return ""
+    return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+
+
+def _guess(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:SAMPLE]).best()
+    if best is None:
+        raise ValueError("the encoding of the file is unknown: save it as UTF-8")
+    return str(best.encoding)

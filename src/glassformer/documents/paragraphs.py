@@ -1,0 +1,252 @@
+"""A paragraph of an office document as a line of HTML, and a translated line put back.
+
+The tags are of this module only: `<span id=N>` around text of another format than most of the
+paragraph, and around links; `<img id=N>` for what is no text, such as a picture or a footnote's
+mark; `<br id=N>` for what parts text, a line break or a tab. `markup` moves them with the words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from html import escape
+from html.parser import HTMLParser
+from typing import Any
+
+from .dialects import Dialect
+from .inline_parts import (
+    DEEPEST,
+    InlinePart,
+    fold_fields,
+    is_translated_field,
+    list_text_parts,
+    merge_texts,
+)
+
+FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # in XML
+_VAGUE = ("lang", "altLang", "dirty", "err", "noProof")  # attributes, in PowerPoint
+
+
+class Paragraph:
+    """One paragraph: its markup, and its elements by the numbers of the markup's tags."""
+
+    def __init__(self, element: Any, dialect: Dialect) -> None:
+        self.element, self.dialect = element, dialect
+        self.numbered: list[InlinePart] = []
+        self.first: list[Any] = []
+        self.last: list[Any] = []
+        self._names = dict[int, tuple[Any, bytes]]()
+        parts = self._read(element, 0)
+        weights, formats = Counter[bytes](), dict[bytes, Any]()
+        for part in list_text_parts(parts):
+            key = self.name_format(part.format)
+            weights[key] += len(part.text)
+            formats.setdefault(key, part.format)
+        self.most = weights.most_common(1)[0][0] if weights else b""
+        self.base = formats.get(self.most)
+        self.plain = "".join(part.text for part in list_text_parts(parts))
+        self.markup = "".join(map(self._mark, parts))
+
+    def _read(self, element: Any, depth: int) -> list[InlinePart]:
+        """Return the parts of an element in order."""
+        return merge_texts(fold_fields([*self._list_parts(element, depth)], self.dialect))
+
+    def _list_parts(self, element: Any, depth: int) -> Iterator[InlinePart]:
+        names = self.dialect
+        if not names.run and element.text:
+            yield InlinePart(element.text)
+        for child in element:
+            if child.tag in names.first and not depth:
+                self.first.append(child)
+            elif child.tag in names.last and not depth:
+                self.last.append(child)
+            elif child.tag == names.run:
+                yield from self._read_run(child, depth)
+            elif self._is_wrapper(child) and depth < DEEPEST:
+                yield self._read_wrapper(child, depth)
+            elif child.tag not in names.dropped:
+                yield InlinePart(kept=[child])
+            if not names.run and child.tail:
+                yield InlinePart(child.tail)
+
+    def _is_wrapper(self, element: Any) -> bool:
+        names = self.dialect
+        if element.tag == names.simple_field:
+            return is_translated_field(element.get(names.instruction) or "")
+        return element.tag in names.wrappers and find_inner(element, names) is not None
+
+    def _read_wrapper(self, element: Any, depth: int) -> InlinePart:
+        children = self._read(find_inner(element, self.dialect), depth + 1)
+        return InlinePart(shell=element, children=children)
+
+    def _read_run(self, run: Any, depth: int) -> Iterator[InlinePart]:
+        """Yield the texts of a run, and what else is in it; each gets a run of its own."""
+        names = self.dialect
+        format = run.find(names.format)
+        for child in run:
+            if child.tag == names.text:
+                yield InlinePart(child.text or "", format=format)
+            elif self._is_wrapper(child) and depth < DEEPEST:
+                part = self._read_wrapper(child, depth)
+                part.is_in_run, part.format = True, format
+                yield part
+            elif child is not format and child.tag not in names.dropped:
+                yield InlinePart(kept=[child], format=format, is_in_run=True)
+
+    def name_format(self, format: Any) -> bytes:
+        """Return a text that is equal for equal formats, the language of a spelling aside."""
+        if format is None:
+            return b""
+        if id(format) not in self._names:
+            self._names[id(format)] = format, _spell_format(format, self.dialect)
+        return self._names[id(format)][1]
+
+    def _mark(self, part: InlinePart) -> str:
+        """Return a part as markup, and number it if it gets a tag."""
+        if part.kept or part.is_opaque:
+            is_break = part.kept and part.kept[0].tag in self.dialect.breaks
+            return f'<{"br" if is_break else "img"} id="{self._number(part)}">'
+        number = self._number(part) if self._needs_tag(part) else None
+        inner = escape(part.text, quote=False) + "".join(map(self._mark, part.children))
+        return inner if number is None else f'<span id="{number}">{inner}</span>'
+
+    def _needs_tag(self, part: InlinePart) -> bool:
+        return part.is_wrapper or self.name_format(part.format) != self.most
+
+    def _number(self, part: InlinePart) -> int:
+        self.numbered.append(part)
+        return len(self.numbered) - 1
+
+    def fill(self, markup: str) -> None:
+        """Replace the content of the paragraph by that of a translated markup."""
+        empty(self.element)
+        _move(self.first, self.element)
+        writer = _Writer(self)
+        writer.feed(markup)
+        writer.close()
+        writer.close_text()
+        _move(self.last, self.element)
+
+
+class _Writer(HTMLParser):
+    """A reader of translated markup that builds the paragraph's elements."""
+
+    def __init__(self, paragraph: Paragraph) -> None:
+        super().__init__(convert_charrefs=True)
+        self.paragraph, self.dialect = paragraph, paragraph.dialect
+        self.open: list[tuple[Any, Any, InlinePart | None]] = [
+            (paragraph.element, paragraph.base, None)
+        ]  # parent, format, what to close
+        self.last_run: tuple[Any, Any] = None, None  # that was written, and its format
+        self.texts: list[str] = []  # of the last element, until another begins
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        part = self.paragraph.numbered[int(dict(attrs).get("id") or 0)]
+        parent, format, _ = self.open[-1]
+        self.close_text()
+        if part.shell is not None:
+            self._open_shell(part)
+        elif part.closing:
+            self._write_kept(parent, part.opening)
+            self.open.append((parent, format, part))
+        elif part.is_opaque or part.kept:
+            self._write_kept(parent, [part])
+        else:
+            self.open.append((parent, part.format, None))
+
+    def _open_shell(self, part: InlinePart) -> None:
+        parent, format, _ = self.open[-1]
+        inner = find_inner(part.shell, self.dialect)
+        empty(inner)
+        part.shell.tail = None
+        if part.is_in_run:
+            self._append_to_run(parent, part.format, part.shell)
+            format = part.format if format is None else format
+        else:
+            parent.append(part.shell)
+        self.open.append((inner, format, None))
+
+    def _write_kept(self, parent: Any, parts: Sequence[InlinePart]) -> None:
+        for part in (kept for each in parts for kept in each.list_kept()):
+            if part.text:
+                self._append_text_run(parent, part.format, part.text)
+            elif part.is_in_run:
+                element = part.shell if part.shell is not None else part.kept[0]
+                self._append_to_run(parent, part.format, element)
+            else:
+                _move([part.shell] if part.shell is not None else part.kept, parent)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "span" and len(self.open) > 1:
+            self.close_text()
+            parent, _, part = self.open.pop()
+            if part:
+                self._write_kept(parent, part.closing)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(FORBIDDEN.sub("", data))
+
+    def close_text(self) -> None:
+        """Write the text that was gathered."""
+        text, (parent, format, _) = "".join(self.texts), self.open[-1]
+        self.texts.clear()
+        if not text:
+            return
+        if self.dialect.run:
+            self._append_text_run(parent, format, text)
+        elif len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + text
+        else:
+            parent.text = (parent.text or "") + text
+
+    def _append_text_run(self, parent: Any, format: Any, text: str) -> None:
+        element = parent.makeelement(self.dialect.text, dict(self.dialect.text_attributes))
+        element.text = text
+        self._append_to_run(parent, format, element)
+
+    def _append_to_run(self, parent: Any, format: Any, content: Any) -> None:
+        """Append an element in a run of a format: a new one, or the last one of the same source."""
+        content.tail = None
+        run, former = self.last_run
+        if format is None or former is not format or not len(parent) or parent[-1] is not run:
+            run = parent.makeelement(self.dialect.run)
+            if format is not None:
+                run.append(deepcopy(format))
+            parent.append(run)
+            self.last_run = run, format
+        run.append(content)
+
+
+def find_inner(element: Any, dialect: Dialect) -> Any:
+    """Return the element that holds the text of a wrapper: itself, or one in it; None if absent."""
+    inner = dialect.inner.get(element.tag)
+    return element if inner is None else element.find(inner)
+
+
+def empty(element: Any) -> None:
+    """Take the content out of an element; its attributes and what follows it stay."""
+    del element[:]
+    element.text = None
+
+
+def _move(elements: Sequence[Any], parent: Any) -> None:
+    for element in elements:
+        element.tail = None
+        parent.append(element)
+
+
+def _spell_format(format: Any, dialect: Dialect) -> bytes:
+    from lxml import etree
+
+    plain = deepcopy(format)
+    for child in [*plain]:
+        if child.tag in dialect.vague:
+            plain.remove(child)
+    for name in _VAGUE:
+        plain.attrib.pop(name, None)
+    if not len(plain) and not plain.attrib:
+        return b""
+    written: bytes = etree.tostring(plain, method="c14n", with_tail=False)
+    return written
