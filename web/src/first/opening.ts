@@ -33,7 +33,7 @@ export async function showCut(scissors: Scissors, isStill: boolean, signal: Abor
   const base = screen.before;
   const place = base?.id ? findPlace(base) : -1;
   if (!base || place < 0 || here.edits) return null;
-  const cut = await screen.peek(makeCuts(base, place)); // so that the translation is there when the scissors close
+  const cut = await screen.peek(base, makeCuts(base, place)); // so that the translation is there when the scissors close
   const shown = cut && { word: listWords(base, "source")[place]!, changes: listPairs(base, cut) };
   if (!shown?.changes.length || signal.aborted) return null;
   if (isStill) return shown;

@@ -137,12 +137,11 @@ class Screen {
     await this.ask();
   }
 
-  /** The translation of the sentence with these edits, which are not shown; null where it can't be had. */
-  async peek(edits: Edit[]): Promise<Answer | null> {
-    const { sentence } = here;
-    if (!this.model) return null;
-    const request: Request = { text: here.text.trim(), model: this.model.id, ...(sentence && { sentence }) };
-    return this.find({ ...request, edits }, new AbortController().signal).catch(() => null);
+  /** The translation of a sentence under these edits, which are not shown; null where it can't be had. */
+  async peek({ model, text, whole }: Pick<Answer, "model" | "text" | "whole">, edits: Edit[] = []): Promise<Answer | null> {
+    const request: Request = { text: whole?.text ?? text, model, ...(whole?.chosen && { sentence: whole.chosen }) };
+    if (edits.length) request.edits = edits;
+    return this.find(request, new AbortController().signal).catch(() => null);
   }
 
   /** Translate the sentence without and with the cuts; a later question takes the place of this. */

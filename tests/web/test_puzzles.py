@@ -1,0 +1,191 @@
+"""The puzzles of the app: what the network calls right, Python computes again from the model."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from opening import Server, find_faults, wait_until
+
+from glassformer import Translator
+from glassformer.see.derive import group_words, mean_cross_attention, merge_words
+from glassformer.see.trace import Trace
+
+ORDER = [
+    "each source token becomes a vector",
+    "positions are added to the source",
+    "queries of the encoder meet keys: scores",
+    "softmax makes shares of the scores",
+    "values of the encoder are mixed by the shares",
+    "the encoder is done: the memory",
+    "the decoder hides what comes later",
+    "the decoder looks at the memory",
+    "the last layer of the decoder is done",
+    "each token of the vocabulary gets a number",
+]
+
+
+@cache
+def _load() -> Translator:
+    return Translator.load("demo")
+
+
+@cache
+def _see(text: str, cut: str = "", occurrence: int | None = None) -> Trace:
+    edit = {"do": "cut", "word": cut} | ({} if occurrence is None else {"occurrence": occurrence})
+    trace: Trace = _load().see(text, edits=[edit] if cut else [])
+    return trace
+
+
+def _list_words(trace: Trace, side: str) -> list[str]:
+    text = trace.text if side == "source" else trace.translation
+    tokens = trace.source if side == "source" else trace.predicted
+    groups = group_words(tokens, text)
+    return [text[tokens[each[0]].start : tokens[each[-1]].end].strip() for each in groups][:-1]
+
+
+def _count_changed(before: list[str], now: list[str]) -> int:
+    """Return how many words before are in no longest common subsequence with those now."""
+    rows = [[0] * (len(now) + 1) for _ in range(len(before) + 1)]
+    for i, one in enumerate(before):
+        for j, other in enumerate(now):
+            kept = rows[i][j] + 1 if one == other else max(rows[i][j + 1], rows[i + 1][j])
+            rows[i + 1][j + 1] = kept
+    return len(before) - rows[-1][-1]
+
+
+def _list_cuts(text: str) -> list[tuple[int, str, str]]:
+    """Return the place of each word, the word, and the translation without it."""
+    words = _list_words(_see(text), "source")
+    cuts = []
+    for place, word in enumerate(words):
+        if not re.search(r"\w", word):
+            continue
+        several = words.count(word) > 1
+        occurrence = words[:place].count(word) if several else None
+        cuts.append((place, word, _see(text, word, occurrence).translation))
+    return cuts
+
+
+def _find_cut(page: Any, kind: str, text: str) -> int:
+    """Return the place of a word whose cut solves the puzzle."""
+    before = _list_words(_see(text), "target")
+    wanted = {"kill": 1, "still": 0}.get(kind)
+    question = page.locator("h2").inner_text()
+    was, now = re.findall("“(.*?)”", question) if kind == "become" else ("", "")
+    for place, word, _ in _list_cuts(text):
+        words = _list_words(_see(text), "source")
+        occurrence = words[:place].count(word) if words.count(word) > 1 else None
+        after = _list_words(_see(text, word, occurrence), "target")
+        if wanted is not None and _count_changed(before, after) == wanted:
+            return place
+        both = was and now and set(was.split()) <= set(before) and set(now.split()) <= set(after)
+        if both and not set(was.split()) & set(after):
+            return place
+    raise AssertionError(f"{kind}: no cut of {text!r} solves {question!r}")
+
+
+def _choose(page: Any, kind: str, text: str) -> str | None:
+    """Return the right option; None where this test does not compute it."""
+    trace, question = _see(text), page.locator("h2").inner_text()
+    if kind == "read":
+        (word,) = re.findall("“(.*?)”", question)
+        groups = [
+            group_words(trace.predicted, trace.translation),
+            group_words(trace.source, trace.text),
+        ]
+        weights = merge_words(mean_cross_attention(trace), *groups)
+        row = weights[_list_words(trace, "target").index(word)][: len(groups[1]) - 1]
+        return _list_words(trace, "source")[int(row.argmax())]
+    if kind == "which":
+        said = question.split("the network said: ")[1].split(" Which word")[0]
+        return next(word for _, word, after in _list_cuts(text) if after == said)
+    if kind == "positions":
+        found: str = _load().see(text, edits=[{"do": "without", "what": "positions"}]).translation
+        return found
+    if kind == "swap":
+        by, was, word = re.findall("“(.*?)”", question)
+        after = _list_words(_see(re.sub(rf"\b{was}\b", by, text, count=1)), "target")
+        return after[_list_words(trace, "target").index(word)]
+    return None
+
+
+def _solve(page: Any, kind: str) -> bool:
+    """Solve the puzzle on screen by what Python computes; whether it could be solved so."""
+    if kind == "order":
+        steps = page.locator("[data-step]").all_inner_texts()
+        for step in sorted(steps, key=ORDER.index):
+            page.locator("[data-step]", has_text=step).click()
+        return True
+    text = page.locator(".sentence").first.inner_text()
+    if kind in ("kill", "still", "become"):
+        words = _list_words(_see(text), "source")
+        place = _find_cut(page, kind, text)
+        number = sum(bool(re.search(r"\w", word)) for word in words[:place])
+        page.locator("[data-cut]").nth(number).click()
+        return True
+    right = _choose(page, kind, text)
+    if right is None:
+        return False
+    page.get_by_role("button", name=right, exact=True).first.click()
+    return True
+
+
+@pytest.mark.parametrize(
+    "set_name",
+    [
+        "2026-01-01",
+        pytest.param("2026-02-29", marks=pytest.mark.thorough),
+        pytest.param("klasse 7b", marks=pytest.mark.thorough),
+    ],
+)
+def test_what_python_computes_solves_a_set(set_name: str, page: Any, server: Server) -> None:
+    page.set_default_timeout(60_000)
+    page.goto(server.url(f"puzzles/{set_name.replace(' ', '%20')}"))
+    solved, kinds = 0, []
+    for number in range(12):
+        page.locator("h2").wait_for()
+        kind = str(page.locator("[data-puzzle]").get_attribute("data-puzzle"))
+        kinds.append(kind)
+        if _solve(page, kind):
+            found = f"() => document.querySelector('[data-puzzle={kind}]').dataset.result"
+            wait_until(page, f"{found} === 'first'", seconds=20)
+            solved += 1
+        else:
+            page.get_by_role("button", name="Show the answer").click()
+            assert page.locator(".tried").inner_text().startswith("It was: ")
+        if number < 11:
+            page.locator("[data-next]").click()
+            wait_until(
+                page,
+                "kind => document.querySelector('[data-puzzle]').dataset.puzzle !== kind",
+                arg=kind,
+            )
+    assert len(set(kinds)) == 12 and solved >= 8
+    assert f"{solved} of 12 found" in page.locator("main").inner_text()
+    assert find_faults(page) == []
+    page.get_by_role("button", name="Copy my result").click()
+    told = page.evaluate("() => navigator.clipboard.readText()")
+    assert told.count("🟩") == solved and told.count("🟥") == 12 - solved
+    page.reload()
+    kept = f"() => document.querySelectorAll('.square.first').length === {solved}"
+    wait_until(page, kept, seconds=60)  # results stay in this browser
+
+
+def test_a_wrong_try_and_a_hint_are_counted(page: Any, server: Server) -> None:
+    page.set_default_timeout(60_000)
+    page.goto(server.url("puzzles/one"))
+    page.locator("h2").wait_for()
+    text = page.locator(".sentence").first.inner_text()
+    right = _choose(page, "read", text)
+    options = page.locator("[data-option]").all_inner_texts()
+    wrong = next(each for each in options if each != right)
+    page.get_by_role("button", name=wrong, exact=True).first.click()
+    assert f"Not “{wrong}”" in page.locator(".tried").inner_text()
+    page.get_by_role("button", name="Hint").click()
+    assert page.locator("figure").count() == 1
+    page.get_by_role("button", name=str(right), exact=True).first.click()
+    wait_until(page, "() => document.querySelector('[data-puzzle]').dataset.result === 'later'")
+    assert page.locator(".square.later").count() == 1
