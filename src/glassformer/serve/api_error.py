@@ -7,6 +7,8 @@ from typing import Any
 
 from ..messages import Messages
 
+CLIENT_LEFT = 499  # the status of a request whose client does not wait for the answer
+
 
 class ApiError(Exception):
     """An error that is answered as {"error": sentence}; `retry` is Retry-After, in seconds."""

@@ -13,11 +13,12 @@ from starlette.datastructures import UploadFile
 
 from ..documents.formats import TranslatableDocument, open_document
 from .api_error import ApiError
-from .libre import TAG, Wanted, check_access, find_routes
+from .counting import list_readable
+from .libre import Wanted, check_access, find_routes
 from .limits import wait_for
 from .openapi import TRANSLATE_FILE
 from .request_log import note
-from .requests import read_form
+from .requests import check_characters, read_form
 from .service import Service, TheService
 
 router = APIRouter(tags=["LibreTranslate"])
@@ -65,20 +66,22 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name, data = PurePath(file.filename).name, await file.read()
     document = await run_sync(open_document, data, name)
-    characters = sum(len(TAG.sub("", text)) for text in document.texts)
+    readable = await run_sync(list_readable, document.texts, document.form)
+    characters = sum(map(len, readable))
     note(request, texts=len(document.texts), characters=characters)
-    service.access.spend(owner, characters)
-    work = _translate(request, service, document, given["source"], given["target"])
-    written = await wait_for(work, request, service.limits.document_seconds)
+    check_characters(characters, service.limits.document)
+    sample = "\n".join(readable)[:SNIFFED]
+    wanted = Wanted([sample], given["source"], given["target"], document.form)
+    with service.access.refund(service.access.spend(owner, characters)):
+        work = _translate(request, service, document, wanted)
+        written = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}"}
 
 
 async def _translate(
-    request: Request, service: Service, document: TranslatableDocument, source: str, target: str
+    request: Request, service: Service, document: TranslatableDocument, wanted: Wanted
 ) -> bytes:
-    sample = TAG.sub("", "\n".join(document.texts)[:SNIFFED])
-    wanted = Wanted([sample], source, target, document.form)
     (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
     return await service.translation_service.translate_document(document, routes[code])
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..machine.extras import explain_missing
-from .api_error import ApiError
+from .api_error import CLIENT_LEFT, ApiError
 from .limits import Limits
 
 log = logging.getLogger("glassformer.serve")
@@ -59,7 +59,7 @@ class BackgroundJob:
             self.check()
             self._put("done", work(self))
         except Cancelled:
-            self._fail(ApiError(499, "cancelled"))
+            self._fail(ApiError(CLIENT_LEFT, "cancelled"))
         except ApiError as refusal:
             self._fail(refusal)
         except (ValueError, OSError) as error:

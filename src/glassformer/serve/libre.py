@@ -1,8 +1,6 @@
 """LibreTranslate's HTTP API, so that its clients work with this server unchanged."""
 
-import json
-import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 
 from anyio.to_thread import run_sync
@@ -14,17 +12,18 @@ from ..documents.formats import ENDINGS
 from ..version import __version__
 from .api_error import ApiError
 from .content_type import has_body, is_json, read_content_type, refuse_type
+from .counting import count_characters
 from .languages import Languages
 from .limits import wait_for
 from .model_pool import PooledModel
 from .openapi import DETECT, TRANSLATE
+from .rate_limit import Charge
 from .request_log import name_key, note, note_texts
-from .requests import check_characters, check_escapes, read_form
+from .requests import check_characters, check_escapes, read_form, read_json
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, format_event
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-TAG = re.compile(r"<[^<>]*>")
 router = APIRouter(tags=["LibreTranslate"])
 
 
@@ -41,7 +40,6 @@ async def translate(request: Request, service: TheService) -> Any:
         raise ApiError(400, f"{form} format is not supported")
     texts = _read_texts(given["q"], service, form)
     note_texts(request, texts)
-    service.access.spend(owner, count_characters(texts, form))
     wanted = Wanted(
         texts,
         _read_word(given, "source"),
@@ -53,9 +51,15 @@ async def translate(request: Request, service: TheService) -> Any:
     )
     if form == "html" and (wanted.alignment or wanted.confidence):
         raise ApiError(400, "alignment and confidence are for format text, not for html")
-    if _read_flag(given, "stream") or EVENTS in request.headers.get("accept", ""):
-        return await _stream(request, service, wanted, given["q"])
-    answer = await wait_for(_translate(request, service, wanted), request, service.limits.seconds)
+    is_stream = _read_flag(given, "stream") or EVENTS in request.headers.get("accept", "")
+    characters = await run_sync(count_characters, texts, form)
+    check_characters(characters, service.limits.characters)
+    charge = service.access.spend(owner, characters)
+    with service.access.refund(charge):
+        if is_stream:
+            return await _stream(request, service, wanted, given["q"], charge)
+        work = _translate(request, service, wanted)
+        answer = await wait_for(work, request, service.limits.seconds)
     return answer if isinstance(given["q"], list) else {n: each[0] for n, each in answer.items()}
 
 
@@ -119,7 +123,9 @@ async def find_routes(
     return codes, routes
 
 
-async def _stream(request: Request, service: Service, wanted: Wanted, q: Any) -> Response:
+async def _stream(
+    request: Request, service: Service, wanted: Wanted, q: Any, charge: Charge
+) -> Response:
     """Return an event for each sentence of one text as soon as it is translated, then the whole."""
     if isinstance(q, list) or wanted.form != "text" or wanted.alternatives:
         raise ApiError(400, "a stream is for one text, in format text, without alternatives")
@@ -134,6 +140,7 @@ async def _stream(request: Request, service: Service, wanted: Wanted, q: Any) ->
             whole = await _translate(request, service, wanted)
             yield format_event("done", {name: each[0] for name, each in whole.items()})
         except (ApiError, ValueError) as error:
+            service.access.give_back(charge)
             sentence = error.sentence if isinstance(error, ApiError) else str(error)
             yield format_event("error", {"error": sentence})
 
@@ -208,9 +215,9 @@ async def read_body(request: Request) -> Mapping[str, Any]:
         raise ApiError(415, f"the body is compressed ({packed}): send it as it is")
     kind, charset = read_content_type(request.headers.get("content-type", ""))
     if is_json(kind):
+        body = await request.body()
         try:
-            body = await request.body()
-            found = json.loads(body.decode(charset) if charset else body)
+            found = read_json(body, charset)
         except LookupError:
             raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
         except (ValueError, RecursionError) as error:
@@ -276,11 +283,6 @@ def _read_flag(given: Mapping[str, Any], name: str) -> bool:
     if str(value).lower() in ("true", "1", "false", "0", ""):
         return str(value).lower() in ("true", "1")
     raise ApiError(400, f"Invalid request: {name} is true or false")
-
-
-def count_characters(texts: Sequence[str], form: str) -> int:
-    """Return how many characters count: in HTML, those outside tags."""
-    return sum(len(TAG.sub("", text) if form == "html" else text) for text in texts)
 
 
 def check_access(service: Service, given: Mapping[str, Any], request: Request) -> str:

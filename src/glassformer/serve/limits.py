@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..settings.table import Settings, setting
-from .api_error import ApiError
+from .api_error import CLIENT_LEFT, ApiError
 
 if TYPE_CHECKING:  # the command line shows these limits without a server installed
     from fastapi import Request
@@ -70,7 +70,7 @@ async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: floa
             if asyncio.get_running_loop().time() > end:
                 raise ApiError(503, f"this took longer than {seconds:g} seconds", 5)
             if await request.is_disconnected():
-                raise ApiError(499, "the client has left")
+                raise ApiError(CLIENT_LEFT, "the client has left")
         return task.result()
     finally:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Listening sockets, and the time limit for idle connections."""
+"""Listening sockets."""
 
 import asyncio
 import errno
@@ -9,12 +9,9 @@ from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
 LOCAL = ("127.0.0.1", "localhost", "::1")
 OPEN = ("0.0.0.0", "::")
 BACKLOG = 2048  # connections that may wait to be accepted
-PATIENCE = 20.0  # seconds in which a connection must send a request
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -76,25 +73,3 @@ async def accept_waiting(sockets: Sequence[Any]) -> None:
             if quiet == 2:
                 return
             await asyncio.sleep(0)
-
-
-class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ignore]
-    """A connection that closes if it was idle for a whole interval of PATIENCE seconds."""
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._timer.cancel()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(PATIENCE, self._look, self.cycle)
-
-    def _look(self, seen: Any) -> None:
-        if self.cycle is seen and (seen is None or seen.response_complete):
-            self.transport.close()
-        else:
-            self._wait()

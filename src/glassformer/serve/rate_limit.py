@@ -6,14 +6,16 @@ import math
 import time
 import tomllib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
 from ..disk import stamp_file
 from ..settings.schema import StrictModel
-from .api_error import ApiError, say_invalid
+from .api_error import CLIENT_LEFT, ApiError, say_invalid
 
 log = logging.getLogger("glassformer.serve")
 REMEMBERED = 10_000  # clients
@@ -27,6 +29,14 @@ class Quota(StrictModel):
     key: str = Field(min_length=1)
     rate: int | None = Field(None, ge=0)  # requests a minute; None: what --rate says
     characters: int = Field(0, ge=0)  # a day
+
+
+class Charge(NamedTuple):
+    """Characters that were counted, for whom, and on which day."""
+
+    owner: str
+    characters: int
+    day: int
 
 
 class Access:
@@ -67,19 +77,33 @@ class Access:
         self._count(name, self.rate if quota.rate is None else quota.rate)
         return name
 
-    def spend(self, name: str, characters: int) -> None:
+    def spend(self, owner: str, characters: int) -> Charge:
         """Count characters of today. Raises ApiError 429 if the owner has not as many left."""
-        quota = self._read.get(name)
-        if quota is None or not quota.characters:
-            return
-        now = time.time()
+        quota, now = self._read.get(owner), time.time()
         if int(now // DAY) != self._day:
             self._day, self._used = int(now // DAY), {}
-        used = self._used.get(name, 0)
-        if used + characters > quota.characters:
-            said = f"Slowdown: {quota.characters} characters per 1 day, {used} are used"
-            raise ApiError(429, said, max(1, math.ceil(DAY - now % DAY)))
-        self._used[name] = used + characters
+        used = self._used.get(owner, 0)
+        if quota and quota.characters:
+            if used + characters > quota.characters:
+                said = f"Slowdown: {quota.characters} characters per 1 day, {used} are used"
+                raise ApiError(429, said, max(1, math.ceil(DAY - now % DAY)))
+            self._used[owner] = used + characters
+        return Charge(owner, characters, self._day)
+
+    def give_back(self, charge: Charge) -> None:
+        """Count characters no longer, because their request was refused."""
+        if charge.day == self._day and charge.owner in self._used:
+            self._used[charge.owner] = max(0, self._used[charge.owner] - charge.characters)
+
+    @contextmanager
+    def refund(self, charge: Charge) -> Iterator[None]:
+        """Give a charge back if the request is refused, but not to a client that has left."""
+        try:
+            yield
+        except Exception as error:
+            if not (isinstance(error, ApiError) and error.status == CLIENT_LEFT):
+                self.give_back(charge)
+            raise
 
     def _find(self, key: str) -> tuple[str, Quota]:
         """Return the quota of a key, all keys compared, so that the time tells nothing."""

@@ -1,5 +1,7 @@
 """The bodies of requests: /api takes JSON, where an unknown key is an error, others take forms."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.message import Message
@@ -17,6 +19,9 @@ from .api_error import ApiError
 from .limits import Limits
 
 Prefix = str | list[int]
+FIELDS = 1000  # of a form
+VALUES = 10_000  # of JSON, lists and objects included
+STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # of JSON, perhaps without its end
 
 
 class Body(BaseModel):
@@ -139,6 +144,8 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
         given = await request.body() if is_form else b""
         check_escapes(given, "the form")
         escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
+        if given.count(b"&") >= FIELDS:
+            raise ApiError(413, f"the form has more than {FIELDS} fields")
         fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(escaped, keep_blank_values=True)]
         yield FormData(fields)
         return
@@ -162,6 +169,20 @@ def _decode_field(name: str, value: str | UploadFile, charset: str) -> tuple[str
     except ValueError:
         raise ApiError(400, f"the field {name!r} of the form is not {charset.upper()}") from None
     return name, value
+
+
+def read_json(body: bytes, charset: str) -> Any:
+    """Return what a body of JSON says; without a charset, it is in UTF-8, UTF-16 or UTF-32.
+
+    Raises LookupError for an unknown charset, ValueError or RecursionError if it is no JSON, and
+    ApiError if it has more values than any request needs: each takes a hundred times its length.
+    """
+    errors = "strict" if charset else "surrogatepass"  # half a character is mended later
+    text = body.decode(charset or json.detect_encoding(body), errors)
+    values = STRING.sub("", text)
+    if sum(map(values.count, ",[{")) > VALUES:
+        raise ApiError(413, f"the body has more than {VALUES} values")
+    return json.loads(text)
 
 
 def check_escapes(given: bytes, what: str) -> None:

@@ -15,6 +15,7 @@ from ..shared_library import load_library
 from .answers import AnswerCache
 from .app import build_app
 from .batching import Batcher, search_here
+from .connection import Connection
 from .files import TranslatedFiles
 from .jobs import Jobs
 from .languages import Languages
@@ -23,7 +24,6 @@ from .listening import (
     BACKLOG,
     LOCAL,
     OPEN,
-    Connection,
     accept_waiting,
     allow_files,
     listen,

@@ -1,7 +1,6 @@
 """Translation of texts of any length, plain or HTML, by one model or a route of two."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,12 +21,11 @@ from ..translation import combine
 from ..translator import Translator
 from .api_error import ApiError
 from .batching import Batcher
+from .counting import read_pages
 from .limits import Limits
 from .model_pool import ModelPool, PooledModel
-from .requests import check_characters
 
 PARAGRAPHS = 64  # of a document, translated together
-TAG = re.compile(r"<[^<>]*>")
 SHORT = 1000  # characters up to which splitting is faster than starting a thread
 
 
@@ -76,17 +74,12 @@ class TranslationService:
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
-        """Return the best translations of HTML; tags surround the words aligned with theirs.
-
-        Raises ApiError if the pages have too much text.
-        """
+        """Return the best translations of HTML; tags surround the words aligned with theirs."""
         found = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
-            pages = await run_sync(_read_pages, [best for best, *_ in found])
+            pages = await run_sync(read_pages, [best for best, *_ in found])
             runs = [run for page in pages for run in page.runs]
-            if not place:  # tags do not count
-                check_characters(sum(len(run.text) for run in runs), self.limits.characters)
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
             said = await self._say([run.text for run in runs], model, most, before)
@@ -154,9 +147,7 @@ class TranslationService:
     async def translate_document(
         self, document: TranslatableDocument, route: Sequence[PooledModel]
     ) -> bytes:
-        """Return the translated document. Raises ApiError if it has too much text."""
-        size = sum(len(TAG.sub("", text)) for text in document.texts)
-        check_characters(size, self.limits.document)
+        """Return the translated document."""
         said, contexts = list[str](), [""] * len(document.texts)
         if route and (most := (await self._open(route[0])).context):
             contexts = await run_sync(_list_before, document, most)
@@ -241,10 +232,6 @@ def _tell_sentences(said: Said) -> dict[str, Any]:
 def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:
     """Return the translation of each text with this rank, or its last if there are fewer."""
     return [ways[min(number, len(ways) - 1)] for ways in said]
-
-
-def _read_pages(texts: Sequence[str]) -> list[MarkupPage]:
-    return [read_markup(text) for text in texts]
 
 
 def _list_contexts(

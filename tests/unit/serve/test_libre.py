@@ -214,7 +214,7 @@ def test_mistakes(client: Client, given: object, sentence: str) -> None:
     assert (found.status, found.json) == (400, {"error": sentence})
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"\xff\xfe"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"null", b"[" * 9000, b"\xff\xfe"])
 def test_no_json(client: Client, body: bytes) -> None:
     found = client.ask("/translate", body, Content_Type="application/json")
     assert found.status == 400 and set(found.json) == {"error"}

@@ -8,15 +8,12 @@ import shutil
 import socket
 import subprocess
 from contextlib import ExitStack
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve import listening
-from glassformer.serve.listening import Connection, allow_files, bind, listen, name_address
+from glassformer.serve.listening import allow_files, bind, listen, name_address
 
 from .conftest import Client
 
@@ -62,41 +59,6 @@ def test_the_address_opens_on_this_machine() -> None:
         "::": "http://[::1]:80",
         "10.0.0.2": "http://10.0.0.2:80",
     }
-
-
-@pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHost: loc"])
-def test_who_asks_nothing_is_sent_away(
-    client: Client, monkeypatch: pytest.MonkeyPatch, begun: bytes
-) -> None:
-    monkeypatch.setattr(listening, "PATIENCE", 0.2)
-    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
-        sock.sendall(begun)
-        assert sock.recv(1000) == b""
-
-
-UNDER_WAY, DONE = SimpleNamespace(response_complete=False), SimpleNamespace(response_complete=True)
-NEXT = SimpleNamespace(response_complete=True)
-
-
-@pytest.mark.parametrize(
-    ("seen", "now", "is_left"),
-    [
-        (None, None, False),
-        (DONE, DONE, False),
-        (None, UNDER_WAY, True),
-        (UNDER_WAY, UNDER_WAY, True),
-        (DONE, NEXT, True),
-    ],
-    ids=["nothing", "nothing more", "begun", "long", "again and again"],
-)
-def test_whoever_is_at_it_is_left_alone(seen: Any, now: Any, is_left: bool) -> None:
-    done = list[str]()
-    connection = Connection.__new__(Connection)
-    connection.cycle = now
-    connection.transport = SimpleNamespace(close=lambda: done.append("closed"))
-    connection._wait = lambda: done.append("waits")  # type: ignore[method-assign]
-    connection._look(seen)
-    assert done == ["waits" if is_left else "closed"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only there are open files counted so")
