@@ -22,6 +22,7 @@ from ..disk import check_file_size, read_text
 from ..plurals import say_count
 from ..typed_json import check_type
 from ..weights.weights_file import WeightsFile
+from .markdown import escape_markdown
 
 FENCE = "---"
 # What a language model is for, by its network.
@@ -165,9 +166,9 @@ def _tell_use(facts: Mapping[str, Any]) -> str:
     source, target = facts["language"]
     kind = facts.get("network")
     if kind in READS:
-        return f"{READS[kind]}, in {source or 'its language'}."
+        return f"{READS[kind]}, in {escape_markdown(source or 'its language')}."
     one = f"{source or 'source'} to {target or 'target'}"
-    return f"Translates {', '.join(facts.get('pairs', ())) or one}."
+    return f"Translates {escape_markdown(', '.join(facts.get('pairs', ())) or one)}."
 
 
 def _tell_steps(made: Mapping[str, Any]) -> str:
@@ -185,14 +186,17 @@ def _tell_sentences(made: Mapping[str, Any]) -> str:
 
 def _list_files(data: list[dict[str, Any]]) -> str:
     return "\n".join(
-        f"- {each['name']}: {say_count(each['lines'], 'line')}, sha256 {each['sha256']}"
+        f"- {escape_markdown(each['name'])}: {say_count(each['lines'], 'line')}, "
+        f"sha256 {each['sha256']}"
         for each in data
     )
 
 
 def _tell_teachers(teachers: Sequence[Mapping[str, str]]) -> str:
     """Return the text on the models that made the targets."""
-    names = [f"{each['name']} (weights sha256 {each['sha256']})" for each in teachers]
+    names = [
+        f"{escape_markdown(each['name'])} (weights sha256 {each['sha256']})" for each in teachers
+    ]
     return f"\nThe targets are translations of {' and '.join(names)}.\n" if names else ""
 
 
@@ -200,9 +204,10 @@ def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
     """Return the text on the model that the training started from, and on the data of that."""
     if parent is None:
         return ""
-    told = f"\nTrained from {parent['name']} (weights sha256 {parent['sha256']}), "
+    name = escape_markdown(parent["name"])
+    told = f"\nTrained from {name} (weights sha256 {parent['sha256']}), "
     told += f"its tokens {parent['tokens']}"
     told += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
     if "data" in parent:
-        told += f"{parent['name']} itself was made from\n{_list_files(parent['data'])}\n"
+        told += f"{name} itself was made from\n{_list_files(parent['data'])}\n"
     return told + _tell_parent(parent.get("parent"), [])

@@ -12,6 +12,7 @@ from typing import Any
 from ..config import Config
 from ..directory import write_text
 from ..plurals import say_count
+from .markdown import escape_markdown, quote_for_shell
 
 README = "README.md"
 # The hub's names of licences of data and of models; any other is named beside "other".
@@ -110,9 +111,11 @@ def _say_pair(config: Config) -> str:
 def _write_body(
     name: str, config: Config, facts: Mapping[str, Any], reveals: Sequence[str], licence: str | None
 ) -> str:
-    parts = [f"# {name}", _say_what(config, facts), _USE.format(name=name)]
+    use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
+    parts = [f"# {escape_markdown(name)}", _say_what(config, facts), use]
     data = [
-        f"- {each['name']}: {say_count(each['lines'], 'line')}, sha256 {each['sha256']}"
+        f"- {escape_markdown(each['name'])}: {say_count(each['lines'], 'line')}, "
+        f"sha256 {each['sha256']}"
         for each in facts.get("data", ())
     ]
     if data:
@@ -127,16 +130,17 @@ def _write_body(
         if "signature" in facts and facts.get("scores"):
             table += ["", f"Signature of {next(iter(facts['scores']))}: `{facts['signature']}`"]
         parts.append("## Scores\n\n" + "\n".join(table))
-    told = "\n".join(f"- {each}" for each in reveals)
+    told = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
     parts.append(f"## What these files tell of the training text\n\n{told}")
     said = licence or "Not said. Mind the licence of the data: the weights were made from it."
-    parts.append(f"## Licence\n\n{said}")
+    parts.append(f"## Licence\n\n{escape_markdown(said)}")
     return "\n\n".join(parts) + "\n"
 
 
 def _say_what(config: Config, facts: Mapping[str, Any]) -> str:
     size = f" with {facts['parameters']:,} parameters" if "parameters" in facts else ""
-    return f"A {config.model.network} network{size}: {_say_pair(config)}. More in card.md."
+    pair = escape_markdown(_say_pair(config))
+    return f"A {config.model.network} network{size}: {pair}. More in card.md."
 
 
 _USE = """## Use
@@ -151,5 +155,5 @@ glassformer serve {name}
 ```python
 from glassformer.translator import Translator
 
-print(Translator.load("{name}").translate("..."))
+print(Translator.load({quoted}).translate("..."))
 ```"""

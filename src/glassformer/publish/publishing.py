@@ -32,6 +32,7 @@ from .card import hash_files, read_facts, write_card
 from .golden import write_golden
 from .health import examine_model
 from .hub_readme import README, write_readme
+from .markdown import quote_for_shell
 
 PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST)
 STORE = "store"  # a folder in `run`: the training text as ids
@@ -191,5 +192,5 @@ DOCKERFILE, IGNORED = "Dockerfile", ".dockerignore"
 
 def write_dockerfile(folder: Path, name: str) -> None:
     """Write a Dockerfile to the folder of a model that is called `name`."""
-    write_text(folder / DOCKERFILE, TEXT.format(name=name))
+    write_text(folder / DOCKERFILE, TEXT.format(name=quote_for_shell(name)))
     write_text(folder / IGNORED, f"{DOCKERFILE}\n{IGNORED}\nREADME.md\n")

@@ -7,9 +7,11 @@ disk, and below any path of any web space.
 import shutil
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
+from urllib.parse import quote
 
 from ..config import Decode
 from ..directory import SHIPPED, locate
@@ -117,9 +119,7 @@ def draw_gallery(trace: Trace, folder: Path) -> list[str]:
         found.append(name)
         shown.append({"file": f"demo/{id}.png", "title": scene.title, "told": scene.description})
     pictures = "".join(_fill("picture", each) for each in shown)
-    page = _fill(
-        "gallery", {"pictures": pictures, "style": _read("style.css"), "icon": spell_icon()}
-    )
+    page = _fill("gallery", {"icon": spell_icon()}, pictures=pictures, style=_read("style.css"))
     write_text(folder / "gallery/index.html", page)
     return [*found, "gallery/index.html"]
 
@@ -146,7 +146,6 @@ def tell_index(
 ) -> str:
     """Return the first page in one language; facts: of each model; files: of the gallery."""
     texts = Messages(HERE / "messages.json")
-    first = facts[0]
 
     def say(key: str, **fill: object) -> str:
         return texts.say(key, lang, **fill)
@@ -154,28 +153,27 @@ def tell_index(
     def show(
         page: str, key: str, size: int = 0, picture: str = "", about: str = "about", **fill: object
     ) -> str:
-        image = f'<img src="{picture}" alt="" loading="lazy">' if picture in files else ""
+        image = f'<img src="{quote(picture)}" alt="" loading="lazy">' if picture in files else ""
         weight = f" · {size / 1e6:.1f} MB" if size else ""
-        return _fill(
-            "card",
-            {
-                "page": page,
-                "image": image,
-                "title": say(f"{key}.title", **fill),
-                "about": say(f"{key}.{about}", **fill) + weight,
-            },
-        )
+        texts = {
+            "page": page,
+            "title": say(f"{key}.title", **fill),
+            "about": say(f"{key}.{about}", **fill) + weight,
+        }
+        return _fill("card", texts, image=image)
 
     told = f"?language={lang}"
     cards = []
     for each in facts:
         about = "about" if each["words"] else "less"
         fill = _describe(each, lang)
-        cards.append(show(f"{each['page']}#/first{told}", "model", each["size"], "", about, **fill))
+        page = f"{quote(each['page'])}#/first{told}"
+        cards.append(show(page, "model", each["size"], "", about, **fill))
     pictures = [f"{DEMO[lang]}/{each}.png" for each in PICTURES]
+    page = quote(facts[0]["page"])
     cards += [
-        show(f"{first['page']}#/lecture/1{told}", "lecture", picture=pictures[2]),
-        show(f"{first['page']}#/story{told}", "story", picture=pictures[1]),
+        show(f"{page}#/lecture/1{told}", "lecture", picture=pictures[2]),
+        show(f"{page}#/story{told}", "story", picture=pictures[1]),
         show(f"{NETWORKS}#/networks{told}", "networks"),
         show(GALLERY[lang], "gallery", picture=pictures[0]),
     ]
@@ -187,16 +185,16 @@ def tell_index(
         "index",
         {
             "lang": "zh-CN" if lang == "zh" else "en",
-            "style": _read("style.css"),
             "icon": spell_icon(),
-            "first": f"{first['page']}#/first{told}",
+            "first": f"{page}#/first{told}",
             "switch": INDEX[other],
             "other": other,
             "switched": SWITCH[other],
-            "threads": threads,
-            "cards": "".join(cards),
             **{f"say_{key}": say(key) for key in words},
         },
+        style=_read("style.css"),
+        threads=threads,
+        cards="".join(cards),
     )
 
 
@@ -211,8 +209,10 @@ def _describe(fact: dict[str, Any], lang: str) -> dict[str, str]:
     return {"name": fact["name"], **counts, **sides}
 
 
-def _fill(name: str, values: dict[str, str]) -> str:
-    return Template(_read(f"{name}.html")).substitute(values)
+def _fill(name: str, texts: dict[str, str], **markup: str) -> str:
+    """Return a template with these texts, which are escaped, and with pieces of HTML."""
+    escaped = {key: escape(text) for key, text in texts.items()}
+    return Template(_read(f"{name}.html")).substitute(escaped, **markup)
 
 
 def _read(name: str) -> str:

@@ -6,6 +6,7 @@ A number has `data-of`, the expression that gives it, and `data-value`, unrounde
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from . import style
@@ -16,6 +17,7 @@ FONTS = {False: "Inter,'Noto Sans','Noto Sans CJK SC','Helvetica Neue',Arial,san
 FONTS[True] = "'JetBrains Mono',Menlo,Consolas,monospace"
 HATCHES = {"/": "M0 0V4", "x": "M0 0V4M0 0H4"}  # and their names in the document
 NAMES = {"/": "hidden", "x": "crossed"}
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 SPACING = 12  # letters below which a text is not stretched to its measured width
 
 
@@ -27,8 +29,8 @@ def write_svg(scene: Scene) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
         f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',
-        f"<title>{escape(scene.title)}</title>",
-        f"<desc>{escape(scene.description)}</desc>",
+        f"<title>{_escape(scene.title)}</title>",
+        f"<desc>{_escape(scene.description)}</desc>",
         f"<defs>{''.join(_define_hatch(*each) for each in HATCHES.items())}</defs>",
         f'<rect width="100%" height="100%" fill="{style.PAPER}"/>',
         f'<g font-family="{FONTS[False]}">',
@@ -49,7 +51,7 @@ def _define_hatch(hatch: str, path: str) -> str:
 def _write_mark(mark: Mark) -> str:
     common = f' opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
     common += f' data-step="{mark.step}"' if mark.step else ""
-    common += f' data-of="{escape(mark.of)}"' if mark.of else ""
+    common += f' data-of="{_escape(mark.of)}"' if mark.of else ""
     match mark:
         case TextMark():
             return _write_text(mark, common)
@@ -74,7 +76,12 @@ def _write_text(mark: TextMark, common: str) -> str:
     value = f' data-value="{mark.value:.9g}"' if mark.value is not None else ""
     at = f'x="{mark.x:.2f}" y="{mark.y:.2f}"'
     at += f' transform="rotate(-90 {mark.x:.2f} {mark.y:.2f})"' if mark.upright else ""
-    return f"<text {at}{look}{common}{value}>{escape(mark.text)}</text>"
+    return f"<text {at}{look}{common}{value}>{_escape(mark.text)}</text>"
+
+
+def _escape(text: str) -> str:
+    """Return a text as XML has it: what XML cannot have is U+FFFD."""
+    return escape(FORBIDDEN.sub("\ufffd", text))
 
 
 def _place(mark: BoxMark | GridMark) -> str:
