@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .nearest import NATIVE, ROOT, SOURCES, find_nearest, list_libraries
+from .nearest import NATIVE, ROOT, SOURCES, find_nearest, list_units
 from .operators import Mutant, list_mutants
 from .trials import BROKEN, Trial, run
 
@@ -34,9 +34,13 @@ CORE = (
     "model/*.py",
     "decode/*.py",
     "engine/*.py",
+    "engine/native/*.[ch]",
     "kernels/*.py",
     "kernels/native/*.[ch]",
     "text/*.py",
+    "documents/*.py",
+    "checks/*.py",
+    "serve/*.py",
     "evaluate/*.py",
     "translat*.py",
     *(
@@ -53,10 +57,6 @@ CORE = (
                 "updates",
             ]
         )
-    ),
-    *(
-        f"serve/{name}.py"
-        for name in ("auth", "batching", "limits", "markup", "placing", "rate_limit", "requests")
     ),
 )
 TEXT = f"""{TITLE}
@@ -83,7 +83,7 @@ def list_core() -> list[Mutant]:
     found = []
     for path in sorted({path for pattern in CORE for path in SOURCES.glob(pattern)}):
         name, text = path.relative_to(SOURCES).as_posix(), path.read_text(encoding="utf-8")
-        lines = find_compiled(path) if path.parent == NATIVE else None
+        lines = find_compiled(path) if path.parent in NATIVE else None
         found += [
             each
             for each in list_mutants(name, text, lines)
@@ -97,8 +97,8 @@ def find_compiled(path: Path) -> set[int]:
     lines = set[int]()
     if shutil.which("cc") is None:  # nothing of it is compiled here
         return lines
-    for library in list_libraries(path.name):
-        command = ["cc", "-E", "-std=gnu11", "-march=native", "-fopenmp", str(NATIVE / library)]
+    for unit in list_units(path):
+        command = ["cc", "-E", "-std=gnu11", "-march=native", "-fopenmp", str(unit)]
         said = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
         number, is_here = 0, False
         for line in said.splitlines():
@@ -194,7 +194,7 @@ class Campaign:
                 text = mutant.apply(source.read_text(encoding="utf-8"))
                 place = source.relative_to(ROOT).as_posix()
                 limit, paths = SLACK * seconds + GRACE, [f"tests/{test}" for test in tests]
-                trials.append(Trial(key, paths, limit, {place: text}, source.parent == NATIVE))
+                trials.append(Trial(key, paths, limit, {place: text}, source.parent in NATIVE))
                 by_key[key] = mutant
         for each in run(trials, self.folder, self.jobs) if trials else ():
             mutant, tests = by_key[each.name], [test.removeprefix("tests/") for test in each.tests]
@@ -250,7 +250,7 @@ def main() -> None:
     killed, tried, survivors = Counter[str](), Counter[str](), list[Mutant]()
     for mutant, told in campaign.try_all(sample):
         part = mutant.path.partition("/")[0].removesuffix(".py")
-        part = "kernels in C" if mutant.path.endswith((".c", ".h")) else part
+        part += " in C" if mutant.path.endswith((".c", ".h")) else ""
         print(f"{told['outcome']:<8} {mutant.path}:{mutant.line}  {mutant.after}", flush=True)
         if told["outcome"] == "broken":
             continue

@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "glassformer"
-NATIVE = SOURCES / "kernels" / "native"
+KERNELS, ENGINE = SOURCES / "kernels" / "native", SOURCES / "engine" / "native"
+NATIVE = (KERNELS, ENGINE)  # the folders of C
 # The folders whose tests take seconds and run everywhere.
 FOLDERS = ("unit", "paper", "notes", "equal", "faults")
 SLOW = {"faults/test_kills.py", "faults/test_disks.py", "faults/test_coverage.py"}
@@ -28,12 +29,27 @@ FURTHER = {
     "serve/limits.py": ["unit/serve/test_api.py"],
     "documents/placing.py": ["unit/documents/test_markup.py"],
     "model/kv_cache.py": ["equal/test_stepwise.py"],
+    "documents/packed.py": ["unit/documents/test_office.py", "faults/test_documents.py"],
+    "serve/counting.py": ["unit/serve/test_quotas.py"],
+    "serve/content_type.py": ["unit/serve/test_libre.py"],
+    "serve/api_error.py": ["unit/serve/test_api.py"],
+    "serve/auth.py": ["unit/serve/test_auth.py", "unit/serve/test_origins.py"],
 }
+# The twins of the engine: the same search and network in PyTorch, or in a plain loop.
+TWINS = [
+    "unit/engine/test_native_search.py",
+    "unit/engine/test_native_network.py",
+    "unit/engine/test_native_engine.py",
+    "equal/test_native.py",
+    "unit/engine/test_shortlist.py",
+]
 
 
 def find_nearest(path: str) -> list[str]:
     """Return the tests of a source, `decode/beam.py`, the nearest first."""
     source = SOURCES / path
+    if source.is_relative_to(ENGINE):
+        return TWINS
     if source.suffix in (".c", ".h"):
         callers = [find_nearest(module) for module in _list_callers(source.name)]
         turns = zip_longest(*callers)  # the nearest of each caller first
@@ -82,14 +98,16 @@ def _list_callers(name: str) -> Iterator[str]:
 @cache
 def _list_included(name: str) -> set[str]:
     """Return a C source, or a header, and all that it includes."""
-    text = (NATIVE / name).read_text(encoding="utf-8")
+    path = next(folder / name for folder in NATIVE if (folder / name).is_file())
+    text = path.read_text(encoding="utf-8")
     inner = re.findall(r"#include \"(\w+\.h)\"", text)
     return {name}.union(*map(_list_included, inner))
 
 
-def list_libraries(name: str) -> list[str]:
-    """Return the C sources that are made of a source or header."""
-    return [path.name for path in sorted(NATIVE.glob("*.c")) if name in _list_included(path.name)]
+def list_units(source: Path) -> list[Path]:
+    """Return the C sources of the same folder that are made of a source or header."""
+    beside = sorted(source.parent.glob("*.c"))
+    return [path for path in beside if source.name in _list_included(path.name)]
 
 
 def _name_module(path: Path) -> str:

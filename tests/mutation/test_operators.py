@@ -10,7 +10,7 @@ import pytest
 from damage.ledger import write_page
 
 from .__main__ import TITLE, draw, write_section
-from .nearest import FURTHER, NATIVE, ROOT, SOURCES, find_nearest, list_libraries
+from .nearest import FURTHER, KERNELS, NATIVE, ROOT, SOURCES, TWINS, find_nearest, list_units
 from .operators import list_mutants
 
 PYTHON = '''"""A docstring with 1 < 2."""
@@ -95,13 +95,15 @@ def test_a_larger_sample_begins_with_the_smaller_one_and_lines_may_move() -> Non
 def test_the_nearest_tests_are_there() -> None:
     assert find_nearest("decode/beam.py")[0] == "unit/decode/test_beam.py"
     assert find_nearest("kernels/native/train_norm.c")[0] == "unit/kernels/test_residual.py"
-    assert "train_attend.c" in list_libraries("tiles.h")
-    for tests in FURTHER.values():
+    assert KERNELS / "train_attend.c" in list_units(KERNELS / "tiles.h")
+    for tests in (*FURTHER.values(), TWINS):
         assert all((ROOT / "tests" / each).is_file() for each in tests)
     sources = [path.relative_to(SOURCES).as_posix() for path in SOURCES.glob("*/*.py")]
-    sources += [path.relative_to(SOURCES).as_posix() for path in NATIVE.glob("*.[ch]")]
+    for folder in NATIVE:
+        sources += [path.relative_to(SOURCES).as_posix() for path in folder.glob("*.[ch]")]
+    parts = ("decode", "model", "engine", "kernels", "text", "documents", "checks", "serve")
     for path in sources:
-        if path.startswith(("decode/", "model/", "engine/", "kernels/", "text/")):
+        if path.partition("/")[0] in parts:
             assert find_nearest(path), path
 
 
