@@ -19,7 +19,7 @@ from .model_pool import PooledModel
 from .openapi import DETECT, TRANSLATE
 from .rate_limit import Charge
 from .request_log import name_key, note, note_texts
-from .requests import check_characters, check_escapes, read_form, read_json
+from .requests import check_characters, check_escapes, parse_json_body, read_form
 from .service import Service, TheService
 from .streams import EVENTS, HEADERS, format_event
 
@@ -217,7 +217,7 @@ async def read_body(request: Request) -> Mapping[str, Any]:
     if is_json(kind):
         body = await request.body()
         try:
-            found = read_json(body, charset)
+            found = parse_json_body(body, charset)
         except LookupError:
             raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
         except (ValueError, RecursionError) as error:

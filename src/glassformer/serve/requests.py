@@ -171,7 +171,7 @@ def _decode_field(name: str, value: str | UploadFile, charset: str) -> tuple[str
     return name, value
 
 
-def read_json(body: bytes, charset: str) -> Any:
+def parse_json_body(body: bytes, charset: str) -> Any:
     """Return what a body of JSON says; without a charset, it is in UTF-8, UTF-16 or UTF-32.
 
     Raises LookupError for an unknown charset, ValueError or RecursionError if it is no JSON, and

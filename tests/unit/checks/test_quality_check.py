@@ -151,6 +151,17 @@ def test_repeats_are_counted(unit: str, times: int) -> None:
     assert count_repeats(f"begin {unit * 2} end") == 1
 
 
+@pytest.mark.parametrize("more", [0, 1, 2])
+@pytest.mark.parametrize("times", [1, 3, 4])
+def test_a_loop_is_two_repeats_more_than_in_the_source(times: int, more: int) -> None:
+    """A translation may repeat what its source repeats, and once more."""
+    source = f"He said {'hello, ' * times}and left."
+    target = f"Er sagte {'hallo, ' * (times + more)}und ging."
+    counted = [count_repeats(each) for each in (source, target)]
+    assert counted == [n if n > 2 else 1 for n in (times, times + more)]
+    assert kinds(source, target) == (["loop"] if counted[1] > counted[0] + 1 else [])
+
+
 def test_length_counts_letters() -> None:
     assert (measure_text("a b\nc"), measure_text("猫"), measure_text("")) == (3, 3, 0)
 

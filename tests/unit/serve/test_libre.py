@@ -259,6 +259,11 @@ def test_half_a_character_is_mended(client: Client) -> None:
     assert client.ask("/translate", body, Content_Type="application/json").status == 200
 
 
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_a_text_loses_its_nul(client: Client, form: str) -> None:
+    assert ask(client, q="..\0.\n\0", format=form) == {"translatedText": "...\n"}
+
+
 def test_what_libretranslate_can_and_this_cannot(client: Client) -> None:
     found = client.ask("/suggest", {})
     assert found.status == 403 and "disabled" in found.json["error"]

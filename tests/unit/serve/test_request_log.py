@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -94,6 +95,19 @@ def test_a_renamed_file_gets_no_more_lines(logged: tuple[Client, Path, bool]) ->
     (second,) = read(path, 1)
     assert (first["path"], second["path"]) == ("/health", "/languages")
     assert len(read(path.with_suffix(".1"), 1)) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there do files have such modes")
+def test_others_may_not_read_the_log(tmp_path: Path) -> None:
+    """Whatever the mask of the process is."""
+    before = os.umask(0)
+    try:
+        log = RequestLog(tmp_path / "log")
+        assert log._file
+        log._file.close()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o640
 
 
 def test_half_a_character_is_logged(logged: tuple[Client, Path, bool]) -> None:

@@ -103,6 +103,26 @@ def test_sizes_that_lie_are_refused(tmp_path: Path, changes: dict[str, object]) 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("offsets", [(0, 28), (4, 28), (0, 24)], ids=["between", "before", "after"])
+def test_gaps_are_refused(tmp_path: Path, offsets: tuple[int, int]) -> None:
+    """Something hidden beside the tensors, or between them."""
+    places = ([0, 24], [24, 48]) if offsets == (0, 24) else ([offsets[0], 24 + offsets[0]], None)
+    first, second = places[0], places[1] or [offsets[1], offsets[1] + 24]
+    header = json.dumps(
+        {
+            name: {"dtype": "F32", "shape": [2, 3], "data_offsets": place}
+            for name, place in (("a", first), ("b", second))
+        }
+    ).encode()
+    data = bytes(52)
+    (tmp_path / "x").write_bytes(len(header).to_bytes(8, "little") + header + data)
+    with pytest.raises(ValueError, match="x: damaged"):
+        WeightsFile(tmp_path / "x")
+    if offsets == (0, 24):
+        (tmp_path / "x").write_bytes(len(header).to_bytes(8, "little") + header + data[:48])
+        assert WeightsFile(tmp_path / "x").parameters == 12
+
+
 @pytest.mark.parametrize("raw", [b"", b"x" * 100, b"\xff" * 8 + b"{}", b"\x02" + b"\0" * 7 + b"[]"])
 def test_what_is_no_weights_file(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "x").write_bytes(raw)
