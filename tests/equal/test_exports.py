@@ -17,7 +17,7 @@ from glassformer.cli import main
 from glassformer.config import BOS, EOS, Config, Model, Positions
 from glassformer.directory import SHIPPED, Tokenizers, build_model, load_model, save_model
 from glassformer.text import Tokenizer
-from glassformer.text.sentencepiece import write_sentencepiece
+from glassformer.text.sentencepiece_writer import write_sentencepiece
 from glassformer.translator import Translator
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]

@@ -15,7 +15,7 @@ from ..directory import Tokenizers, open_model
 from ..disk import check_new, prepare_beside
 from ..text import Tokenizer
 from ..text.function_words import name_language
-from ..text.sentencepiece import write_sentencepiece
+from ..text.sentencepiece_writer import write_sentencepiece
 from ..version import __version__
 from .ctranslate2 import export_ctranslate2
 from .parity import Parity, Progress

@@ -21,8 +21,8 @@ from ..config import BOS, PAD, Config
 from ..directory import Tokenizers, build_model
 from ..model import Transformer
 from ..text import Tokenizer
+from ..text.imported import UNKNOWN
 from ..text.layout import CONTROLS
-from ..text.unigram import UNKNOWN
 
 TABLE = Path(__file__).with_name("toolkits.toml")
 NEVER = -200.0  # a bias that makes a token's probability 0 in fp32

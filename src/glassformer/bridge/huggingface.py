@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ..compatibility.other_folders import KINDS, is_pointer, recognise, tell_pointer
+from ..text.imported import UNKNOWN
 from ..text.layout import CONTROLS
 from ..text.sentencepiece import Sentencepiece
-from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from ..weights.tensors import load_tensors
 from .foreign import Foreign, ForeignSide, Weights, check_values

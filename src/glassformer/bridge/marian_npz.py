@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..text.imported import UNKNOWN
 from ..text.sentencepiece import Sentencepiece
 from ..text.subwords import Cut, choose_subwords
-from ..text.unigram import UNKNOWN
 from ..typed_json import read_typed
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .huggingface import GRIDS

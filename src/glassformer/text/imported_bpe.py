@@ -1,34 +1,32 @@
-"""The byte-pair encodings of other toolkits: SentencePiece's, and that of subword-nmt and fastBPE.
+"""The byte-pair encoding of subword-nmt and fastBPE, as codes.
 
 They come with an imported model, whose vocabulary need not have all tokens that they make: the
 others, which stand behind a space in tokenizer.json, are encoded as "<unk>". There may be no
 merges at all, where a text is segmented already.
 """
 
-from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import Any, ClassVar, Literal, Self
 
-from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from .dropout import merge
+from .imported import OUT_OF_REACH, UNKNOWN, ImportedTokenizer
 from .layout import CONTROLS, HEAD, is_tag, spell_layout
 from .tokenizer import Sampling
-from .unicode import replace_surrogates
-from .unigram import PROBE, SPACE, UNKNOWN, Unigram, describe_spaces, refuse_panics
+from .unicode import Span
 
 END = "</w>"  # ends the last token of a word in BPE codes
 JOINER = "@@"  # ends every other one, where the codes were applied
-BORDER = " "  # a token that no text yields, between the vocabulary and what it has not
+BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
 
-Style = Literal["sentencepiece", "codes", "words"]
+Style = Literal["codes", "words"]
 Merges = Sequence[tuple[str, str]]
 
 
-class ImportedBpe(Unigram):
+class ImportedBpe(ImportedTokenizer):
     """A byte-pair encoding of another toolkit. Ids: pad 0, bos 1, eos 2, then its tokens.
 
     A tag is a token between < and >: no text yields it, callers add it.
@@ -41,29 +39,25 @@ class ImportedBpe(Unigram):
         vocabulary: Sequence[str],
         merges: Merges,
         style: Style,
-        charsmap: bytes = b"",
         others: Sequence[str] = (),
     ) -> None:
         """Take the tokens in the order of their ids, and the merges in the order of their ranks.
 
-        others: further tokens that texts yield, beside those that merges make. style:
-        sentencepiece, with a normaliser in its compiled form; or codes, where tokens are spelled
-        as in the codes, the last one of a word with `END`; or words, which white space parts.
+        others: further tokens that texts yield, beside those that merges make. style: codes, where
+        tokens are spelled as in the codes, the last one of a word with `END`; or words, which white
+        space parts.
         """
         self.vocabulary, self.merges = tuple(vocabulary), ()  # none that may be skipped or shown
         self.pairs = tuple(merges)
         known = {*vocabulary, BORDER}
-        made = (part for left, right in merges for part in (left, right, left + right))
-        self.others = tuple(dict.fromkeys(x for x in (*others, *made) if x not in known))
-        self.style, self.charsmap, self.scores = style, charsmap, ()
-        with refuse_panics():
-            self._backend = Backend.from_str(self._layout())
-            self._backend.encode(PROBE)
+        parts = (part for left, right in merges for part in (left, right, left + right))
+        self.others = tuple(dict.fromkeys(x for x in (*others, *parts) if x not in known))
+        self.style: Style = style
         self._unknown = self.vocabulary.index(UNKNOWN)
         self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
         tags = (token for token in self._ids if is_tag(token) and token != UNKNOWN)
         self.tags = {token: self._ids[token] for token in tags}
-        self._bytes = [self._read(token).encode() for token in vocabulary]
+        self._backend = Backend.from_str(self._layout())
 
     @classmethod
     def _parse(cls, found: Mapping[str, Any]) -> Self:
@@ -73,48 +67,35 @@ class ImportedBpe(Unigram):
         border = tokens.index(BORDER)
         vocabulary, others = tokens[:border], tokens[border + 1 :]
         merges = [(left, right) for left, right in model.get("merges", ())]
-        style: Style = "sentencepiece"
-        if model["type"] == "WordLevel":
-            style = "words"
-        elif model["end_of_word_suffix"] == END:
-            style = "codes"
-        charsmap = b""
-        if style == "sentencepiece":
-            first = found["normalizer"]["normalizers"][0]
-            charsmap = b64decode(first.get("precompiled_charsmap", ""))
+        style: Style = "words" if model["type"] == "WordLevel" else "codes"
         if vocabulary[: len(CONTROLS)] != list(CONTROLS) or found != _describe(
-            tokens, merges, style, charsmap
+            tokens, merges, style
         ):
             raise ValueError
-        return cls(vocabulary, merges, style, charsmap, others)
+        return cls(vocabulary, merges, style, others)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of any ids: controls and tags are left out, unknown ones are U+FFFD."""
         return super().decode(ids).rstrip(" ")
 
-    def encode_inside(self, text: str) -> list[int]:
-        """Return the ids of a text as it stands inside another: here as anywhere."""
-        return self._look_up(self._backend.encode(replace_surrogates(text)))
+    def words(self, text: str) -> list[str]:
+        """Return the parts of a text that white space separates."""
+        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
 
     def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
-        word = word.replace(" ", SPACE) if self.style == "sentencepiece" else word.strip()
-        if not rate or not self.pairs or not word:
+        if not rate or not self.pairs:
             found = [each.id for each in self._backend.model.tokenize(word)]
             return self._know(found or [self._unknown])
-        characters = [*word]
-        if self.style == "codes":
-            characters[-1] += END
-        symbols = [self._all.get(each, self._unknown) for each in characters]
-        ids = merge(symbols, self._merges, rate, random)
-        if self.style == "sentencepiece":  # neighbours that are unknown are one
-            both = zip([None, *ids], ids, strict=False)
-            ids = [id for before, id in both if not id == before == self._unknown]
-        return self._know(ids)
+        symbols = [self._all.get(each, self._unknown) for each in [*word[:-1], word[-1] + END]]
+        return self._know(merge(symbols, self._merges, rate, random))
 
-    def _cut_words(self, text: str) -> list[str]:
-        if self.style == "sentencepiece":
-            return super()._cut_words(text)
-        return [word for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+    def _cut(self, text: str) -> Iterator[tuple[int, Span]]:
+        found = self._backend.encode(text)
+        return zip(self._know(found.ids), found.offsets, strict=True)
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        return [self._read(token).encode() for token in self.vocabulary]
 
     @cached_property
     def _all(self) -> dict[str, int]:
@@ -129,9 +110,6 @@ class ImportedBpe(Unigram):
             for rank, (left, right) in enumerate(self.pairs)
         }
 
-    def _look_up(self, found: Encoding) -> list[int]:
-        return self._know(found.ids)
-
     def _know(self, ids: Iterable[int]) -> list[int]:
         """Return the ids, "<unk>" for tokens that the network has not."""
         size = len(self.vocabulary)
@@ -140,19 +118,16 @@ class ImportedBpe(Unigram):
     def _read(self, token: str) -> str:
         """Return the text that a token stands for."""
         if token == UNKNOWN:
-            return "\ufffd" if self.style == "sentencepiece" else "\ufffd "
+            return "\ufffd "
         if token in CONTROLS or token in self.tags:
             return ""
-        if self.style == "sentencepiece":
-            return token.replace(SPACE, " ")
         if self.style == "words":
             return f"{token} "
         return f"{token.removesuffix(END)} " if token.endswith(END) else token
 
     def _layout(self) -> str:
         tokens = (*self.vocabulary, BORDER, *self.others)
-        described = _describe(tokens, self.pairs, self.style, self.charsmap)
-        return spell_layout(described)
+        return spell_layout(_describe(tokens, self.pairs, self.style))
 
 
 def spell_codes(token: str) -> str:
@@ -162,25 +137,23 @@ def spell_codes(token: str) -> str:
     return token.removesuffix(JOINER) if token.endswith(JOINER) else token + END
 
 
-def _describe(
-    tokens: Sequence[str], merges: Merges, style: Style, charsmap: bytes
-) -> dict[str, Any]:
-    if style == "sentencepiece":
-        spaces = describe_spaces(charsmap)
-    else:
-        split = {"type": "WhitespaceSplit"}
-        end = {"type": "BPEDecoder", "suffix": END} if style == "codes" else None
-        spaces = {"normalizer": None, "pre_tokenizer": split, "post_processor": None}
-        spaces["decoder"] = end
+def _describe(tokens: Sequence[str], merges: Merges, style: Style) -> dict[str, Any]:
+    end = {"type": "BPEDecoder", "suffix": END} if style == "codes" else None
+    spaces = {
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": None,
+        "decoder": end,
+    }
     ids = {token: id for id, token in enumerate(tokens)}
     model: dict[str, Any] = {"type": "WordLevel", "vocab": ids, "unk_token": UNKNOWN}
-    if style != "words":
+    if style == "codes":
         model |= {
             "type": "BPE",
             "dropout": None,
             "continuing_subword_prefix": None,
-            "end_of_word_suffix": END if style == "codes" else None,
-            "fuse_unk": style == "sentencepiece",
+            "end_of_word_suffix": END,
+            "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
             "merges": [list(pair) for pair in merges],

@@ -62,24 +62,21 @@ def open_layout(path: Path | str) -> Any:
         return None
 
 
-def is_unigram(found: Any, byte_fallback: bool = False) -> bool:
-    """Return whether these are tokens with probabilities instead of merges.
+def name_kind(found: Any) -> str:
+    """Return the kind of a tokenizer by what its file says.
 
-    Those that a training learned fall back to bytes; those of an imported model do not.
+    Of those that a training learned, `learned_unigram` or `bpe`; of those of imported models
+    `unigram`, `sentencepiece_bpe` or `codes`. Only the latter have a token for what is unknown.
     """
     try:
-        model = found["model"]
-        return bool(model["type"] == "Unigram" and model["byte_fallback"] is byte_fallback)
+        model, splitter = found["model"], found["pre_tokenizer"]
+        if model["type"] == "Unigram":
+            return "unigram" if model["unk_id"] else "learned_unigram"
+        if model["unk_token"] == "<unk>":
+            return "sentencepiece_bpe" if splitter["type"] == "Metaspace" else "codes"
     except (KeyError, TypeError):
-        return False
-
-
-def is_imported_bpe(found: Any) -> bool:
-    """Return whether this is a tokenizer of this kind: ours has no token for what is unknown."""
-    try:
-        return bool(found["model"]["unk_token"] == "<unk>")
-    except (KeyError, TypeError):
-        return False
+        pass
+    return "bpe"
 
 
 def read_layout(

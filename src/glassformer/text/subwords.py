@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..disk import read_text
+from .imported import UNKNOWN
 from .imported_bpe import END, ImportedBpe, spell_codes
 from .layout import CONTROLS
 from .sentencepiece import Sentencepiece
 from .tokenizer import Tokenizer
-from .unigram import UNKNOWN
 
 NONE = "none"  # the text is segmented already
 SENTENCEPIECE = (".spm", ".model")
@@ -53,7 +53,7 @@ def make_tokenizer(path: Path, tags: Sequence[str], texts: Iterable[str]) -> Tok
     begin = [*CONTROLS, UNKNOWN, *tags]
     if path.suffix in (*SENTENCEPIECE, ".json"):
         model = Sentencepiece.read(path)
-        return model.to_tokenizer([*begin, *model.scores])
+        return model.to_tokenizer([*dict.fromkeys([*begin, *model.scores])])
     merges, symbols = read_codes(path), set[str]()
     for text in texts:
         for word in text.split():

@@ -26,9 +26,8 @@ from .layout import (
     FIRST_BYTE,
     FIRST_CHARACTER,
     WORD,
-    is_imported_bpe,
     is_tag,
-    is_unigram,
+    name_kind,
     open_layout,
     read_layout,
     write_layout,
@@ -196,18 +195,23 @@ class Tokenizer:
     def load(cls, path: Path | str) -> Tokenizer:
         """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
         found = open_layout(path)
-        if is_unigram(found, byte_fallback=True):
-            from .learned_unigram import LearnedUnigram
+        match name_kind(found):
+            case "learned_unigram":
+                from .learned_unigram import LearnedUnigram
 
-            return LearnedUnigram.parse(found, path)
-        if is_unigram(found):  # the tokenizer of an imported model
-            from .unigram import Unigram
+                return LearnedUnigram.parse(found, path)
+            case "unigram":
+                from .unigram import Unigram
 
-            return Unigram.load(path)
-        if is_imported_bpe(found):
-            from .imported_bpe import ImportedBpe
+                return Unigram.load(path)
+            case "sentencepiece_bpe":
+                from .sentencepiece_bpe import SentencepieceBpe
 
-            return ImportedBpe.load(path)
+                return SentencepieceBpe.load(path)
+            case "codes":
+                from .imported_bpe import ImportedBpe
+
+                return ImportedBpe.load(path)
         return cls(*read_layout(found, path))
 
     def save(self, path: Path | str) -> None:

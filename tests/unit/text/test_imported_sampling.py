@@ -9,6 +9,7 @@ import pytest
 from glassformer.text import Tokenizer
 from glassformer.text.imported_bpe import END, ImportedBpe
 from glassformer.text.layout import CONTROLS
+from glassformer.text.sentencepiece_bpe import SentencepieceBpe
 from glassformer.text.unigram import Unigram
 
 BEGIN = [*CONTROLS, "<unk>"]
@@ -18,11 +19,11 @@ CODES = [("a", "b"), ("a", f"b{END}"), ("ab", f"c{END}")]
 CODED = ["a", "b", "c", *(f"{each}{END}" for each in "abc"), "ab", f"ab{END}", f"abc{END}"]
 TOKENIZERS = {
     "unigram": Unigram(
-        [*BEGIN, *SCORES, ">>fr<<", "<bt>"], [0.0] * 4 + [*SCORES.values(), 0.0, None], b""
+        [*BEGIN, *SCORES, ">>fr<<", "<bt>"], [0.0] * 4 + [*SCORES.values(), 0.0, None]
     ),
-    "words in one": Unigram([*BEGIN, *SCORES, "a▁a"], [0.0] * 4 + [*SCORES.values(), -2.0], b""),
-    "sentencepiece": ImportedBpe(
-        [*BEGIN, "▁", "a", "b", "c", "ab", "bc", "abc", "<bt>"], MERGES, "sentencepiece"
+    "words in one": Unigram([*BEGIN, *SCORES, "a▁a"], [0.0] * 4 + [*SCORES.values(), -2.0]),
+    "sentencepiece": SentencepieceBpe(
+        [*BEGIN, "▁", "a", "b", "c", "ab", "bc", "abc", "<bt>"], MERGES
     ),
     "codes": ImportedBpe([*BEGIN, *CODED, "<bt>"], CODES, "codes"),
     "words": ImportedBpe([*BEGIN, "ab", "abc"], (), "words"),

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from glassformer.text import Tokenizer
+from glassformer.text.imported import UNKNOWN
 from glassformer.text.layout import CONTROLS
-from glassformer.text.unigram import UNKNOWN, Unigram
+from glassformer.text.unigram import Unigram
 
 VOCABULARY = [*CONTROLS, UNKNOWN, "▁", "a", "b", "▁a"]
 SCORES = [None, None, None, -10.0, -1.0, -2.0, -3.0, -4.0]
@@ -22,7 +23,7 @@ RANDOM = Random(7).randbytes(4000)
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A sound one."""
-    Unigram(VOCABULARY, SCORES, b"").save(tmp_path / "tokenizer.json")
+    Unigram(VOCABULARY, SCORES).save(tmp_path / "tokenizer.json")
     assert Tokenizer.load(tmp_path / "tokenizer.json").decode([5, 6]) == "ab"
     return tmp_path / "tokenizer.json"
 

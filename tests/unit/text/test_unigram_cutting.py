@@ -20,7 +20,7 @@ VOCABULARY = [*CONTROLS, "<unk>", *SCORES, *OTHER]
 @pytest.fixture
 def tokenizer() -> Unigram:
     scores = [0.0] * (len(CONTROLS) + 1) + [*SCORES.values(), *OTHER.values()]
-    return Unigram(VOCABULARY, scores, b"")
+    return Unigram(VOCABULARY, scores)
 
 
 def cut(word: str) -> list[str]:

@@ -15,8 +15,8 @@ from glassformer.directory import Tokenizers, open_model
 from glassformer.publish.publishing import publish_model
 from glassformer.see.portable import pack_model
 from glassformer.text import Normalization
-from glassformer.text.imported_bpe import ImportedBpe
 from glassformer.text.learned_unigram import LearnedUnigram
+from glassformer.text.sentencepiece_bpe import SentencepieceBpe
 from glassformer.text.unigram import Unigram
 from glassformer.train import train
 from glassformer.train.init_from import InitModel, inherit
@@ -156,7 +156,7 @@ def test_a_sentencepiece_model_is_taken_as_it_is(
     loaded = Translator.load(out)
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(model_of[kind]))
     ours = loaded.tokenizers.source
-    assert isinstance(ours, {"unigram": Unigram, "bpe": ImportedBpe}[kind])
+    assert isinstance(ours, {"unigram": Unigram, "bpe": SentencepieceBpe}[kind])
     for line in (*LINES, "a new word: zzz"):
         wanted = [theirs.IdToPiece(id) for id in theirs.encode(line)]
         assert [*ours.tokens(line).texts] == wanted
@@ -173,7 +173,7 @@ def test_a_file_for_each_side_and_the_run_has_copies(
     files = [mine, model_of["bpe"]]
     out = learn(tmp_path, corpus, files, shared=False, tie="two-way", tokenizer="unigram")
     found = Tokenizers.load(out)
-    assert isinstance(found.source, Unigram) and isinstance(found.target, ImportedBpe)
+    assert isinstance(found.source, Unigram) and isinstance(found.target, SentencepieceBpe)
     names = sorted(path.name for path in (out / "run" / "subwords").iterdir())
     assert names == ["0-mine.model", "1-bpe.model"]
 

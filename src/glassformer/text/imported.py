@@ -1,0 +1,96 @@
+"""The common part of the tokenizers of other toolkits, which come with an imported model.
+
+Unlike ours they are not lossless: decoding returns the text as their normaliser changed it, and
+characters without a token become "<unk>".
+"""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ..disk import read_text
+from ..validation_errors import check_list
+from .normalization import PLAIN, Normalization
+from .tokenizer import Tokenizer, Tokens
+from .unicode import Span, replace_surrogates
+
+UNKNOWN = "<unk>"
+OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces
+
+
+class ImportedTokenizer(Tokenizer):
+    """A tokenizer of another toolkit. Ids: pad 0, bos 1, eos 2, then tokens, "<unk>" one of them.
+
+    Tags are tokens that no text yields: callers add them.
+    """
+
+    normalization = PLAIN
+    has_character_map: ClassVar[bool] = False
+    _unknown: int
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
+        try:
+            return cls._parse(json.loads(read_text(Path(path))))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
+
+    @classmethod
+    @abstractmethod
+    def _parse(cls, found: Mapping[str, Any]) -> Self:
+        """Return the tokenizer that a file describes."""
+
+    @abstractmethod
+    def _cut(self, text: str) -> Iterable[tuple[int, Span]]:
+        """Yield the id of each token, and its span; spans are in order and may leave gaps."""
+
+    def with_tags(self, tags: Sequence[str]) -> Tokenizer:
+        """Raise ValueError for a tag that is not in the vocabulary: it cannot grow."""
+        self.find_tags(tags)
+        return self
+
+    def with_normalization(self, normalization: Normalization) -> Tokenizer:
+        """Raise ValueError for any: this tokenizer has a normaliser of its own."""
+        if normalization != PLAIN:
+            raise ValueError("tokens of another toolkit take the text as it is: no nfkc, lowercase")
+        return self
+
+    def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
+        check_list("texts", texts)
+        return [[id for id, _ in self._cut(replace_surrogates(text))] for text in texts]
+
+    def encode_inside(self, text: str) -> list[int]:
+        """Return the ids of a text as it stands inside another: here as anywhere."""
+        return self.encode(text)
+
+    def tokens(self, text: str) -> Tokens:
+        """Return the tokens of a text, with the span of the text that each comes from."""
+        both = [*self._cut(replace_surrogates(text))]
+        ids = tuple(id for id, _ in both)
+        texts = tuple(self.vocabulary[id] for id in ids)
+        return Tokens(ids, texts, tuple(_cover((span for _, span in both), len(text))))
+
+    def spell(self, text: str) -> str:
+        return self.decode(self.encode(text))
+
+    def find_unknown(self, text: str) -> list[str]:
+        """Return the parts of a text that are encoded as "<unk>", each once."""
+        found = self.tokens(text)
+        unknown = (
+            text[start:end].strip()
+            for id, (start, end) in zip(found.ids, found.spans, strict=True)
+            if id == self._unknown
+        )
+        return list(dict.fromkeys(filter(None, unknown)))
+
+
+def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
+    """Yield spans without gaps: characters that the normaliser removed join the next token."""
+    found = list(offsets)
+    end = 0
+    for place, (start, stop) in enumerate(found):
+        start, end = min(start, end), max(stop, end)
+        yield start, length if place == len(found) - 1 else end
