@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from ..documents.apart import DocumentProcesses
 from ..see.trace import Trace
 from ..translator import Translator
 from .batching import Batcher
@@ -40,6 +41,7 @@ class Service:
     access: Access
     metrics: ServerMetrics
     files: TranslatedFiles
+    documents: DocumentProcesses = field(default_factory=DocumentProcesses)
     processes: Sequence[TranslatingProcess] = ()
     runs: Path | None = None
     own_trainings: OwnTrainings | None = None

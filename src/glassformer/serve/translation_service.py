@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 
 from ..checks.quality_check import Judged
 from ..documents.alignment import Alignments, Said
-from ..documents.formats import TranslatableDocument
+from ..documents.formats import DocumentTexts
 from ..documents.markup import MarkupPage, read_markup
 from ..documents.placing import Link, find_marked_words
 from ..documents.translating import write_pages
@@ -145,9 +145,9 @@ class TranslationService:
         return found
 
     async def translate_document(
-        self, document: TranslatableDocument, route: Sequence[PooledModel]
-    ) -> bytes:
-        """Return the translated document."""
+        self, document: DocumentTexts, route: Sequence[PooledModel]
+    ) -> list[str]:
+        """Return the translations of a document's texts."""
         said, contexts = list[str](), [""] * len(document.texts)
         if route and (most := (await self._open(route[0])).context):
             contexts = await run_sync(_list_before, document, most)
@@ -156,7 +156,7 @@ class TranslationService:
             texts, before = document.texts[part], contexts[part]
             found = await self.translate_as(document.form, texts, route, contexts=before)
             said += [best for best, *_ in found]
-        return await run_sync(document.fill, said)
+        return said
 
     async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
@@ -256,7 +256,7 @@ def _cut_contexts(translator: Translator, text: str, spans: Sequence[Span]) -> l
     return [cut_source(each)[0] for each in translator.extend_parts([text], [spans])]
 
 
-def _list_before(document: TranslatableDocument, most: int) -> list[str]:
+def _list_before(document: DocumentTexts, most: int) -> list[str]:
     """Return what is before each text of a document, without tags, up to so many lines."""
     before, found = PrecedingLines(most), list[str]()
     for text in document.texts:
