@@ -56,7 +56,7 @@ check: $(VENV)/installed-dev ## style, types and the rules of the house
 wheels: $(VENV)/installed-release web ## packages to publish, for every kind of machine, into dist
 	rm -rf dist
 	$(PY) -m build --no-isolation --sdist
-	for target in $$($(PY) -m glassformer.shared_library.targets); do \
+	for target in $$($(PY) -m glassformer.foundation.shared_library.targets); do \
 	  GLASSFORMER_TARGET=$$target $(PY) -m build --no-isolation --wheel || exit 1; \
 	done
 	$(PY) -m twine check --strict dist/*
@@ -96,12 +96,12 @@ $(VENV)/torch: $(PY) constraints.txt
 $(VENV)/installed: $(VENV)/torch pyproject.toml
 	@echo "Installing the other packages: up to 60 MB to download"
 	$(INSTALL) --quiet --editable '.[all]'
-	@if ! $(PY) -c 'from glassformer.shared_library.compiler import *; exit(not find_compiler())'; \
+	@if ! $(PY) -c 'from glassformer.foundation.shared_library.compiler import *; exit(not find_compiler())'; \
 	then \
 	  echo "No C compiler: downloading Zig's, 100 MB"; \
 	  $(INSTALL) --quiet ziglang; \
 	fi
-	$(PY) -m glassformer.shared_library
+	$(PY) -m glassformer.foundation.shared_library
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

@@ -1,8 +1,9 @@
 """Put the built app and the compiled C code into wheels, so that their users need no tools.
 
 A wheel is for one kind of machine if GLASSFORMER_TARGET names one of those in
-`src/glassformer/shared_library/targets.py`; Zig's C compiler from PyPI builds for all of them.
-Without it a wheel has no compiled code, and builds it at its first use with the machine's compiler.
+`src/glassformer/foundation/shared_library/targets.py`; Zig's C compiler from PyPI builds for all of
+them. Without it a wheel has no compiled code, and builds it at its first use with the machine's
+compiler.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 WITHOUT = "GLASSFORMER_WITHOUT_APP"  # set: packages are built without the app
 TARGET = "GLASSFORMER_TARGET"  # the tag of the machines that a wheel is for
 ZIG = "ziglang>=0.13"
-BUILT = "glassformer/shared_library/built"  # in a wheel
-WASM = "glassformer/serve/static/engine.wasm"  # in a wheel, and in a checkout under src/
+BUILT = "glassformer/foundation/shared_library/built"  # in a wheel
+WASM = "glassformer/extensions/serve/static/engine.wasm"  # in a wheel, and in a checkout under src/
 
 
 class Hook(BuildHookInterface[Any]):
@@ -57,7 +58,11 @@ class Hook(BuildHookInterface[Any]):
 
     def _compile(self, tag: str, build_data: dict[str, Any]) -> None:
         sys.path.insert(0, str(Path(self.root) / "src"))
-        from glassformer.shared_library.targets import build_libraries, build_wasm, find_target
+        from glassformer.foundation.shared_library.targets import (
+            build_libraries,
+            build_wasm,
+            find_target,
+        )
 
         target, compiled = find_target(tag), TemporaryDirectory()
         folder = Path(compiled.name)

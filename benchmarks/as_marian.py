@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassformer.config import BOS, EOS, PAD, Model
-from glassformer.directory import load_model, write_text
+from glassformer.model.files.directory import load_model, write_text
 
 ACTIVATIONS = {"relu": "relu", "silu": "swish", "gelu": "gelu"}
 ATTENTIONS = {"self": "self", "cross": "context"}

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from glassformer.config import Model
-from glassformer.directory import load_model, write_json
-from glassformer.model import Transformer
-from glassformer.weights.tensors import save_tensors
+from glassformer.model.files.directory import load_model, write_json
+from glassformer.model.files.tensors import save_tensors
+from glassformer.model.transformer import Transformer
 
 ATTENTIONS = {"self": "self_attn", "cross": "encoder_attn"}
 PARTS = {"query": "q", "key": "k", "value": "v"}

@@ -4,8 +4,8 @@
 
 One sentence at a time in NumPy, on one thread, for the layers of the shipped model and of the
 paper's base model; of each length the fastest of many calls, in processor time. Writes
-src/glassformer/see/figure/costs.json, but not where a longer sentence took less time: another
-program was in the way.
+src/glassformer/extensions/pictures/costs.json, but not where a longer sentence took less time:
+another program was in the way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from glassformer.machine.properties import look_at_machine  # noqa: E402
+from glassformer.foundation.machine.properties import look_at_machine  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "costs.json"
 LAYERS = (

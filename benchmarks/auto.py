@@ -26,8 +26,8 @@ import torch
 
 from glassformer.config import Config
 from glassformer.data.corpus import find_data
-from glassformer.directory import WEIGHTS, write_text
 from glassformer.evaluate.quality import read_references, score_quality
+from glassformer.model.files.directory import WEIGHTS, write_text
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 

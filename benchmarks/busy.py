@@ -24,9 +24,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from glassformer import disk
 from glassformer.config import Decode
-from glassformer.directory import locate
+from glassformer.foundation import disk
+from glassformer.model.files.directory import locate
 from glassformer.translator import Translator
 
 from .options import find_cache, quote, split

@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 
 from glassformer.config import Config
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 from glassformer.train import train
 from glassformer.translator import Translator
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from glassformer.config import Decode
 from glassformer.data.files import read_lines
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 from glassformer.translator import Translator
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import torch
 
 from glassformer.data.corpus import find_data
-from glassformer.directory import write_text
 from glassformer.evaluate.quality import score_quality
+from glassformer.model.files.directory import write_text
 from glassformer.translator import Translator
 
 from .many_to_one import tell_spread

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
-from glassformer.directory import CARD, SHIPPED, write_text
 from glassformer.evaluate.align import read_pair
 from glassformer.evaluate.choose_head import choose_alone, save_choice
 from glassformer.evaluate.quality import score_quality
-from glassformer.publish.card import read_facts, write_card
-from glassformer.publish.publishing import publish_model
+from glassformer.model.files.directory import CARD, SHIPPED, write_text
 from glassformer.train import train
+from glassformer.train.publish.card import read_facts, write_card
+from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
 
 NAME, SOURCE, TARGET, STEPS = "everyday-en-fr", "en", "fr", 6_500

@@ -28,8 +28,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from glassformer.config import PAD, Config
-from glassformer.directory import write_text
-from glassformer.model import EncoderDecoder, build_network
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import write_text
+from glassformer.model.networks import build_network
 
 from .questions import Row, tell_spread
 from .small_tasks import SYMBOLS, Pair, draw_words, score_network, train_network

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from glassformer.checks.familiarity import SHARE, Familiarity, measure_confidence
-from glassformer.directory import write_text
 from glassformer.evaluate.sentences import score_each
+from glassformer.model.files.directory import write_text
 from glassformer.text.function_words import find_other_language
 from glassformer.text.sentences import cut_spans
 from glassformer.translation import take_apart

@@ -22,16 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.config import Decode
-from glassformer.disk import write_bytes, write_text
+from glassformer.extensions.pictures import Animation, save_figure
+from glassformer.extensions.pictures.chapters import Shown, group_chapters, spell_command
+from glassformer.extensions.pictures.film import write_film
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.animate import write_gif
+from glassformer.extensions.pictures.parts.palette import Palette
+from glassformer.extensions.pictures.parts.render import render_scene
+from glassformer.extensions.pictures.parts.scene import Scene
+from glassformer.extensions.pictures.pictures import list_pictures, make_scene
+from glassformer.foundation.disk import write_bytes, write_text
 from glassformer.see import Trace
-from glassformer.see.figure import Animation, save_figure, style
-from glassformer.see.figure.animate import write_gif
-from glassformer.see.figure.chapters import Shown, group_chapters, spell_command
-from glassformer.see.figure.film import write_film
-from glassformer.see.figure.palette import Palette
-from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.figure.render import render_scene
-from glassformer.see.figure.scene import Scene
 from glassformer.translator import Translator
 
 ENGLISH = "The animal didn't cross the street because it was too tired."

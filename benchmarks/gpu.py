@@ -26,10 +26,10 @@ import torch
 from glassformer.config import BOS, EOS, PAD, Config, Decode, Model
 from glassformer.data.batches import Batch
 from glassformer.decode import Hypothesis, search
-from glassformer.directory import write_text
-from glassformer.machine.device import autocast, choose_device
-from glassformer.model import Transformer
-from glassformer.train.updates import Updater
+from glassformer.foundation.machine.device import autocast, choose_device
+from glassformer.model.files.directory import write_text
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.updates import Updater
 
 from .ceilings import count_flops
 from .tables import tell_table

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 from glassformer.checks.quality_check import find_problems
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 from glassformer.translation import Translation
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs

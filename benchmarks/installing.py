@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from glassformer.disk import write_text
+from glassformer.foundation.disk import write_text
 
 DONE = "installed.txt"
 

@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 
 from glassformer.config import Config
 from glassformer.data.files import read_lines
-from glassformer.directory import write_json, write_text
+from glassformer.model.files.directory import write_json, write_text
 from glassformer.train import train
 from glassformer.translator import Translator
 

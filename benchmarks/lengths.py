@@ -3,7 +3,8 @@
     python -m benchmarks lengths --data DIR --out RUNS
 
 DIR has length.{train,test}.{src,tgt}. A tenth of the training pairs is held out, so that both sides
-of the limit are unseen commands. What is found goes to see/figure/lengths.json, for picture V26.
+of the limit are unseen commands. What is found goes to extensions/pictures/lengths.json, for
+picture V26.
 A training that was stopped is asked as far as it came.
 """
 
@@ -16,9 +17,9 @@ from collections import Counter
 from pathlib import Path
 
 from glassformer.config import Config
-from glassformer.directory import write_text
-from glassformer.publish.card import read_facts
+from glassformer.model.files.directory import write_text
 from glassformer.train import train
+from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator
 
 HOME = Path(__file__).parents[1]

@@ -19,9 +19,9 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from glassformer.config import Model
-from glassformer.directory import write_text
-from glassformer.kernels.local import NearAttention
+from glassformer.engine.kernels.local import NearAttention
 from glassformer.model.attention import MultiHeadAttention
+from glassformer.model.files.directory import write_text
 
 from .tables import tell_table
 

@@ -12,7 +12,7 @@ tokens, lines and optimizer, and --seconds of processor time each: the first --c
 every network are timed, and its training gets as many updates as fit. What is in RUNS already is
 not trained again. The shipped networks, which know a small language well, translate 2,000 held-out
 sentences of it: the share that is exactly right, by length. Writes
-see/figure/long_sentences.json, for picture V102, from what is finished.
+extensions/pictures/long_sentences.json, for picture V102, from what is finished.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from glassformer.config import Config
 from glassformer.data.demo import read_corpus
 from glassformer.data.files import read_lines
-from glassformer.directory import SHIPPED, write_json, write_text
-from glassformer.machine.properties import look_at_machine
-from glassformer.publish.card import read_facts
+from glassformer.foundation.machine.properties import look_at_machine
+from glassformer.model.files.directory import SHIPPED, write_json, write_text
 from glassformer.train import resume, train
+from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator
 from tools.demo_corpus.exam import ask_sentences
 

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from glassformer.data.corpus import find_data
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 
 from .processes import run_glassformer
 from .tables import tell_machine, tell_table

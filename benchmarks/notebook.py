@@ -16,7 +16,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 
 WAYS = {"text/html": "_repr_html_", "image/png": "_repr_png_", "text/latex": "_repr_latex_"}
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from glassformer import disk
 from glassformer.config import Config
+from glassformer.foundation import disk
 
 from .tables import Table
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from glassformer.disk import write_text
+from glassformer.foundation.disk import write_text
 
 from .auto import draw_pairs
 from .processes import run_glassformer

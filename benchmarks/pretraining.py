@@ -29,10 +29,17 @@ import torch
 
 from glassformer.config import Config
 from glassformer.data.corpus import find_sentences
-from glassformer.directory import RECORD, RUN, build_model, open_model, save_model, write_text
 from glassformer.evaluate.quality import score_quality
-from glassformer.language_model import LanguageModel
+from glassformer.model.files.directory import (
+    RECORD,
+    RUN,
+    build_model,
+    open_model,
+    save_model,
+    write_text,
+)
 from glassformer.train import resume, train
+from glassformer.translate.language_model import LanguageModel
 from glassformer.translator import Translator
 
 from .tables import tell_machine, tell_table

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import glassformer
-from glassformer.machine.device import count_cores
-from glassformer.machine.openmp import undone
+from glassformer.foundation.machine.device import count_cores
+from glassformer.foundation.machine.openmp import undone
 
 from .installing import find_version, install
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.directory import SHIPPED, locate, write_json
-from glassformer.evaluate.probing import (
+from glassformer.extensions.lab.probing import (
     BEFORE,
     STEP,
     Look,
@@ -29,7 +28,8 @@ from glassformer.evaluate.probing import (
     silence_blocks,
     swap_vectors,
 )
-from glassformer.see.figure.measured import MEASURED
+from glassformer.extensions.pictures.measured import MEASURED
+from glassformer.model.files.directory import SHIPPED, locate, write_json
 from glassformer.see.files import fingerprint
 from glassformer.see.trace import Parameters
 from glassformer.translator import Translator

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from glassformer.directory import write_text
-from glassformer.see.figure import save_figure, style
-from glassformer.see.figure.grids import Matrix
-from glassformer.see.figure.nodes import Across, Columns, Down, Label, Node, Panel
-from glassformer.see.figure.plan import Outline
-from glassformer.see.figure.render import render_scene
-from glassformer.see.figure.scene import Scene
+from glassformer.extensions.pictures import save_figure
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.grids import Matrix
+from glassformer.extensions.pictures.parts.nodes import Across, Columns, Down, Label, Node, Panel
+from glassformer.extensions.pictures.parts.plan import Outline
+from glassformer.extensions.pictures.parts.render import render_scene
+from glassformer.extensions.pictures.parts.scene import Scene
+from glassformer.model.files.directory import write_text
 
 CELL = (30.0, 19.0)
 WORDS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from glassformer.config import EOS
-from glassformer.directory import write_text
 from glassformer.evaluate.contrastive import ContrastiveItem
-from glassformer.evaluate.probe_pairs import ProbePair, read_probe_pair
+from glassformer.extensions.lab.probe_pairs import ProbePair, read_probe_pair
+from glassformer.model.files.directory import write_text
 from glassformer.translator import Translator
 from tools.demo_corpus import PronounItem, accepted, pronoun_items
 from tools.demo_corpus.words import load_lexicon

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 
 from glassformer.config import Config, Decode
 from glassformer.data.files import read_lines
-from glassformer.directory import CARD, write_text
+from glassformer.model.files.directory import CARD, write_text
 from glassformer.train import resume, train
 from glassformer.translator import Translator
 

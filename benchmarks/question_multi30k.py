@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.publish.card import read_facts
 from glassformer.train import train
+from glassformer.train.publish.card import read_facts
 
 Setting = tuple[str, str, dict[str, Any]]  # what it is called in English and Chinese; changes
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import torch
 
-from glassformer.directory import write_text
+from glassformer.model.files.directory import write_text
 
 from .question_multi30k import TRANSLATION, Setting, measure_translation
 from .small_tasks import TASKS, measure_task

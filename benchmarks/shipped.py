@@ -15,7 +15,7 @@ from pathlib import Path
 from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
-from glassformer.directory import (
+from glassformer.model.files.directory import (
     CARD,
     SHIPPED,
     WEIGHTS,
@@ -24,11 +24,11 @@ from glassformer.directory import (
     save_model,
     write_text,
 )
-from glassformer.publish.card import hash_files, read_facts, write_card
-from glassformer.publish.golden import write_golden
+from glassformer.model.files.int8 import save_int8
 from glassformer.train import train
+from glassformer.train.publish.card import hash_files, read_facts, write_card
+from glassformer.train.publish.golden import write_golden
 from glassformer.translator import Translator
-from glassformer.weights.int8 import save_int8
 from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, speak
 from tools.demo_corpus.files import write_pairs

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from glassformer.config import Config
 from glassformer.data.demo import ExamMark
-from glassformer.directory import CARD
-from glassformer.language_model import MASK_TEXT, LanguageModel
+from glassformer.model.files.directory import CARD
 from glassformer.train import train
+from glassformer.translate.language_model import MASK_TEXT, LanguageModel
 from tools.demo_corpus import NOTES, accepted
 from tools.demo_corpus.exam import ask_sentences
 from tools.demo_corpus.files import write_pairs

@@ -19,12 +19,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from glassformer import disk
 from glassformer.config import EOS, Config
-from glassformer.directory import WEIGHTS, Tokenizers, build_model, locate, save_model
+from glassformer.foundation import disk
+from glassformer.model.files.directory import WEIGHTS, Tokenizers, build_model, locate, save_model
+from glassformer.model.files.int8 import save_int8
+from glassformer.model.files.weights_file import WeightsFile
 from glassformer.text import Tokenizer
-from glassformer.weights.int8 import save_int8
-from glassformer.weights.weights_file import WeightsFile
 
 from .options import find_cache, quote, split
 from .processes import Process, Side, hold, open_sides

@@ -21,7 +21,8 @@ from torch.nn.functional import cross_entropy
 
 from glassformer.config import BOS, EOS, PAD, Config, Decode
 from glassformer.decode import search
-from glassformer.model import EncoderDecoder, build_network
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.networks import build_network
 
 BATCH, PEAK, TESTED = 64, 3e-3, 200
 SYMBOLS, LONGEST = 10, 8  # kinds of tokens, and how many at most, in copying and reversing

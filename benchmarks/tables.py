@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from glassformer.machine.properties import look_at_machine
+from glassformer.foundation.machine.properties import look_at_machine
 
 
 @dataclass(frozen=True)

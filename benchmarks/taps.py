@@ -21,10 +21,10 @@ import torch
 from glassformer.config import Config, Decode
 from glassformer.data.batches import Batch
 from glassformer.decode import search
-from glassformer.machine.device import choose_device, choose_precision, keep_memory
-from glassformer.model import Transformer
-from glassformer.tap import Watchable, tap
-from glassformer.train.updates import Updater
+from glassformer.foundation.machine.device import choose_device, choose_precision, keep_memory
+from glassformer.foundation.tap import Watchable, tap
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.updates import Updater
 
 VOCABULARY, ROWS, LENGTH, REPEATS, CALLS = 8000, 256, 16, 7, 100_000
 MODULES = ("attention", "embedding", "feed_forward", "layers", "transformer")

@@ -25,10 +25,10 @@ from glassformer.config import PAD, Config
 from glassformer.data.batches import FEW_SHAPES
 from glassformer.data.demo import Split
 from glassformer.data.masking import choose_batches
-from glassformer.disk import write_json, write_text
-from glassformer.progress import Reporter
-from glassformer.train.preparation import Prepared, prepare_run
-from glassformer.train.run_folder import open_run
+from glassformer.foundation.disk import write_json, write_text
+from glassformer.foundation.progress import Reporter
+from glassformer.train.plan.preparation import Prepared, prepare_run
+from glassformer.train.plan.run_folder import open_run
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs
 

@@ -23,12 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.bridge.ctranslate2 import export_ctranslate2
 from glassformer.config import BOS, EOS, Config
 from glassformer.data.files import read_lines
-from glassformer.directory import CONFIG, WEIGHTS, Tokenizers, load_model, locate, save_model
-from glassformer.disk import write_json
 from glassformer.evaluate.quality import score_quality
+from glassformer.extensions.bridge.ctranslate2 import export_ctranslate2
+from glassformer.foundation.disk import write_json
+from glassformer.model.files.directory import (
+    CONFIG,
+    WEIGHTS,
+    Tokenizers,
+    load_model,
+    locate,
+    save_model,
+)
 from tools.demo_corpus import LANGUAGES, pairs
 
 from . import as_marian, as_transformers

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from glassformer.cli.translate import show_line
 from glassformer.config import Config
-from glassformer.directory import CONFIG, locate
-from glassformer.shards import ShardJob, translate_shards
+from glassformer.extensions.cluster.shards import ShardJob, translate_shards
+from glassformer.model.files.directory import CONFIG, locate
 
 from .tables import tell_machine, tell_table
 from .turns import take_turns

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 from glassformer.cli.effects import NO_EFFECT, list_refused
 from glassformer.cli.settings import Setting, find_field, read_settings
 from glassformer.config import Config
-from glassformer.settings.table import SettingField
+from glassformer.foundation.settings.table import SettingField
 
 PAGE = Path(__file__).with_suffix(".md")
 PAPER = re.compile(r" \(paper ([\d.]+)\)")

@@ -15,9 +15,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from glassformer.disk import find_cache
-from glassformer.machine.device import count_cores
-from glassformer.machine.openmp import wait_briefly
+from glassformer.foundation.disk import find_cache
+from glassformer.foundation.machine.device import count_cores
+from glassformer.foundation.machine.openmp import wait_briefly
 
 # Read by torch when it is first imported: as many threads as the smallest machine has cores.
 GIVEN = os.environ.get("OMP_NUM_THREADS")

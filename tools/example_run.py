@@ -19,11 +19,11 @@ from safetensors.numpy import load_file, save_file
 
 from glassformer.config import Config
 from glassformer.data.demo import read_corpus, write_pairs
-from glassformer.directory import RUN, SHARED
-from glassformer.serve.api_runs import EXAMPLE
+from glassformer.extensions.serve.api.runs import EXAMPLE
+from glassformer.model.files.directory import RUN, SHARED
 from glassformer.text import Tokenizer
 from glassformer.train import train
-from glassformer.train.watch import GRADIENTS, SENTENCES, WATCH
+from glassformer.train.run.watch import GRADIENTS, SENTENCES, WATCH
 
 SETTINGS = {
     "size": "tiny",

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 
 from glassformer.config import BOS, EOS, Model
-from glassformer.disk import write_text
-from glassformer.model import Transformer
-from glassformer.train.watch import measure_blocks
+from glassformer.foundation.disk import write_text
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.watch import measure_blocks
 
 MARKS = ["<pad>", "<s>", "</s>"]
 SOURCE = [*MARKS, "merci", "je", "suis", "étudiant"]

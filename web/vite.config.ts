@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-const target = fileURLToPath(new URL("../src/glassformer/serve/static", import.meta.url));
+const target = fileURLToPath(new URL("../src/glassformer/extensions/serve/static", import.meta.url));
 
 const CORE = /node_modules|src\/(first|engine|data|shell\/(Theming|Unlock|copying|theming))|src\/[\w.]+\.(ts|json)$/;
 

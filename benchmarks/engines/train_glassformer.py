@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 
 from glassformer.data.masking import choose_batches
-from glassformer.directory import build_model
-from glassformer.machine.device import choose_device, choose_precision, keep_memory
-from glassformer.progress import Reporter
-from glassformer.train.preparation import prepare_run
-from glassformer.train.settle import choose_padding
-from glassformer.train.updates import Updater
+from glassformer.foundation.machine.device import choose_device, choose_precision, keep_memory
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import build_model
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.run.settle import choose_padding
+from glassformer.train.run.updates import Updater
 
 from .turns import Turns
 

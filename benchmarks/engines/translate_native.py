@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassformer.config import Decode
-from glassformer.directory import open_model
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.model.files.directory import open_model
 
 from .translating import Rows, imported, read_sentences, serve
 from .turns import Turns

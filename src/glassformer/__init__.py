@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lazy import import_lazily
-from .machine.openmp import wait_briefly
-from .version import __version__ as __version__
+from .foundation.lazy import import_lazily
+from .foundation.machine.openmp import wait_briefly
+from .foundation.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .config import Config, Decode
-    from .language_model import LanguageModel
+    from .foundation.tap import record
     from .see.trace import Trace
-    from .tap import record
+    from .translate.language_model import LanguageModel
     from .translator import Scored, Translation, Translator
 
 __all__ = [
@@ -34,9 +34,9 @@ wait_briefly()
 
 _HOMES = {
     "config": ("Config", "Decode"),
-    "language_model": ("LanguageModel",),
+    "translate.language_model": ("LanguageModel",),
     "see.trace": ("Trace",),
-    "tap": ("record",),
+    "foundation.tap": ("record",),
     "translator": ("Scored", "Translation", "Translator"),
 }
 

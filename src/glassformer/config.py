@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from .compatibility.former_names import rename_settings
-from .disk import check_file_size
-from .settings.table import Settings, setting
-from .sizes import SIZES as SIZES
-from .sizes import find_shape
+from .foundation.compatibility.former_names import rename_settings
+from .foundation.disk import check_file_size
+from .foundation.settings.table import Settings, setting
+from .foundation.sizes import SIZES as SIZES
+from .foundation.sizes import find_shape
 
 # Upper bounds. A settings file may come from somebody else, and its numbers decide how much memory
 # is allocated.
@@ -1060,7 +1060,7 @@ class Config(Settings):
         try:
             return cls.model_validate(merged)
         except ValueError as error:  # pydantic's, which is imported by now
-            from .validation_errors import explain_error
+            from .foundation.validation_errors import explain_error
 
             raise ValueError(f"{name}: {explain_error(error, Config)}") from None
 

@@ -7,7 +7,7 @@ from itertools import accumulate, islice, pairwise
 from typing import NamedTuple, TypeVar
 
 from .decode.sentences import Hypothesis
-from .messages import read_messages
+from .foundation.messages import read_messages
 from .text import Tokenizer
 from .text.spacing import join_sentences
 from .text.unicode import Span

@@ -14,8 +14,10 @@ from .config import EOS, SEPARATOR, Config, Decode
 from .decode import Budget, Hypothesis
 from .decode.mbr import SAMPLE, rank_by_utility
 from .decode.sentences import Constraint, Spelling
-from .directory import Tokenizers, open_model, split_pair
 from .engine import Weights
+from .foundation.validation_errors import check_list
+from .model.files.directory import Tokenizers, open_model, split_pair
+from .model.files.weights_file import WeightsFile
 from .text import Tokens
 from .text.context import (
     PrecedingLines,
@@ -41,8 +43,6 @@ from .translation import (
     read_hypothesis,
     scale_progress,
 )
-from .validation_errors import check_list
-from .weights.weights_file import WeightsFile
 
 if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without NumPy
     import numpy as np
@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch, and translates without N
     from .data.glossary import Glossary, GlossaryTerm
     from .engine import Example
     from .engine.weights import Engine
-    from .model import EncoderDecoder
+    from .model.encoder_decoder import EncoderDecoder
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
@@ -410,7 +410,7 @@ class Translator:
     def place_symbols(self, sentence: str, said: str) -> str:
         """Return a translation with the symbols that were set aside from its sentence."""
         if aside := self.set_aside(sentence):
-            symbols = import_module(".documents.symbols", __package__)
+            symbols = import_module(".translate.symbols", __package__)
             return str(symbols.place_symbols(self, aside, said))
         return said
 

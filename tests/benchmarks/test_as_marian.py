@@ -13,7 +13,7 @@ import torch
 from benchmarks import as_marian
 from benchmarks.translate import write_zero_start
 from glassformer.config import BOS, EOS, Config
-from glassformer.directory import Tokenizers, build_model, save_model
+from glassformer.model.files.directory import Tokenizers, build_model, save_model
 from glassformer.text import Tokenizer
 
 D, HEADS = 16, 2

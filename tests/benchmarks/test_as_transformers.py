@@ -10,7 +10,7 @@ import torch
 
 from benchmarks import as_transformers
 from glassformer.config import BOS, EOS, PAD, Config
-from glassformer.directory import Tokenizers, build_model, save_model
+from glassformer.model.files.directory import Tokenizers, build_model, save_model
 from glassformer.text import Tokenizer
 
 pytest.importorskip("transformers")

@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.ceilings import count_flops, measure_ceilings
 from glassformer.config import Model
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 
 def test_operations_are_those_that_torch_counts() -> None:

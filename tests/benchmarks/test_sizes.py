@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.sizes import HEADS, SETS, SOURCES, list_cells, list_ratios, write_sources
 from glassformer.config import EOS
-from glassformer.directory import locate
+from glassformer.model.files.directory import locate
 
 OURS = {
     "tokens/s": [20.0, 30.0, 40.0],

@@ -13,7 +13,7 @@ from benchmarks.train import write_demo
 from benchmarks.translate import demo_texts
 from glassformer.cli import main as glassformer
 from glassformer.config import Config
-from glassformer.directory import locate
+from glassformer.model.files.directory import locate
 from tools.demo_corpus.files import write_pairs
 
 SETTINGS = """

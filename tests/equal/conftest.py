@@ -11,7 +11,7 @@ from tests.equal.variants import VARIANTS
 from torch import Tensor
 
 from glassformer.config import Model, Positions
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 V = 29
 

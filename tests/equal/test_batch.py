@@ -11,8 +11,8 @@ from torch import Tensor
 
 from glassformer.config import Decode, Model
 from glassformer.decode import search
-from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.model import Transformer
+from glassformer.engine.kernels.cross_entropy import smoothed_cross_entropy
+from glassformer.model.transformer import Transformer
 
 V, BOS, EOS = 23, 1, 2
 SEARCHES = {

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from glassformer.config import Model
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 from .conftest import SETTINGS as DEEP
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from glassformer.bridge import ctranslate2 as bridge
 from glassformer.cli import main
 from glassformer.config import EOS, Config, Model, Positions
 from glassformer.decode import score_targets
-from glassformer.directory import Tokenizers, build_model, load_model, save_model
+from glassformer.extensions.bridge import ctranslate2 as bridge
+from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
 from glassformer.text import Tokenizer
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]
@@ -153,7 +153,7 @@ def test_what_computes_something_else_is_not_written(
 def test_a_translation_that_differs_is_noticed(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from glassformer.bridge import parity
+    from glassformer.extensions.bridge import parity
 
     monkeypatch.setitem(
         parity.SEARCHES, "beam", parity.SEARCHES["beam"].model_copy(update={"min_length": 5})

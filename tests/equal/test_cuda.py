@@ -12,8 +12,8 @@ import torch
 from glassformer.config import BOS, EOS, PAD, Decode, Model, Train
 from glassformer.data.batches import Batch
 from glassformer.decode import score_targets, search
-from glassformer.model import Transformer
-from glassformer.train.updates import Updater
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.updates import Updater
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

@@ -20,8 +20,8 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.weights.tensors import load_tensors
 
 SOURCE = Path(__file__).parents[2] / "src"
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]

@@ -15,7 +15,13 @@ import torch
 
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, Config, Model, Positions
-from glassformer.directory import SHIPPED, Tokenizers, build_model, load_model, save_model
+from glassformer.model.files.directory import (
+    SHIPPED,
+    Tokenizers,
+    build_model,
+    load_model,
+    save_model,
+)
 from glassformer.text import Tokenizer
 from glassformer.text.sentencepiece_writer import write_sentencepiece
 from glassformer.translator import Translator

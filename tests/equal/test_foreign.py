@@ -17,11 +17,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from glassformer.bridge.foreign import Row
-from glassformer.bridge.importing import READERS, import_model
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD
-from glassformer.directory import load_model
+from glassformer.extensions.bridge.foreign import Row
+from glassformer.extensions.bridge.importing import READERS, import_model
+from glassformer.model.files.directory import load_model
 from glassformer.translator import Translator
 
 FOREIGN = Path(__file__).parent / "foreign"

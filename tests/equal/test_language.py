@@ -14,15 +14,16 @@ from torch import Tensor, nn
 
 from glassformer.config import BOS, EOS, MASK, Config, Decode, Model
 from glassformer.decode import search
-from glassformer.directory import Tokenizers, build_model
-from glassformer.kernels.fast import find_difference
-from glassformer.language_model import LanguageModel
-from glassformer.model import EncoderDecoder, build_network
+from glassformer.engine.kernels.fast import find_difference
+from glassformer.foundation.tap import record as watch
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import Tokenizers, build_model
+from glassformer.model.networks import build_network
 from glassformer.see import Trace
 from glassformer.see.recompute import recompute
 from glassformer.see.summary import summarise
-from glassformer.tap import record as watch
 from glassformer.text import Tokenizer
+from glassformer.translate.language_model import LanguageModel
 
 V = 290
 Check = Callable[..., None]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from glassformer.bridge.importing import import_model
 from glassformer.cli import main
 from glassformer.config import BOS, EOS
-from glassformer.directory import load_model
+from glassformer.extensions.bridge.importing import import_model
+from glassformer.model.files.directory import load_model
+from glassformer.model.files.tensors import load_tensors, save_tensors
 from glassformer.translator import Translator
-from glassformer.weights.tensors import load_tensors, save_tensors
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

@@ -15,11 +15,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from glassformer.bridge.importing import import_model
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Config, Decode
 from glassformer.decode import search
-from glassformer.directory import load_model
+from glassformer.extensions.bridge.importing import import_model
+from glassformer.model.files.directory import load_model
 from glassformer.text import Tokenizer
 from glassformer.text.sentencepiece import Sentencepiece
 

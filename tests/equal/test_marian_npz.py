@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from benchmarks import as_marian
-from glassformer.bridge.importing import import_model
 from glassformer.config import BOS, EOS, Config
-from glassformer.directory import Tokenizers, build_model, load_model, save_model
+from glassformer.extensions.bridge.importing import import_model
+from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
 from glassformer.text import Tokenizer
 
 MODEL = {

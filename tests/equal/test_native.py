@@ -13,9 +13,9 @@ import torch
 from glassformer.config import Decode, Model, Positions
 from glassformer.decode import Hypothesis, search
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.model import Transformer
-from glassformer.shared_library import find_library, load_library
-from glassformer.weights.tensors import store_tensors
+from glassformer.foundation.shared_library import find_library, load_library
+from glassformer.model.files.tensors import store_tensors
+from glassformer.model.transformer import Transformer
 
 pytestmark = pytest.mark.skipif(load_library("engine") is None, reason="no library here")
 V, EOS = 41, 2

@@ -20,9 +20,9 @@ from tests.equal.pretend_gpu import GPU, Held, pretend_gpu
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Model, Train
 from glassformer.data.batches import Batch
-from glassformer.directory import load_model
-from glassformer.model import Transformer
-from glassformer.train.updates import Updater
+from glassformer.model.files.directory import load_model
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.updates import Updater
 
 CPU = torch.device("cpu")
 MORE = pytest.mark.thorough

@@ -10,7 +10,7 @@ import torch
 from tests.equal.variants import VARIANTS
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import record
 from glassformer.see.recompute import recompute
 from glassformer.text import Tokenizer

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.model import Transformer
-from glassformer.tap import Trace, Watchable
-from glassformer.tap import record as watch
+from glassformer.foundation.tap import Trace, Watchable
+from glassformer.foundation.tap import record as watch
+from glassformer.model.transformer import Transformer
 
 Batch = tuple[Tensor, Tensor]
 Check = Callable[..., None]

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.weights.tensors import load_tensors
 
 LINES = [
     f"the {a} {b} runs {c}" for a in ("red", "old", "big") for b in ("cat", "dog") for c in "xyz"
@@ -118,7 +118,7 @@ def check_killed(config, tmp_path, corpus, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(config, corpus, whole, quiet=True)
 
-    from glassformer.train.updates import Updater
+    from glassformer.train.run.updates import Updater
 
     update = Updater.update
 

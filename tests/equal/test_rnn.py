@@ -14,17 +14,18 @@ from torch import Tensor, nn
 
 from glassformer.config import Config, Decode, Model
 from glassformer.decode import search
-from glassformer.directory import Tokenizers, build_model, load_model, save_model
+from glassformer.engine.kernels.fast import fast, find_difference
 from glassformer.evaluate.align import list_candidates
-from glassformer.kernels.fast import fast, find_difference
-from glassformer.model import EncoderDecoder, build_network
-from glassformer.model.rnn.attention import SourceAttention
-from glassformer.model.rnn.cells import CELLS, RecurrentCell
+from glassformer.extensions.rnn.attention import SourceAttention
+from glassformer.extensions.rnn.cells import CELLS, RecurrentCell
+from glassformer.extensions.serve.page import build_page
+from glassformer.foundation.tap import record as watch
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
+from glassformer.model.networks import build_network
 from glassformer.see import Trace, record
-from glassformer.see.page import build_page
 from glassformer.see.recompute import recompute
 from glassformer.see.summary import summarise
-from glassformer.tap import record as watch
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 
@@ -157,7 +158,7 @@ def test_fast_is_plain(settings: Model, equal: Check) -> None:
 def test_any_program_equals_the_full_pass(
     network: EncoderDecoder, seed: int, equal: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.model.rnn.state.GROWTH", 2)
+    monkeypatch.setattr("glassformer.extensions.rnn.state.GROWTH", 2)
     with torch.inference_mode():
         Program(network, seed, equal).run(25)  # type: ignore[arg-type]
 

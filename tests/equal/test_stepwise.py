@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.model import Transformer, kv_cache
+from glassformer.model import kv_cache
+from glassformer.model.transformer import Transformer
 
 Check = Callable[..., None]
 V = 29

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.config import Model
-from glassformer.model import Transformer
 from glassformer.model.attention import MultiHeadAttention
+from glassformer.model.transformer import Transformer
 
 D, H, F = 42, 7, 13  # here heads are as wide as D / H: torch has no other
 

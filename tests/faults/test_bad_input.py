@@ -26,7 +26,7 @@ from glassformer.cli import main
 from glassformer.cli.verbs import PANEL_OF
 from glassformer.config import Config
 from glassformer.data.corpus import find_data
-from glassformer.directory import load_model
+from glassformer.model.files.directory import load_model
 from glassformer.see import Trace
 from glassformer.see.summary import summarise
 from glassformer.text import Tokenizer, clean

@@ -26,11 +26,11 @@ from damage.trainings import LINES, SETTINGS
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.evaluate.choose_head import AlignmentChoice, save_choice
-from glassformer.see.figure.runs import read_watched
+from glassformer.extensions.pictures.runs import read_watched
+from glassformer.model.files.tensors import load_tensors, save_tensors
 from glassformer.train import train
-from glassformer.train.watch import read_snapshots
+from glassformer.train.run.watch import read_snapshots
 from glassformer.translator import Translator
-from glassformer.weights.tensors import load_tensors, save_tensors
 
 TABLE = "Bad input"
 EXPECTED = "done, or refused in one sentence that names the file; never an internal error"
@@ -88,7 +88,7 @@ def read(function: Callable[[], object]) -> str:
 
 def ask_server(home: Path) -> str:
     """What the app asks of trainings on the disk."""
-    from glassformer.serve.api_runs import get_run, list_runs
+    from glassformer.extensions.serve.api.runs import get_run, list_runs
 
     service: Any = SimpleNamespace(runs=home / "m", own_trainings=None)
     for each in list_runs(service)["runs"]:

@@ -16,8 +16,8 @@ import pytest
 from damage.ledger import Ledger
 from damage.trainings import LINES, Trainings, assert_same, results, saved
 
-from glassformer.train.process import hold_lock
-from glassformer.weights.tensors import load_tensors, save_tensors
+from glassformer.model.files.tensors import load_tensors, save_tensors
+from glassformer.train.run.process import hold_lock
 
 DISK, RESUME, FILES = "Disks", "Kill and resume", "Damaged files"
 Fresh = Callable[[str], Path]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
-from glassformer.documents.formats import open_document
+from glassformer.extensions.documents.formats import open_document
 
 TABLE = "Bad input"
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -152,7 +152,7 @@ def one_save(calls: list[power.Call]) -> tuple[int, int]:
 
 def test_power_fails_during_a_save(recorded: Any, tmp_path: Path, ledger: Ledger) -> None:
     """After each call of one save, whatever the disk may hold has a whole checkpoint on it."""
-    from glassformer.train.checkpoint import set_damaged_aside
+    from glassformer.train.run.checkpoint import set_damaged_aside
 
     top, calls = recorded
     first, last = one_save(calls)

@@ -21,13 +21,13 @@ from damage.ledger import Ledger
 from glassformer.config import BOS, EOS, PAD, Config, Model, Train
 from glassformer.data.batches import Batch
 from glassformer.engine import weights
-from glassformer.kernels.dropout import Dropout, DropoutStream
-from glassformer.machine.out_of_memory import is_out_of_memory
-from glassformer.model import Transformer
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
+from glassformer.foundation.machine.out_of_memory import is_out_of_memory
+from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
-from glassformer.train.micro_batching import MicroBatching
-from glassformer.train.updates import Updater
-from glassformer.train.validation import validate
+from glassformer.train.run.micro_batching import MicroBatching
+from glassformer.train.run.updates import Updater
+from glassformer.train.run.validation import validate
 from glassformer.translator import Translator
 
 TABLE = "Memory"
@@ -353,7 +353,7 @@ def test_what_is_not_there_is_refused_and_kills_nobody(ledger: Ledger) -> None:
         pytest.skip("limits of this kind are Linux's")
     program = (
         "import torch; from glassformer.train import process\n"
-        "from glassformer.machine.out_of_memory import *\n"
+        "from glassformer.foundation.machine.out_of_memory import *\n"
         "process.measure_memory = lambda: 2.0\n"
         "with process.limit_memory(torch.device('cpu'), 2):\n"
         "    kept = torch.ones(100 << 20, dtype=torch.uint8)\n"

@@ -13,7 +13,7 @@ from damage.trainings import Trainings
 SOURCE = Path(__file__).parents[2] / "src"
 MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 # Checkpoints of others may be pickles: torch reads tensors of them, and runs nothing.
-TENSORS_ALONE = "bridge/pickles.py"
+TENSORS_ALONE = "extensions/bridge/pickles.py"
 
 
 def list_pickles(tree: ast.AST) -> list[str]:

@@ -19,11 +19,12 @@ from damage.ledger import Ledger
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
-from glassformer.model import Transformer
-from glassformer.train import objective, resume, train
-from glassformer.train.divergence import FAR, IN_A_ROW, TRIES
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.model.files.tensors import load_tensors
+from glassformer.model.transformer import Transformer
+from glassformer.train import resume, train
+from glassformer.train.run import objective
+from glassformer.train.run.divergence import FAR, IN_A_ROW, TRIES
+from glassformer.train.run.updates import Updater
 
 TABLE = "Numbers gone wrong"
 LINES = [f"the {a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]

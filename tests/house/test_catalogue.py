@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from glassformer.config import AttentionPattern, Config, Model, Positions
-from glassformer.model import Transformer, build_network
+from glassformer.foundation.tap import Watchable, tap
+from glassformer.foundation.tap import record as watch
+from glassformer.model.networks import build_network
+from glassformer.model.transformer import Transformer
 from glassformer.see.catalogue import read_catalogue
-from glassformer.tap import Watchable, tap
-from glassformer.tap import record as watch
 
 CATALOGUE = {name: entry._asdict() for name, entry in read_catalogue().items()}
 # Every letter another size: two axes that change places have another shape.

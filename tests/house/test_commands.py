@@ -26,7 +26,7 @@ from typer.main import get_command
 from benchmarks.__main__ import main as run_benchmark
 from glassformer.cli import main
 from glassformer.cli.verbs import app
-from glassformer.directory import SHIPPED
+from glassformer.model.files.directory import SHIPPED
 from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def write_labelled(path: Path) -> None:
 def coarse_films(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moving pictures of few pixels and few frames; their sizes have tests of their own."""
     film, animate = (
-        import_module(f"glassformer.see.figure.{name}") for name in ("film", "animate")
+        import_module(f"glassformer.extensions.pictures.{name}") for name in ("film", "animate")
     )
     monkeypatch.setattr(film, "STAGES", {".mp4": (320, 180), ".gif": (320, 180)})
     monkeypatch.setattr(film, "CHANGE", 2)
@@ -128,7 +128,7 @@ def coarse_films(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare exported models on few random sentences; `tests/equal` compares them on many."""
-    monkeypatch.setattr(import_module("glassformer.bridge.parity"), "MOST", 20)
+    monkeypatch.setattr(import_module("glassformer.extensions.bridge.parity"), "MOST", 20)
 
 
 @pytest.mark.usefixtures("coarse_films", "few_sentences")

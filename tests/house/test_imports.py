@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.shared_library import load_library
+from glassformer.foundation.shared_library import load_library
 
 from .sources import FILES, PACKAGE, list_trees, read_tree
 
@@ -21,55 +21,79 @@ SOURCE = PACKAGE.parent
 # From the top floor to the ground. A part is a module or folder right under the package.
 TABLE = [
     ["__init__", "__main__"],
+    ["extensions"],
+    ["extensions.rnn"],
     ["cli"],
-    ["serve"],
-    ["documents", "pruning", "shortlisting", "site"],
-    ["bridge", "see"],
+    ["see"],
     ["train"],
-    ["publish"],
-    ["augmentation"],
-    ["evaluate", "shards"],
+    ["train.run"],
+    ["train.plan"],
+    ["train.ideas"],
+    ["train.publish"],
+    ["translate.symbols"],
+    ["translate.alignment"],
+    ["evaluate"],
     ["checks"],
-    ["translator", "language_model"],
+    ["translator", "translate"],
     ["translation"],
     ["engine"],
-    ["directory"],
-    ["weights"],
+    ["model.files"],
     ["decode", "data"],
-    ["kernels"],
+    ["engine.kernels"],
     ["model", "text"],
-    ["tap", "config", "hub", "typed_json"],
-    ["machine"],
-    ["shared_library"],
-    ["disk", "validation_errors", "sizes", "version"],
-    ["compatibility", "hashing", "lazy", "messages", "plurals", "progress", "settings"],
+    ["foundation.tap", "config", "foundation.hub", "foundation.typed_json"],
+    ["foundation.machine"],
+    ["foundation.shared_library"],
+    ["foundation.disk", "foundation.validation_errors", "foundation.sizes", "foundation.version"],
+    ["foundation"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
 # `decode` knows the search protocol and no class behind it, and is the readable one.
-STRANGERS = {("decode", "model"), ("decode", "kernels")}
+STRANGERS = {("decode", "model"), ("decode", "engine.kernels")}
+
+# Where the core still knows what is built on it.
+OPENED_SOON = {
+    ("cli", "extensions"),
+    ("data", "extensions"),
+    ("engine.kernels", "extensions.rnn"),
+    ("model.files", "extensions"),
+    ("model", "extensions.rnn"),
+    ("see", "extensions"),
+    ("train.ideas", "extensions"),
+    ("train.plan", "extensions"),
+    ("train.plan", "train.run"),
+}
 
 # What these may import besides the standard library and parts further down.
 PACKAGES = {
-    "kernels": {"torch", "numpy"},
-    "tap": {"torch"},
+    "engine.kernels": {"torch", "numpy"},
+    "foundation.tap": {"torch"},
     "model": {"torch"},
-    "machine": {"torch"},
+    "foundation.machine": {"torch"},
 }
 TORCH_FREE = (
     "config",
     "decode.sentences",
-    "validation_errors",
-    "compatibility",
-    "machine.openmp",
-    "machine.out_of_memory",
+    "foundation.validation_errors",
+    "foundation.compatibility",
+    "foundation.machine.openmp",
+    "foundation.machine.out_of_memory",
     "text",
     "data",
-    "see.figure",
+    "extensions.check_data",
+    "extensions.pictures",
     "evaluate.links",
     "evaluate.quality",
     "evaluate.significance",
 )
+
+
+def _find_floor(name: str) -> tuple[str, int]:
+    """Return the part in the table that a module belongs to, the longest, and its floor."""
+    parts = name.split(".")
+    heads = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next(((head, FLOOR[head]) for head in heads if head in FLOOR), (parts[0], len(TABLE)))
 
 
 def _name(path: Path) -> str:
@@ -112,11 +136,12 @@ def test_every_part_has_its_place() -> None:
 def test_imports_go_down() -> None:
     wrong = []
     for module, line, name in list_all():
-        root, *rest = name.split(".")
-        here, there = module.split(".")[0], rest[0] if rest else "__init__"
+        root, _, rest = name.partition(".")
+        here, floor = _find_floor(module)
+        there, other = _find_floor(rest or "__init__")
         if root != "glassformer" or here == there:
             continue
-        sideways_or_up = FLOOR.get(there, len(TABLE)) >= FLOOR[here]
+        sideways_or_up = other >= floor and (here, there) not in OPENED_SOON
         if sideways_or_up or (here, there) in STRANGERS:
             wrong.append(f"{module}:{line} imports {name}")
     assert not wrong
@@ -127,7 +152,7 @@ def test_packages_of_the_ground_floors() -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for module, line, name in list_all()
-        if (part := module.split(".")[0]) in PACKAGES
+        if (part := _find_floor(module)[0]) in PACKAGES
         and name.split(".")[0] not in known | PACKAGES[part]
     ]
     assert not wrong
@@ -135,9 +160,11 @@ def test_packages_of_the_ground_floors() -> None:
 
 def test_taps_live_in_the_model_alone() -> None:
     users = {
-        module.split(".")[0] for module, _, name in list_all() if name == "glassformer.tap.tap"
+        _find_floor(module)[0]
+        for module, _, name in list_all()
+        if name == "glassformer.foundation.tap.tap"
     }
-    assert users == {"model"}
+    assert users == {"model", "extensions.rnn"}
 
 
 def test_no_gpu_has_to_know_float64() -> None:
@@ -253,7 +280,7 @@ SERVER = """
 import json, threading, time
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
-from glassformer.serve.running import make_service, prepare_server
+from glassformer.extensions.serve.running import make_service, prepare_server
 
 ready = prepare_server(make_service(["demo"]), port=0, token="t")
 thread = threading.Thread(target=ready.run)
@@ -307,12 +334,12 @@ WITHOUT_TORCH = (
     "checks.quality_check",
     "engine.weights",
     "evaluate.aligner",
-    "serve.running",
-    "shards",
+    "extensions.serve.running",
+    "extensions.cluster.shards",
     "cli.translate",
     "cli.score",
     "cli.align",
-    "cli.serve",
+    "extensions.serve.cli.serve",
     "cli.evaluate",
 )
 

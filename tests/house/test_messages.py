@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.messages import HOLE, LANGUAGES, read_texts
+from glassformer.foundation.messages import HOLE, LANGUAGES, read_texts
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web" / "src"
+PICTURES = ROOT / "src/glassformer/extensions/pictures"
 BY_PARTS = {"figures.toml"}  # the parts of a key stand in the code, not the key
 # Tables that are read as objects, and where else they are shown.
 SHOWN_IN = {
-    ROOT / "src/glassformer/messages.json": [WEB / "views/translate"],
+    ROOT / "src/glassformer/foundation/messages.json": [WEB / "views/translate"],
+    PICTURES / "parts/figures.toml": [PICTURES],
     WEB / "story/messages.json": [WEB / "views/story"],
 }
 TABLES = sorted(

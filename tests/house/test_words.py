@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from glassformer.compatibility.former_names import KEYS
+from glassformer.foundation.compatibility.former_names import KEYS
 
 from .sources import FILES, list_trees
 
@@ -45,7 +45,7 @@ def find_twice(kind: type | tuple[type, ...]) -> dict[str, list[str]]:
     """Return names in several files; verbs of the command line are called as what they call."""
     places = defaultdict(list)
     for name, tree in list_trees():
-        if name.startswith("cli/"):
+        if "cli/" in name:
             continue
         for node in tree.body:
             if isinstance(node, kind) and not node.name.startswith("_"):  # type: ignore[attr-defined]
@@ -59,7 +59,10 @@ def test_no_class_has_the_name_of_another() -> None:
 
 def test_no_public_function_has_the_name_of_another() -> None:
     found = find_twice((ast.FunctionDef, ast.AsyncFunctionDef))
-    assert found.pop("record") == ["see/recording.py", "tap.py"]  # of a text; of any network
+    assert found.pop("record") == [
+        "foundation/tap.py",
+        "see/recording.py",
+    ]  # of a text; of any network
     assert found == {}
 
 
@@ -75,7 +78,7 @@ def test_former_names_are_gone() -> None:
     names = {
         str(name).lower()
         for path, tree in list_trees()
-        if path not in ("compatibility/former_names.py", "text/sentencepiece.py")
+        if path not in ("foundation/compatibility/former_names.py", "text/sentencepiece.py")
         for node in ast.walk(tree)
         if (name := next((getattr(node, key) for key in NAMES if getattr(node, key, None)), None))
     }
@@ -94,7 +97,7 @@ def test_former_keys_are_not_written() -> None:
     keys = {
         (path, key.value)
         for path, tree in list_trees()
-        if path != "compatibility/former_names.py"
+        if path != "foundation/compatibility/former_names.py"
         for node in ast.walk(tree)
         if isinstance(node, ast.Dict)
         for key in node.keys

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from glassformer.config import Config, Decode
 from glassformer.decode import search
-from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.model import EncoderDecoder, build_network
+from glassformer.engine.kernels.cross_entropy import smoothed_cross_entropy
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.networks import build_network
 
 V, PAD, BOS, EOS = 16, 0, 1, 2
 BATCH, LONGEST = 64, 6

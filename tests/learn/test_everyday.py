@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from glassformer.checks.known_words import find_unknown_words, read_known_words
-from glassformer.directory import SHIPPED, WEIGHTS
-from glassformer.publish.card import read_facts
-from glassformer.publish.golden import check_golden
+from glassformer.model.files.directory import SHIPPED, WEIGHTS
+from glassformer.train.publish.card import read_facts
+from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator
 
 NAME, RIGHT = "everyday-en-fr", 25

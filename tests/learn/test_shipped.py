@@ -14,8 +14,8 @@ from safetensors import safe_open
 from benchmarks.shipped import INT8
 from benchmarks.shipped_language import NAMES
 from glassformer.data.demo import mark_exact, mark_pronouns
-from glassformer.directory import CARD, SHIPPED, WEIGHTS
-from glassformer.publish.golden import check_golden
+from glassformer.model.files.directory import CARD, SHIPPED, WEIGHTS
+from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator
 from tools.demo_corpus import NOTES
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.shipped_language import NAMES, examine
-from glassformer.directory import CARD, SHIPPED, WEIGHTS
-from glassformer.language_model import LanguageModel
-from glassformer.publish.golden import check_golden
+from glassformer.model.files.directory import CARD, SHIPPED, WEIGHTS
+from glassformer.train.publish.golden import check_golden
+from glassformer.translate.language_model import LanguageModel
 from tools.demo_corpus.exam import ask_sentences
 
 QUESTIONS = 60

@@ -9,8 +9,8 @@ import torch
 
 from glassformer.config import Config, Decode
 from glassformer.decode import search
-from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.model import build_network
+from glassformer.engine.kernels.cross_entropy import smoothed_cross_entropy
+from glassformer.model.networks import build_network
 
 V, BOS, EOS, LENGTH, STEPS = 12, 1, 2, 5, 240
 SHAPE: dict[str, Any] = {

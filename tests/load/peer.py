@@ -13,8 +13,8 @@ from typing import Any
 import ctranslate2
 
 from glassformer.config import BOS, EOS, PAD, Decode
-from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service, prepare_server
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.running import make_service, prepare_server
 from glassformer.translator import Translator
 
 

@@ -35,29 +35,23 @@ CORE = (
     "decode/*.py",
     "engine/*.py",
     "engine/native/*.[ch]",
-    "kernels/*.py",
-    "kernels/native/*.[ch]",
+    "engine/kernels/*.py",
+    "engine/kernels/native/*.[ch]",
     "text/*.py",
-    "documents/*.py",
+    "translate/*.py",
+    "extensions/documents/*.py",
     "checks/*.py",
-    "serve/*.py",
+    "extensions/serve/*.py",
+    "extensions/serve/api/*.py",
+    "extensions/serve/service/*.py",
     "evaluate/*.py",
     "translat*.py",
     *(
-        f"train/{name}.py"
-        for name in (
-            [
-                "averaging",
-                "checkpoint",
-                "loop",
-                "micro_batching",
-                "optimizer",
-                "schedule",
-                "selection",
-                "updates",
-            ]
-        )
+        f"train/run/{name}.py"
+        for name in ("checkpoint", "loop", "micro_batching", "optimizer", "selection", "updates")
     ),
+    "train/averaging.py",
+    "train/plan/schedule.py",
 )
 TEXT = f"""{TITLE}
 Small wrong changes of the core, one at a time: a comparison, a sign, a constant off by one, two

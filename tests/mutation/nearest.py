@@ -11,29 +11,33 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "glassformer"
-KERNELS, ENGINE = SOURCES / "kernels" / "native", SOURCES / "engine" / "native"
+KERNELS, ENGINE = SOURCES / "engine" / "kernels" / "native", SOURCES / "engine" / "native"
 NATIVE = (KERNELS, ENGINE)  # the folders of C
 # The folders whose tests take seconds and run everywhere.
 FOLDERS = ("unit", "paper", "notes", "equal", "faults")
 SLOW = {"faults/test_kills.py", "faults/test_disks.py", "faults/test_coverage.py"}
 # Where neither name nor import tells: what a test asks in a roundabout way.
 FURTHER = {
-    "train/loop.py": ["equal/test_resume.py", "faults/test_memory.py", "faults/test_numbers.py"],
-    "train/checkpoint.py": ["equal/test_resume.py"],
-    "train/selection.py": ["unit/train/test_early_stopping.py"],
-    "train/resuming.py": ["equal/test_resume.py"],
-    "train/micro_batching.py": ["faults/test_memory.py"],
+    "train/run/loop.py": [
+        "equal/test_resume.py",
+        "faults/test_memory.py",
+        "faults/test_numbers.py",
+    ],
+    "train/run/checkpoint.py": ["equal/test_resume.py"],
+    "train/run/selection.py": ["unit/train/test_early_stopping.py"],
+    "train/run/resuming.py": ["equal/test_resume.py"],
+    "train/run/micro_batching.py": ["faults/test_memory.py"],
     "evaluate/aligner.py": ["unit/cli/test_align.py"],
     "text/unigram.py": ["equal/test_marian.py"],
-    "kernels/attend.py": ["unit/kernels/test_attend.py"],
-    "serve/limits.py": ["unit/serve/test_api.py"],
-    "documents/placing.py": ["unit/documents/test_markup.py"],
+    "engine/kernels/attend.py": ["unit/kernels/test_attend.py"],
+    "extensions/serve/limits.py": ["unit/serve/test_api.py"],
+    "translate/placing.py": ["unit/documents/test_markup.py"],
     "model/kv_cache.py": ["equal/test_stepwise.py"],
-    "documents/packed.py": ["unit/documents/test_office.py", "faults/test_documents.py"],
-    "serve/counting.py": ["unit/serve/test_quotas.py"],
-    "serve/content_type.py": ["unit/serve/test_libre.py"],
-    "serve/api_error.py": ["unit/serve/test_api.py"],
-    "serve/auth.py": ["unit/serve/test_auth.py", "unit/serve/test_origins.py"],
+    "extensions/documents/packed.py": ["unit/documents/test_office.py", "faults/test_documents.py"],
+    "extensions/serve/counting.py": ["unit/serve/test_quotas.py"],
+    "extensions/serve/content_type.py": ["unit/serve/test_libre.py"],
+    "extensions/serve/api_error.py": ["unit/serve/test_api.py"],
+    "extensions/serve/api/auth.py": ["unit/serve/test_auth.py", "unit/serve/test_origins.py"],
 }
 # The twins of the engine: the same search and network in PyTorch, or in a plain loop.
 TWINS = [
@@ -88,11 +92,11 @@ def _list_tests() -> list[str]:
 
 def _list_callers(name: str) -> Iterator[str]:
     """Yield the modules that load a C source, or a source that includes this header."""
-    for path in sorted((SOURCES / "kernels").glob("*.py")):
+    for path in sorted((SOURCES / "engine" / "kernels").glob("*.py")):
         text = path.read_text(encoding="utf-8")
         for library in re.findall(r"\b(?:load_library|open_kernels)\(\s*\"(\w+)\"", text):
             if name in _list_included(f"{library}.c"):
-                yield f"kernels/{path.name}"
+                yield f"engine/kernels/{path.name}"
 
 
 @cache

@@ -207,6 +207,6 @@ def _settle(home: Path) -> None:
 
 def _build_kernels() -> str:
     """Build what is not there yet; say why something is missing."""
-    import_module("glassformer.shared_library.compiler").PATIENCE = COMPILING
-    why: str = import_module("glassformer.shared_library").prepare_libraries()
+    import_module("glassformer.foundation.shared_library.compiler").PATIENCE = COMPILING
+    why: str = import_module("glassformer.foundation.shared_library").prepare_libraries()
     return why

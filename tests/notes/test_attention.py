@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from glassformer.config import Model
+from glassformer.foundation.tap import Trace
+from glassformer.foundation.tap import record as watch
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.masks import causal_mask
-from glassformer.tap import Trace
-from glassformer.tap import record as watch
 
 Rows = Sequence[Sequence[float]]
 

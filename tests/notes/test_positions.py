@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from glassformer.config import Model, Positions
-from glassformer.model import Transformer
 from glassformer.model.positions import rates, sinusoids
+from glassformer.model.transformer import Transformer
 
 D = 512
 

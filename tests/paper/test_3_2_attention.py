@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from glassformer.config import Model
-from glassformer.kernels.attend import attend
-from glassformer.kernels.dropout import Dropout, DropoutStream
+from glassformer.engine.kernels.attend import attend
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
 from glassformer.model.attention import MultiHeadAttention
 
 B, H, K, Q, M, D = 2, 3, 5, 4, 7, 6

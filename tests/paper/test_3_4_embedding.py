@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from glassformer.config import Model, Positions
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 SETTINGS = Model(d_model=10, d_ff=6, heads=2, encoder_layers=1, decoder_layers=1)
 

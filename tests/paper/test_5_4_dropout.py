@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from glassformer.config import Model
-from glassformer.model import Transformer
 from glassformer.model.residual import Residual
+from glassformer.model.transformer import Transformer
 
 SETTINGS = Model(d_model=8, d_ff=8, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.5)
 

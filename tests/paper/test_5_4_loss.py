@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from glassformer.kernels.cross_entropy import smoothed_cross_entropy
-from glassformer.train.loss import label_smoothing
+from glassformer.engine.kernels.cross_entropy import smoothed_cross_entropy
+from glassformer.train.run.loss import label_smoothing
 
 N, D, V = 5, 4, 7
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from glassformer import augmentation
-from glassformer.augmentation import Augmentation, Maker, make_pairs
 from glassformer.cli import main
 from glassformer.config import Decode
 from glassformer.data.corpus import find_data
-from glassformer.shards import Shard
+from glassformer.extensions.cluster.shards import Shard
+from glassformer.train.ideas import augmentation
+from glassformer.train.ideas.augmentation import Augmentation, Maker, make_pairs
 
 LINES = ["The cat is on the mat.", "", "A dog sleeps.", "The old cat sees the\tdog.", "🙂"] * 4
 
@@ -102,7 +102,8 @@ def test_a_killed_process_leaves_no_lock(text: Path, tmp_path: Path) -> None:
     words = ["augment", "demo", str(text), "--out", str(out), "--beam", "2"]
     words += ["--shard-lines", "4", "--precision", "fp32", "--device", "cpu"]
     slow = (
-        "import sys, time; from glassformer.augmentation import Maker; plain = Maker.translate\n"
+        "import sys, time\nfrom glassformer.train.ideas.augmentation import Maker\n"
+        "plain = Maker.translate\n"
         "def wait(self, shard):\n    time.sleep(30 * (shard.number == 1))\n"
         "    return plain(self, shard)\n"
         "Maker.translate = wait\nfrom glassformer.cli import main; sys.exit(main(sys.argv[1:]))"

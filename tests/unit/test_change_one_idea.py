@@ -49,7 +49,7 @@ for kind in ("layer", "scale"):
 
 
 LOOK = """
-from glassformer.see.page import pack_page
+from glassformer.extensions.serve.page import pack_page
 
 name = "encoder.0.self_attention_residual.normed"
 assert abs(found.recomputed - found.value) < 1e-5 * max(1, abs(found.value))
@@ -78,7 +78,7 @@ trace.picture("V105")
 TEMPERATURE = """
 import torch
 from glassformer import Config, Translator
-from glassformer.kernels.fast import fast
+from glassformer.engine.kernels.fast import fast
 from glassformer.train import train
 
 words = [f"{a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
@@ -113,7 +113,7 @@ for module in ("encoder.0.self_attention", "decoder.0.cross_attention"):
 SCHEDULE = """
 from glassformer.cli import main
 from glassformer.config import Train
-from glassformer.train.schedule import rate
+from glassformer.train.plan.schedule import rate
 
 train = Train(schedule="stable", warmup=10, learning_rate=0.01, final_rate=0.1)
 rates = [rate(step, train, 512, 110) for step in range(1, 111)]

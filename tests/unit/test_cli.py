@@ -20,15 +20,15 @@ import pytest
 import sacrebleu
 from typer.main import get_command
 
-from glassformer import progress
 from glassformer.cli import demo, main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
 from glassformer.data import demo as exam
-from glassformer.directory import Tokenizers
 from glassformer.engine import weights
-from glassformer.shared_library import load_library
+from glassformer.foundation import progress
+from glassformer.foundation.shared_library import load_library
+from glassformer.model.files.directory import Tokenizers
 from tools.demo_corpus import pairs
 
 ROOT = Path(__file__).parents[2]

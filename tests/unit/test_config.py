@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from glassformer.config import SIZES, Config, Model
-from glassformer.validation_errors import list_settings
+from glassformer.foundation.validation_errors import list_settings
 
 # A setting that differs from its default, for every setting there is.
 OTHERS: dict[str, Any] = {

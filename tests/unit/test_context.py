@@ -16,10 +16,10 @@ from glassformer.cli.translate import search_chunks
 from glassformer.config import BOS, EOS, SEPARATOR, Config, Data, Decode
 from glassformer.data.files import cut_chunks
 from glassformer.decode.sentences import plan_sentences
-from glassformer.directory import Tokenizers, build_model
-from glassformer.documents.alignment import Alignments, Said
-from glassformer.documents.placing import find_marked_words
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.text import Tokenizer
+from glassformer.translate.alignment import Alignments, Said
+from glassformer.translate.placing import find_marked_words
 from glassformer.translation import Problem
 from glassformer.translator import Translator, join_translators
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from glassformer import directory
 from glassformer.config import Config
-from glassformer.directory import (
+from glassformer.model.files import directory
+from glassformer.model.files.directory import (
     SHIPPED,
     Tokenizers,
     build_model,
@@ -16,9 +16,9 @@ from glassformer.directory import (
     open_model,
     save_model,
 )
+from glassformer.model.files.tensors import load_tensors
+from glassformer.model.files.weights_file import WeightsFile
 from glassformer.text import Tokenizer
-from glassformer.weights.tensors import load_tensors
-from glassformer.weights.weights_file import WeightsFile
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
 

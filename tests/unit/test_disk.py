@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.disk import prepare_beside
+from glassformer.foundation.disk import prepare_beside
 
 
 def test_what_a_killed_process_has_left_is_gone(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from glassformer.data.corpus import find_sentences, find_text, has_labels
 from glassformer.data.holdout import hold_out
 from glassformer.data.labels import Labels, find_labels
 from glassformer.data.masking import mask_tokens
-from glassformer.directory import load_model
-from glassformer.language_model import LanguageModel
+from glassformer.model.files.directory import load_model
 from glassformer.train import train
+from glassformer.translate.language_model import LanguageModel
 from glassformer.translator import Translator
 
 LINES = [

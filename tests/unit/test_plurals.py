@@ -2,7 +2,7 @@
 
 import pytest
 
-from glassformer.plurals import say_count
+from glassformer.foundation.plurals import say_count
 
 
 @pytest.mark.parametrize(

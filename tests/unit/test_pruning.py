@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from glassformer.cli import main
-from glassformer.directory import load_model, save_model
-from glassformer.pruning import prune
-from glassformer.publish.card import read_facts
-from glassformer.see.heads import read_batches
+from glassformer.extensions.lab.heads import read_batches
+from glassformer.extensions.lab.pruning import prune
+from glassformer.model.files.directory import load_model, save_model
+from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator
 
 TEXTS = ("The animal did not cross the street because it was too tired.", "The cat is here.")

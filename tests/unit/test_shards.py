@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from glassformer import shards
 from glassformer.checks.quality_check import Judged
 from glassformer.data.files import read_lines
-from glassformer.shards import (
+from glassformer.extensions.cluster import shards
+from glassformer.extensions.cluster.shards import (
     Shard,
     ShardJob,
     Worker,

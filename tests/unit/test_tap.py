@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.tap import Watchable, each_position, tap
-from glassformer.tap import record as watch
+from glassformer.foundation.tap import Watchable, each_position, tap
+from glassformer.foundation.tap import record as watch
 
 
 class Half(Watchable):

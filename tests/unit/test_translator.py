@@ -8,9 +8,9 @@ import torch
 from glassformer.checks import quality_check
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
-from glassformer.directory import Tokenizers, build_model
 from glassformer.evaluate import quality
 from glassformer.evaluate.significance import compare_systems
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.text import Tokenizer
 from glassformer.translation import assemble, read_hypothesis
 from glassformer.translator import Translator
@@ -314,7 +314,7 @@ def test_progress_counts_lines(translator):
 
 
 def test_a_device_that_is_not_here():
-    from glassformer.machine.device import choose_device, choose_precision
+    from glassformer.foundation.machine.device import choose_device, choose_precision
 
     with pytest.raises(ValueError, match="it has"):
         choose_device("tpu")

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "src" / "glassformer" / "serve" / "static"
+STATIC = ROOT / "src" / "glassformer" / "extensions" / "serve" / "static"
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 TOKEN = "t"
 SENTENCE = "The animal did not cross the street because it was too tired."

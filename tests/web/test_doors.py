@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from opening import Server, find_faults, wait_until
 
-from glassformer.see.living import build_living_page
-from glassformer.see.page import SavedPage
+from glassformer.extensions.serve.page import SavedPage
+from glassformer.extensions.site.living import build_living_page
 
 CUT = json.dumps([{"do": "cut", "word": "because"}])
 PRONOUN = 7  # the token "qu'il"

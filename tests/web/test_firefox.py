@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.see.living import build_living_page
-from glassformer.see.page import SavedPage
+from glassformer.extensions.serve.page import SavedPage
+from glassformer.extensions.site.living import build_living_page
 
 DRIVER = Path(__file__).with_name("firefox.mjs")
 SOCKET = "--experimental-websocket"  # in Node 22 it is there without this

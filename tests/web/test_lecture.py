@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from opening import Server, find_faults, wait_until
 
-from glassformer.see.living import build_living_page
-from glassformer.see.page import SavedPage
+from glassformer.extensions.serve.page import SavedPage
+from glassformer.extensions.site.living import build_living_page
 
 CARDS = (
     "text",

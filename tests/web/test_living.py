@@ -18,15 +18,15 @@ import pytest
 from opening import ARGUMENTS, find_chromium, wait_until
 
 from glassformer.data.demo import read_corpus
-from glassformer.directory import locate, open_model, save_model
-from glassformer.see.contributions import silence_each
+from glassformer.extensions.lab.contributions import silence_each
+from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
+from glassformer.extensions.site.living import WASM, build_living_page
+from glassformer.extensions.site.portable import pack_model
+from glassformer.model.files.directory import locate, open_model, save_model
+from glassformer.model.files.int8 import quantize_file
 from glassformer.see.derive import attribute_logit, read_lens
-from glassformer.see.living import WASM, build_living_page
-from glassformer.see.page import WASM_ALLOWED, SavedPage
-from glassformer.see.portable import pack_model
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
-from glassformer.weights.int8 import quantize_file
 
 WEB = Path(__file__).parents[2] / "web"
 # How many sentences are translated greedily.

@@ -12,8 +12,8 @@ import pytest
 from opening import SENTENCE, Server, wait_until
 
 from glassformer import Translator
+from glassformer.extensions.serve.page import build_page
 from glassformer.see import Trace
-from glassformer.see.page import build_page
 
 OFFLINE_CELL = "decoder.3.cross_attention.scores"
 

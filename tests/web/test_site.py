@@ -15,9 +15,9 @@ import pytest
 from opening import ROOT, find_faults, wait_until
 
 from glassformer.cli import main
-from glassformer.see.page import SITE
-from glassformer.site import build
-from glassformer.site.build import DEMO, INDEX, NETWORKS, draw_gallery, record_sentence
+from glassformer.extensions.serve.page import SITE
+from glassformer.extensions.site import build
+from glassformer.extensions.site.build import DEMO, INDEX, NETWORKS, draw_gallery, record_sentence
 
 GALLERY = ROOT / "docs" / "gallery"
 MOST = 15e6  # bytes, without the gallery
@@ -168,7 +168,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def test_pictures_are_drawn_where_there_is_no_gallery(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.site.build.DRAWN", ("V10", "V49"))
+    monkeypatch.setattr("glassformer.extensions.site.build.DRAWN", ("V10", "V49"))
     found = draw_gallery(record_sentence("demo", SENTENCE), tmp_path)
     assert found == ["gallery/demo/V10.png", "gallery/demo/V49.png", "gallery/index.html"]
     for link in Links(tmp_path / found[-1]).found:

@@ -14,7 +14,7 @@ import torch
 from opening import TOKEN, Server
 
 from glassformer import Config, Translator
-from glassformer.directory import build_model
+from glassformer.model.files.directory import build_model
 from glassformer.see import record
 
 pytestmark = pytest.mark.slow

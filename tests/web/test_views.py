@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opening import SENTENCE, Server, find_faults, wait_until
 
-from glassformer.see.living import build_living_page
+from glassformer.extensions.site.living import build_living_page
 
 HEAD = [{"do": "silence", "name": "encoder.0.self_attention", "head": 1}]
 SERVED = {"worst"}  # only where there is a server

@@ -1,7 +1,7 @@
 /**
  * Texts in English and in Chinese. A table is a messages.json beside the code that shows its texts:
  * each text is `{"en": "...", "zh": "..."}`, objects group them, and a key is a path with dots.
- * src/glassformer/messages.py reads the same format; tests/house/test_messages.py checks all tables.
+ * src/glassformer/foundation/messages.py reads the same format; tests/house/test_messages.py checks all tables.
  */
 
 import { here, type Here } from "./state.svelte";

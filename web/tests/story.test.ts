@@ -47,7 +47,7 @@ describe("the cards", () => {
   });
 
   it("point at tensors that there are", () => {
-    const toml = readFileSync("../src/glassformer/catalogue.toml", "utf-8");
+    const toml = readFileSync("../src/glassformer/see/catalogue.toml", "utf-8");
     const names = new Set([...toml.matchAll(/^\["(.+)"\]$/gm)].map((match) => match[1]));
     const derived = /\.(masked|contributions|mean|deviation|ids)$|^probabilities$/;
     const cells = CARDS.flatMap((card) => (card.go.cell ? [card.go.cell.split("[")[0]!] : []));

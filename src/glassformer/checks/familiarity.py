@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..directory import GOLDEN, Tokenizers
-from ..disk import read_json
+from ..foundation.disk import read_json
+from ..model.files.directory import GOLDEN, Tokenizers
 from ..text.function_words import NAMES, find_other_language
 from ..text.sentences import has_letters
 from ..text.spacing import name_base

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from ..directory import write_text
-from ..disk import read_text
+from ..foundation.disk import read_text
+from ..model.files.directory import write_text
 from ..text.spacing import EAST
 
 WORDS = "words.txt"

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from unicodedata import decimal, normalize
 
 from ..config import Decode
+from ..foundation.validation_errors import check_list
 from ..text.context import cut_source
 from ..text.number_words import LARGEST, is_spelled_out
 from ..text.patterns import LazyPattern, RarePattern
 from ..text.sentences import cut_spans
 from ..translation import Problem, Progress, Translation, assemble, take_apart
 from ..translator import Choice, Translator
-from ..validation_errors import check_list
 from .familiarity import Familiarity, measure_confidence
 
 # The highest confidence that each problem allows. The last four mean that the model was not trained

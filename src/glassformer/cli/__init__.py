@@ -11,9 +11,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from ..machine.extras import explain_missing
-from ..machine.out_of_memory import is_out_of_memory
-from ..version import __version__
+from ..foundation.machine.extras import explain_missing
+from ..foundation.machine.out_of_memory import is_out_of_memory
+from ..foundation.version import __version__
 from .terminal import INTERRUPTED
 
 VERSION = "--version"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from . import decoding
 from .options import (
     AS_JSON,
@@ -28,7 +28,7 @@ from .terminal import count_if_file, show_progress, to_json
 from .verb import takes
 
 if TYPE_CHECKING:
-    from ..augmentation import Augmentation
+    from ..train.ideas.augmentation import Augmentation
 
 
 @takes("decode")
@@ -73,7 +73,7 @@ def augment(
     glassformer augment de-en news.de --out made.tsv --search sample
     glassformer augment teacher train.en --out distilled.tsv --kind forward --beam 5
     """
-    from ..augmentation import make_pairs
+    from ..train.ideas.augmentation import make_pairs
 
     if not text.is_file():
         raise ValueError(f"{text}: no such file")
@@ -89,8 +89,8 @@ def augment(
 
 def describe_job(given: Mapping[str, Any]) -> Augmentation:
     """Return the job that the options describe."""
-    from ..augmentation import Augmentation
-    from ..directory import name_pair, open_model, split_pair
+    from ..model.files.directory import name_pair, open_model, split_pair
+    from ..train.ideas.augmentation import Augmentation
 
     models = [name_pair(each, given["to"]) for each in (given["model"], *(given["ensemble"] or ()))]
     config = open_model(split_pair(given["model"])[0])[0]

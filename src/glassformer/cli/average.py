@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from .options import AS_JSON, DEVICE, arg, opt
 from .terminal import to_json
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 
 if TYPE_CHECKING:
     from ..checks.quality_check import Judged

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from ..machine.extras import need
+from ..foundation.machine.extras import need
 from .options import DEVICE, flag, opt
 from .terminal import INTERRUPTED
 
@@ -72,7 +72,7 @@ def demo(
     out = out or find_free()
     if train and out.exists():
         raise ValueError(f"{out} is there already: delete it, or choose another --out")
-    from ..directory import SHIPPED
+    from ..model.files.directory import SHIPPED
     from ..translator import Translator
 
     print(f"The model that comes with glassformer, {NAME}, translates English to French:\n")
@@ -205,7 +205,7 @@ def show_app(models: list[Path | str], runs: Path | None) -> None:
     from threading import Timer
 
     need("fastapi")
-    from ..serve.running import make_service, prepare_server
+    from ..extensions.serve.running import make_service, prepare_server
 
     ready = prepare_server(make_service(models, runs=runs), port=0)
     print(f"\nSee inside at {ready.address}\nCtrl-C ends.", flush=True)

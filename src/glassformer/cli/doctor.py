@@ -13,7 +13,7 @@ from .options import AS_JSON, arg, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
-    from ..publish.health import HealthFinding
+    from ..train.publish.health import HealthFinding
 
 
 def doctor(
@@ -50,15 +50,15 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
-    from ..directory import CHECKPOINTS, RUN, locate
-    from ..machine.properties import list_versions, look_at_machine
-    from ..publish.health import examine_machine, examine_model
-    from ..shared_library import find_libraries
+    from ..foundation.machine.properties import list_versions, look_at_machine
+    from ..foundation.shared_library import find_libraries
+    from ..model.files.directory import CHECKPOINTS, RUN, locate
+    from ..train.publish.health import examine_machine, examine_model
 
     if model:
         found, folder = examine_model(model), locate(model)
         if (folder / RUN / CHECKPOINTS).is_dir():
-            from ..train.checkpoint import examine_checkpoints
+            from ..train.run.checkpoint import examine_checkpoints
 
             found += examine_checkpoints(folder)
         return found, {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typer import Context
 
 from ..data.files import STANDARD
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from .decoding import load_translator, read_glossary
 from .effects import refuse
 from .language import evaluate_text, is_language_model
@@ -238,7 +238,7 @@ def is_text(path: Path) -> bool:
     """Return whether a path is a file, not a folder or a shipped model; ValueError if neither."""
     if path == STANDARD or path.exists():
         return not path.is_dir()
-    from ..directory import SHIPPED, locate
+    from ..model.files.directory import SHIPPED, locate
 
     if (len(path.parts) == 1 and (SHIPPED / path).is_dir()) or locate(path).is_dir():
         return False
@@ -381,15 +381,15 @@ def show_result(found: Evaluation, as_table: bool, as_json: bool) -> str:
 
 def write_page(path: Path, system: System, found: Evaluation) -> None:
     """Write the worst sentences as a page of HTML, with the attention of the system's model."""
-    from ..disk import write_text
     from ..evaluate.page import render_page
+    from ..foundation.disk import write_text
 
     write_text(path, render_page(found, system.translator))
 
 
 def store_evaluation(system: System, found: Evaluation) -> None:
     """Write the scores and the worst sentences to the directory of the system's model."""
-    from ..directory import EVALUATION, write_json
+    from ..model.files.directory import EVALUATION, write_json
 
     assert system.translator is not None
     folder = system.translator.weights.folder

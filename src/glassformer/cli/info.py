@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from .language import open_reader
 from .options import AS_JSON, MODEL
 from .terminal import to_json
@@ -16,9 +16,9 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     \b
     glassformer info my-model
     """
-    from ..directory import CARD, RUN, locate, name_pair, open_model, split_pair
-    from ..publish.card import list_changed, read_facts
-    from ..publish.publishing import measure_run
+    from ..model.files.directory import CARD, RUN, locate, name_pair, open_model, split_pair
+    from ..train.publish.card import list_changed, read_facts
+    from ..train.publish.publishing import measure_run
 
     config = open_model(model)[0]
     _, pair = split_pair(model)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from . import decoding
 from .options import AS_JSON, DEVICE, EXACT, MODEL, SEARCH, SEED, arg, opt
 from .terminal import read_typed, show_progress, to_json
 from .verb import takes
 
 if TYPE_CHECKING:
-    from ..language_model import LanguageModel
+    from ..translate.language_model import LanguageModel
     from ..translator import Translator
 
 
 def is_language_model(model: Path | None) -> bool:
     """Return whether a path, or the name of a model in the package, is a language model."""
     from ..config import Config
-    from ..directory import CONFIG, locate
+    from ..model.files.directory import CONFIG, locate
 
     path = locate(model) / CONFIG if model else None
     return bool(path and path.is_file() and Config.load(path).model.is_language_model)
@@ -31,8 +31,8 @@ def is_language_model(model: Path | None) -> bool:
 
 def open_reader(model: Path, **how: Any) -> Translator | LanguageModel:
     """Return the translator, or the language model, of a model directory."""
-    from ..directory import open_model, split_pair
-    from ..language_model import LanguageModel
+    from ..model.files.directory import open_model, split_pair
+    from ..translate.language_model import LanguageModel
     from ..translator import Translator
 
     parts = open_model(split_pair(model)[0])
@@ -44,7 +44,7 @@ def open_reader(model: Path, **how: Any) -> Translator | LanguageModel:
 def read_text(model: Path, files: Sequence[Path], **how: Any) -> tuple[LanguageModel, list[str]]:
     """Return a language model and the lines of its one text; ValueError for another number."""
     from ..data.files import read_lines
-    from ..language_model import LanguageModel
+    from ..translate.language_model import LanguageModel
 
     if len(files) != 1:
         raise ValueError(f"a language model reads one text, not {len(files)} files")
@@ -55,7 +55,7 @@ def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **how: Any)
     """Return the scores of a language model on a text, or on labelled sentences."""
     from ..data.corpus import find_sentences
     from ..evaluate.language import score_text
-    from ..language_model import CLASSIFIES
+    from ..translate.language_model import CLASSIFIES
 
     reader, texts = read_text(model, files, **how)
     labels: Sequence[str] = ()
@@ -101,7 +101,7 @@ def complete(
     glassformer complete my-model "The cat"
     glassformer complete my-model "The cat" --search sample --top-p 0.9 --n-best 5
     """
-    from ..language_model import LanguageModel
+    from ..translate.language_model import LanguageModel
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     reader.check("complete")
@@ -138,7 +138,7 @@ def fill(
     \b
     glassformer fill my-model "The [MASK] is on the mat."
     """
-    from ..language_model import MASK_TEXT, LanguageModel
+    from ..translate.language_model import MASK_TEXT, LanguageModel
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     for line in read_typed(text):
@@ -182,7 +182,7 @@ def classify(
     glassformer train labelled.tsv --network encoder --init-from my-encoder --out my-classifier
     glassformer classify my-classifier "Where is the cat?"
     """
-    from ..language_model import LanguageModel
+    from ..translate.language_model import LanguageModel
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     lines = [*read_typed(text)]

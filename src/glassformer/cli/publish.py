@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..hub import push_model
-from ..machine.extras import need
+from ..foundation.hub import push_model
+from ..foundation.machine.extras import need
 from .options import AS_JSON, MODEL, flag, opt
 from .terminal import to_json
 
@@ -39,7 +39,7 @@ def publish(
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --push my-name/en-fr
     """
-    from ..publish.publishing import publish_model as copy
+    from ..train.publish.publishing import publish_model as copy
 
     if push:
         need("huggingface_hub")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from . import decoding, drawing
+from ..extensions.pictures.cli import drawing
+from . import decoding
 from .effects import refuse
 from .language import is_language_model
 from .options import AS_JSON, DEVICE, EXACT, SEARCH, SEED, arg, check_choice, flag, opt
@@ -185,8 +186,8 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
 
 def see_text(given: dict[str, Any]) -> Trace:
     """Return the recording of one pass of a language model over the text."""
-    from ..language_model import LanguageModel
     from ..see.language import record_text
+    from ..translate.language_model import LanguageModel
 
     how = {"device": given["device"], "precision": given["precision"]}
     reader = LanguageModel.load(given["model"], **how)

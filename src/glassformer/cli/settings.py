@@ -8,8 +8,8 @@ from types import UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from ..config import SEARCH_OF, Config
-from ..settings.table import SettingField, Settings
-from ..validation_errors import list_settings
+from ..foundation.settings.table import SettingField, Settings
+from ..foundation.validation_errors import list_settings
 from .options import SAMPLING, SEARCH, opt
 
 # Those that most trainings set; the others stand below them in the help.

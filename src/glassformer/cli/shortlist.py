@@ -31,7 +31,7 @@ def shortlist(
     glassformer translate my-model test.en --shortlist
     """
     from ..data.corpus import find_data
-    from ..shortlisting import make_shortlist
+    from ..train.ideas.shortlisting import make_shortlist
 
     corpus = find_data(pick_pair(files, source, target)).train
     with show_progress("making the short-list", None) as tell:

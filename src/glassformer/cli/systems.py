@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import cut_chunks
-from ..plurals import say_count
+from ..foundation.plurals import say_count
 from . import decoding
 from .decoding import describe_search
 from .terminal import CHUNK, open_output, show_progress
@@ -112,7 +112,7 @@ def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, An
 
 def list_models(path: Path) -> list[Path]:
     """Return a model directory; or, if it is none but has some directly inside, all of those."""
-    from ..directory import CONFIG, locate
+    from ..model.files.directory import CONFIG, locate
 
     folder = locate(path)
     if not folder.is_dir() or (folder / CONFIG).is_file():

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
-from ..disk import PARTIAL, name_file, open_alone
-from ..plurals import say_count
-from ..progress import Reporter
+from ..foundation.disk import PARTIAL, name_file, open_alone
+from ..foundation.plurals import say_count
+from ..foundation.progress import Reporter
 
 CHUNK = 1000  # lines translated together, and kept in memory
 FULL = (errno.ENOSPC, errno.EFBIG)  # errors when the disk is full or the file too large

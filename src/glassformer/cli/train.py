@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typer import Context, Exit
 
 from ..data.files import STANDARD
-from ..sizes import SIZES
+from ..foundation.sizes import SIZES
 from .options import AS_JSON, CHANGES, DEVICE, arg, flag, opt
 from .terminal import INTERRUPTED, keep_apart, to_json
 from .verb import find_typed, takes
@@ -285,7 +285,7 @@ def read_recipe(
         fallback = "base" if chosen == "paper" else "auto"
         raw = {"recipe": chosen, "size": size or fallback}
         if init_from:
-            from ..train.init_from import inherit_shape
+            from ..train.plan.init_from import inherit_shape
 
             raw = inherit_shape(init_from, raw, changes)
         return Config.read(raw, changes)
@@ -306,6 +306,6 @@ def read_parent(parent: Path, recipe: str | None, changes: Sequence[str]) -> Con
     """Return the settings of a model, overridden by those of the command line."""
     if recipe:
         raise ValueError(f"--from keeps the settings of {parent}: leave {recipe} out, use --set")
-    from ..train.init_from import inherit
+    from ..train.plan.init_from import inherit
 
     return inherit(parent, changes)

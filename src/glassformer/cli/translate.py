@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from ..data.files import STANDARD, cut_chunks, read_lines, split_member
+from ..extensions.cluster.cli import cluster
+from ..extensions.documents.cli import documents
 from ..text.context import PrecedingLines, list_contexts
-from . import cluster, decoding, documents
+from . import decoding
 from .options import (
     AS_JSON,
     DEVICE,
@@ -141,7 +143,7 @@ def translate(
     glassformer translate my-model --file letter.docx -o brief.docx
     """
     keep_apart(output, file, document, prefix_file)
-    from ..directory import name_pair
+    from ..model.files.directory import name_pair
 
     given = {**context.params, "model": name_pair(model, to)}
     if document:
@@ -246,8 +248,8 @@ def choose_extras(
     """
     if not (given["alignment"] or given["confidence"]):
         return lambda shown, text, found: shown
-    from ..directory import locate
-    from ..documents.alignment import Alignments, Said
+    from ..model.files.directory import locate
+    from ..translate.alignment import Alignments, Said
 
     alignments, folder = Alignments(), locate(given["model"])
     document = PrecedingLines(translator.context)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from ..compatibility.other_names import Ours, find_name, suggest_names
+from ..foundation.compatibility.other_names import Ours, find_name, suggest_names
 from . import VERSION
 from .effects import refuse_by_others
 from .options import PLUGIN
@@ -128,7 +128,7 @@ class Verb(TyperCommand):
     def _answer(self, unknown: str, given: Sequence[str]) -> None:
         """Raise ValueError if other_names or the settings know what was meant."""
         from ..config import Config
-        from ..validation_errors import find_settings, list_settings
+        from ..foundation.validation_errors import find_settings, list_settings
 
         typed = (word.split("=")[0] for word in given if word.startswith(unknown))
         options = {option for each in self.params for option in each.opts}

@@ -36,7 +36,17 @@ ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
 # What became of a verb that there was.
 FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
 # A word of Python's own cannot be a module; and several verbs may share one.
-MODULES = {"import": "import_model"} | dict.fromkeys(("complete", "fill", "classify"), "language")
+MODULES = dict.fromkeys(("complete", "fill", "classify"), "language") | {
+    "check-data": ".extensions.check_data.cli.check_data",
+    "export": ".extensions.bridge.cli.export",
+    "heads": ".extensions.lab.cli.heads",
+    "import": ".extensions.bridge.cli.import_model",
+    "page": ".extensions.site.cli.page",
+    "probe": ".extensions.lab.cli.probe",
+    "prune": ".extensions.lab.cli.prune",
+    "serve": ".extensions.serve.cli.serve",
+    "site": ".extensions.site.cli.site",
+}
 
 
 class Verbs(Mapping[str, Any]):

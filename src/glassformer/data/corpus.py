@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..plurals import say_count
+from ..extensions.check_data import explain_inequality
+from ..foundation.plurals import say_count
 from ..text.spacing import close_up, is_unspaced
-from .doctor import explain_inequality
 from .files import (
     STANDARD,
     Fingerprint,

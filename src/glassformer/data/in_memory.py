@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..disk import PARTIAL
+from ..foundation.disk import PARTIAL
 from .tables import name_sides, pick_sides
 
 Rows = Iterable[Any]  # each a pair of texts, or an object with the texts by language

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 
-from ..disk import PARTIAL, name_file, put_folder, read_json, sync_files
-from ..plurals import say_count
+from ..foundation.disk import PARTIAL, name_file, put_folder, read_json, sync_files
+from ..foundation.plurals import say_count
+from ..foundation.typed_json import check_type
 from ..text import Sampler, Tokenizer, count_surrogates
 from ..text.context import encode_sources
-from ..typed_json import check_type
 from .files import Fingerprint, cut_chunks
 from .labels import Labels
 from .tables import Pair

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import import_lazily
+from ..foundation.lazy import import_lazily
 
 if TYPE_CHECKING:
     from .protocol import Network, State

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from ..config import BOS, PAD, Decode
-from ..machine.device import free_memory, run_in_threads
-from ..machine.out_of_memory import is_out_of_memory
+from ..foundation.machine.device import free_memory, run_in_threads
+from ..foundation.machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
 from .constrained import step_constrained
 from .diverse import step_diverse

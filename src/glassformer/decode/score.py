@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ..config import BOS, EOS, PAD
-from ..machine.device import free_memory
-from ..machine.out_of_memory import is_out_of_memory
+from ..foundation.machine.device import free_memory
+from ..foundation.machine.out_of_memory import is_out_of_memory
 from .protocol import Network, S
 from .rules import sum_logs
 from .sentences import Budget, NotFiniteError, Queue, Rows, Sentence, plan_pairs

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import Decode, Model
 from ..decode.sentences import Budget, Hypothesis, Rows
-from ..shared_library import explain_library, load_library
-from ..weights.weights_file import StoredTensor
+from ..foundation.shared_library import explain_library, load_library
+from ..model.files.weights_file import StoredTensor
 from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeEnsemble, NativeModel
 from .native_structs import NetworkStruct

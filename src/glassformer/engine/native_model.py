@@ -9,8 +9,8 @@ from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from math import ceil
 
 from ..config import Model
-from ..settings.table import Settings
-from ..weights.weights_file import SCALE, StoredTensor
+from ..foundation.settings.table import Settings
+from ..model.files.weights_file import SCALE, StoredTensor
 from .native_structs import NetworkStruct
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}

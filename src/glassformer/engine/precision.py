@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ..decode.sentences import NotFiniteError
-from ..disk import find_cache
+from ..foundation.disk import find_cache
 from .native import ScoredPair
 
 PRECISIONS = ("fp32", "bf16", "int8")

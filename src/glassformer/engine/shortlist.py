@@ -11,7 +11,7 @@ import ctypes
 from array import array
 from pathlib import Path
 
-from ..weights.weights_file import StoredTensor, WeightsFile
+from ..model.files.weights_file import StoredTensor, WeightsFile
 from .native_structs import ShortlistStruct
 
 STARTS, IDS = "starts", "ids"

@@ -15,9 +15,9 @@ from ..config import BOS, Decode
 from ..decode import Budget, Hypothesis, Network, NotFiniteError, score_targets, search
 from ..decode.score import padded
 from ..decode.sentences import Rows
-from ..machine.device import autocast
-from ..model import EncoderDecoder
-from ..tap import record
+from ..foundation.machine.device import autocast
+from ..foundation.tap import record
+from ..model.encoder_decoder import EncoderDecoder
 from .native import Head, ScoredPair
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..config import Decode, Model
 from ..decode.sentences import Budget, Hypothesis, Rows
-from ..directory import GOLDEN, SHORTLIST, make_network
-from ..directory import ORIGIN as NOTED
-from ..disk import read_json
-from ..machine.device import count_cores, count_threads, name_device
-from ..shared_library import explain_library, find_library, load_library
-from ..weights.shapes import list_shapes
-from ..weights.weights_file import Shapes, StoredTensor, WeightsFile
+from ..foundation.disk import read_json
+from ..foundation.machine.device import count_cores, count_threads, name_device
+from ..foundation.shared_library import explain_library, find_library, load_library
+from ..model.files.directory import GOLDEN, SHORTLIST, make_network
+from ..model.files.directory import ORIGIN as NOTED
+from ..model.files.shapes import list_shapes
+from ..model.files.weights_file import Shapes, StoredTensor, WeightsFile
 from .fingerprint import is_model_unchanged
 from .native import Head, ScoredPair
 from .native_engine import OUTPUTS, SOURCE, NativeEngine, NativeEnsembleEngine
@@ -32,7 +32,7 @@ from .shortlist import Shortlist
 
 if TYPE_CHECKING:
     from ..decode import Network
-    from ..model import EncoderDecoder
+    from ..model.encoder_decoder import EncoderDecoder
     from .native import Array
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
@@ -110,7 +110,7 @@ class Weights:
     @cached_property
     def view(self) -> Network[Any]:
         """Return the fast view of the network, which the engine in PyTorch computes with."""
-        from ..kernels.fast import fast
+        from .kernels.fast import fast
 
         return fast(self.network, precision=self.exact)
 
@@ -232,7 +232,7 @@ class Weights:
     def _store(self) -> Mapping[str, StoredTensor]:
         if isinstance(self.origin, WeightsFile):
             return self.origin.tensors
-        from ..weights.tensors import store_tensors
+        from ..model.files.tensors import store_tensors
 
         return store_tensors(self.origin.state_dict())
 

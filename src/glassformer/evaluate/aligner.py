@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..directory import ALIGNMENT, locate
+from ..model.files.directory import ALIGNMENT, locate
 from ..translator import Translator
 from .align import (
     Aligned,

@@ -16,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..directory import ALIGNMENT, WEIGHTS, locate, write_json
-from ..settings.schema import StrictModel
+from ..foundation.settings.schema import StrictModel
+from ..foundation.typed_json import read_typed
+from ..model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
 from ..translator import Translator
-from ..typed_json import read_typed
 from .align import (
     AlignmentCandidate,
     Array,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.files import read_lines
-from ..disk import read_json
+from ..foundation.disk import read_json
 
 Z = 1.959964  # standard deviations to either side that hold 95 % of a normal distribution
 # The names of the parts of an item, ours first, then those of LingEval97 and of ContraPro.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.masking import mask_tokens
-from ..language_model import COMPLETES, FILLS, LanguageModel
+from ..translate.language_model import COMPLETES, FILLS, LanguageModel
 from ..translation import Progress
 
 SIGNATURES = {

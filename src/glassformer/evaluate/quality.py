@@ -19,8 +19,8 @@ from sacrebleu.metrics.ter import TER
 
 from ..data.files import read_lines
 from ..data.tables import table_kind
-from ..machine.extras import need
-from ..validation_errors import check_list
+from ..foundation.machine.extras import need
+from ..foundation.validation_errors import check_list
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
 
 References = Sequence[Sequence[str | None]]

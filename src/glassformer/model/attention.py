@@ -9,7 +9,7 @@ import math
 from torch import Tensor, nn
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..foundation.tap import Watchable, tap
 from .kv_cache import KVCache
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..foundation.tap import Watchable, tap
 from .positions import check_reach, sinusoids
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..foundation.tap import Watchable, tap
 from .masks import padding_mask
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..foundation.tap import Watchable, tap
 
 Activation = Callable[[Tensor], Tensor]
 NAMES = "relu", "silu", "gelu"

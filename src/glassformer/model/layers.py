@@ -7,7 +7,7 @@ D model width.
 from torch import Tensor
 
 from ..config import Model
-from ..tap import Watchable
+from ..foundation.tap import Watchable
 from .kv_cache import KVCache
 from .variants import make_attention, make_feed_forward, make_residual, make_self_attention
 

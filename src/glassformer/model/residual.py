@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from ..config import Model
-from ..tap import Watchable, tap
+from ..foundation.tap import Watchable, tap
 
 
 def make_norm(settings: Model) -> nn.Module:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Model
-from ..tap import tap
+from ..foundation.tap import tap
 from .encoder_decoder import EncoderDecoder, make_tables
 from .kv_cache import DecodingState
 from .layers import DecoderLayer, EncoderLayer

@@ -15,7 +15,7 @@ PAPER = "LayerNorm"  # that class in the paper
 # The files of each network's windows and of what is derived from them.
 FILES = {
     "transformer": ("catalogue.toml", "derived.toml"),
-    "rnn": ("catalogue_rnn.toml", "derived_rnn.toml"),
+    "rnn": ("../extensions/rnn/catalogue_rnn.toml", "../extensions/rnn/derived_rnn.toml"),
     "decoder": ("catalogue_decoder.toml", "derived_decoder.toml"),
     "encoder": ("catalogue_encoder.toml", "derived_encoder.toml"),
 }
@@ -77,23 +77,23 @@ def read_catalogue(module: str = PAPER, network: str = "transformer") -> dict[st
 @cache
 def read_derived(network: str = "transformer") -> dict[str, Entry]:
     """Return the entries of the derived tensors, by kind."""
-    return {name: Entry(**entry) for name, entry in _extend(__package__, network, 1).items()}
+    return {name: Entry(**entry) for name, entry in _extend(network, 1).items()}
 
 
 @cache
 def read_modules(network: str = "transformer") -> dict[str, dict[str, str]]:
     """Return the equations of modules that have no windows, and words on them, by class."""
-    found: dict[str, dict[str, str]] = _extend("glassformer", network, 0)["modules"]
+    found: dict[str, dict[str, str]] = _extend(network, 0)["modules"]
     return found
 
 
 def _read_windows(network: str) -> dict[str, dict[str, Any]]:
     """Return the entries and the kinds of a network's windows, without those that it has not."""
     beginnings = WINDOWS_OF.get(network)
-    entries = _extend("glassformer", network, 0)
+    entries = _extend(network, 0)
     if beginnings is None:
         return entries
-    own = _read("glassformer", FILES[network][0])
+    own = _read(FILES[network][0])
     return {
         name: entry
         for name, entry in entries.items()
@@ -103,18 +103,18 @@ def _read_windows(network: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _extend(package: str, network: str, number: int) -> dict[str, dict[str, Any]]:
+def _extend(network: str, number: int) -> dict[str, dict[str, Any]]:
     """Return what a network's file says; of a language model, on top of the Transformer's."""
-    own = _read(package, FILES[network][number])
+    own = _read(FILES[network][number])
     if network not in WINDOWS_OF:
         return own
-    paper = _read(package, FILES["transformer"][number])
+    paper = _read(FILES["transformer"][number])
     return {name: {**paper.get(name, {}), **own.get(name, {})} for name in {**paper, **own}}
 
 
 @cache
-def _read(package: str, file: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads((files(package) / file).read_text(encoding="utf-8"))
+def _read(file: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files(__package__) / file).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1 << 12)

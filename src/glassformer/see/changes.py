@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..config import Model
-from ..tap import Edit
+from ..foundation.tap import Edit
 from .opgraph import Equation, Graph, build_graph
 from .trace import check_place, resolve
 from .wiring import record_wiring

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..config import Decode, Model
-from ..settings.schema import StrictModel
+from ..foundation.settings.schema import StrictModel
 
 VERSION = 3  # 1 and 2 had other names: see `former_names`
 Level = Literal["attention", "states", "everything"]

@@ -29,10 +29,10 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from torch import Tensor
 
 from ..decode import Network
-from ..disk import check_file_size
-from ..settings.schema import StrictModel
-from ..tap import Edit
-from ..tap import record as watch
+from ..foundation.disk import check_file_size
+from ..foundation.settings.schema import StrictModel
+from ..foundation.tap import Edit
+from ..foundation.tap import record as watch
 from ..text.spacing import word_pattern
 from ..translator import Translator
 from .changes import Changes

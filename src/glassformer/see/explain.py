@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..typed_json import replace_infinite
+from ..foundation.typed_json import replace_infinite
 from .expression import Call, Cells, Expression, Number, Operation, Reduction, walk
 from .opgraph import Equation
 from .recompute import evaluate_expression

@@ -21,9 +21,9 @@ from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack
 
-from ..compatibility.former_names import rename_keys, rename_settings, rename_tensor
-from ..disk import PARTIAL, put_folder, read_json, write_bytes, write_text
-from ..validation_errors import name_place
+from ..foundation.compatibility.former_names import rename_keys, rename_settings, rename_tensor
+from ..foundation.disk import PARTIAL, put_folder, read_json, write_bytes, write_text
+from ..foundation.validation_errors import name_place
 from .consistency import find_contradiction
 from .document import LEVELS, VERSION, Document, Stored, find_level
 from .trace import Array, Trace

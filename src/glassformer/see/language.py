@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ..config import BOS, MASK
-from ..language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
-from ..tap import record as watch
-from ..version import __version__
+from ..foundation.tap import record as watch
+from ..foundation.version import __version__
+from ..translate.language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
 from .document import LEVELS, Document, Level, Numerics, Token, belongs
 from .recording import list_predictions
 from .tokens import read_target

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..config import PARTS, Model
-from ..messages import LANGUAGES
+from ..foundation.messages import LANGUAGES
 from .catalogue import Entry, look_up, read_derived, read_modules
 from .document import Wiring
 from .expression import (

@@ -14,13 +14,13 @@ from ..checks.quality_check import judge
 from ..config import Decode
 from ..decode.sample import find_draw_probabilities
 from ..evaluate.choose_head import load_choice
-from ..machine.device import autocast
-from ..model import EncoderDecoder
-from ..tap import record as watch
+from ..foundation.machine.device import autocast
+from ..foundation.tap import record as watch
+from ..foundation.version import __version__
+from ..model.encoder_decoder import EncoderDecoder
 from ..text.context import cut_source
 from ..translation import Translation
 from ..translator import Choice, Translator
-from ..version import __version__
 from .document import (
     LEVELS,
     AlignmentHead,

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..config import Decode
 from ..decode import Step
 from ..decode.sample import find_draw_probabilities
-from ..model import EncoderDecoder
+from ..model.encoder_decoder import EncoderDecoder
 from ..model.masks import padding_mask
 
 

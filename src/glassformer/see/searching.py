@@ -7,7 +7,7 @@ import torch
 
 from ..config import BOS, EOS, Decode
 from ..decode import Fate, Hypothesis, Step, endings, search
-from ..machine.device import autocast
+from ..foundation.machine.device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters
 from ..translator import Choice, Translator

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compatibility.former_names import rename_tensor
 from ..config import Model
+from ..foundation.compatibility.former_names import rename_tensor
 from .document import Document, Search, SentenceSpans, Token
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..extensions.serve.page import SavedPage
     from .explain import Explanation
     from .opgraph import Graph
-    from .page import SavedPage
 
 Array = NDArray[Any]
 
@@ -195,7 +195,7 @@ class Trace:
 
         A notebook displays it. options: those of its function, such as layer, head, lang, ax.
         """
-        from .figure import draw
+        from ..extensions.pictures import draw
 
         return draw(self, id, **options)
 
@@ -223,7 +223,7 @@ class Trace:
 
         A notebook displays it; elsewhere, `show().save("it.html")` writes a page.
         """
-        from .page import SavedPage, build_page
+        from ..extensions.serve.page import SavedPage, build_page
 
         return SavedPage(build_page(self))
 

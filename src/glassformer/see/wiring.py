@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ..config import Model
-from ..tap import Recorder, Watchable, view_with
-from ..weights.meta_model import make_meta_model
+from ..foundation.tap import Recorder, Watchable, view_with
+from ..model.files.meta_model import make_meta_model
 from .document import Module, Wiring
 
 HIDDEN = ("recorder", "training", "dropout")  # attributes of a module that are no constants

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..config import BOS, EOS, PAD
-from ..lazy import import_lazily
+from ..foundation.lazy import import_lazily
 from .normalization import Normalization
 from .tokenizer import Tokenizer, Tokens
 from .unicode import clean, count_surrogates

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..disk import read_text
-from ..validation_errors import check_list
+from ..foundation.disk import read_text
+from ..foundation.validation_errors import check_list
 from .normalization import PLAIN, Normalization
 from .tokenizer import Tokenizer, Tokens
 from .unicode import Span, replace_surrogates

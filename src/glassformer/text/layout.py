@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import TAG
-from ..disk import read_text
+from ..foundation.disk import read_text
 from .normalization import PLAIN, Normalization
 
 CONTROLS = ("<pad>", "<s>", "</s>")  # config.PAD, BOS, EOS

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..typed_json import read_typed
+from ..foundation.typed_json import read_typed
 from .layout import BYTES
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_bpe import SentencepieceBpe

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..disk import read_text
+from ..foundation.disk import read_text
 from .imported import UNKNOWN
 from .imported_bpe import END, ImportedBpe, spell_codes
 from .layout import CONTROLS

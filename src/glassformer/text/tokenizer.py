@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from ..disk import write_text
-from ..validation_errors import check_list
+from ..foundation.disk import write_text
+from ..foundation.validation_errors import check_list
 from .characters import CharacterMap, count_in_tokens
 from .layout import (
     BYTES,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import import_lazily
+from ..foundation.lazy import import_lazily
 
 if TYPE_CHECKING:
     from .averaging import average
-    from .goal import Goal
-    from .hooks import Event, Hooks, load_plugin
+    from .ideas.hooks import Event, Hooks, load_plugin
+    from .plan.goal import Goal
     from .seeds import resume_seeds, train_seeds
     from .start import Summary, resume, train
 
@@ -31,8 +31,8 @@ __all__ = [
 
 _HOMES = {
     "averaging": ("average",),
-    "goal": ("Goal",),
-    "hooks": ("Event", "Hooks", "load_plugin"),
+    "plan.goal": ("Goal",),
+    "ideas.hooks": ("Event", "Hooks", "load_plugin"),
     "seeds": ("resume_seeds", "train_seeds"),
     "start": ("Summary", "resume", "train"),
 }

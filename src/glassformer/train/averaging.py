@@ -6,17 +6,26 @@ from typing import Any
 import torch
 
 from ..checks.known_words import copy_known_words
-from ..directory import BEST, CARD, CHECKPOINTS, CONFIG, RUN, load_model, save_model, write_text
-from ..plurals import say_count
-from ..progress import Reporter
-from ..publish.card import NEEDED, hash_files, read_facts, write_card
-from ..publish.golden import write_golden
-from ..weights.tensors import load_tensors
-from ..weights.weights_file import WeightsFile
-from .checkpoint import checkpoints, read_progress
-from .preparation import prepare_run
-from .run_folder import read_record, read_settings
-from .validation import Validation, spread_sample, validate
+from ..foundation.plurals import say_count
+from ..foundation.progress import Reporter
+from ..model.files.directory import (
+    BEST,
+    CARD,
+    CHECKPOINTS,
+    CONFIG,
+    RUN,
+    load_model,
+    save_model,
+    write_text,
+)
+from ..model.files.tensors import load_tensors
+from ..model.files.weights_file import WeightsFile
+from .plan.preparation import prepare_run
+from .plan.run_folder import read_record, read_settings
+from .publish.card import NEEDED, hash_files, read_facts, write_card
+from .publish.golden import write_golden
+from .run.checkpoint import checkpoints, read_progress
+from .run.validation import Validation, spread_sample, validate
 
 
 def average(

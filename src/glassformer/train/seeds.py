@@ -17,11 +17,11 @@ from pydantic import BaseModel, Field
 from ..config import Config
 from ..data.corpus import find_data
 from ..data.files import STANDARD
-from ..directory import RECORD, RUN, SHIPPED, locate
-from ..disk import write_json
 from ..evaluate.quality import score_quality
+from ..foundation.disk import write_json
+from ..foundation.typed_json import read_typed
+from ..model.files.directory import RECORD, RUN, SHIPPED, locate
 from ..translator import Translator
-from ..typed_json import read_typed
 from .start import Summary, resume, train
 
 SEEDS = "seeds.json"

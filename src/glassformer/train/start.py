@@ -12,26 +12,26 @@ import torch
 from ..checks.known_words import copy_known_words
 from ..config import Config
 from ..data.in_memory import Rows, keep_pairs
-from ..directory import RECORD, RUN, WEIGHTS
-from ..machine.device import free_memory, keep_memory
-from ..machine.properties import describe_machine
-from ..progress import Reporter
-from ..publish.card import hash_files, write_card
-from ..publish.golden import write_golden
-from ..version import __version__
-from .checkpoint import Progress
-from .distillation import name_teachers
-from .distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
-from .divergence import tell_lower_rate
-from .goal import Goal
-from .hooks import NONE, Hooks
-from .init_from import InitModel
-from .loop import Loop
-from .preparation import Prepared, prepare_run
-from .process import hold_lock, limit_memory, listen_for_stop, repeat_bits
-from .resuming import look_before
-from .run_folder import PAIRS, close_run, open_run, read_record, read_settings
-from .settle import settle
+from ..foundation.machine.device import free_memory, keep_memory
+from ..foundation.machine.properties import describe_machine
+from ..foundation.progress import Reporter
+from ..foundation.version import __version__
+from ..model.files.directory import RECORD, RUN, WEIGHTS
+from .ideas.distillation import name_teachers
+from .ideas.hooks import NONE, Hooks
+from .plan.goal import Goal
+from .plan.init_from import InitModel
+from .plan.preparation import Prepared, prepare_run
+from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
+from .publish.card import hash_files, write_card
+from .publish.golden import write_golden
+from .run.checkpoint import Progress
+from .run.distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
+from .run.divergence import tell_lower_rate
+from .run.loop import Loop
+from .run.process import hold_lock, limit_memory, listen_for_stop, repeat_bits
+from .run.resuming import look_before
+from .run.settle import settle
 
 INNER = ("detector", "plateau", "kept_best", "loss_scale")  # of the progress: not for reports
 

@@ -20,10 +20,10 @@ from importlib import import_module
 from typing import Any
 
 TOLD = {  # what is told about while it happens
-    "save": ("glassformer.train.checkpoint", "save_checkpoint"),
+    "save": ("glassformer.train.run.checkpoint", "save_checkpoint"),
     "store": ("glassformer.data.store", "build_store"),
-    "validate": ("glassformer.train.validation", "validate"),
-    "model": ("glassformer.directory", "save_model"),
+    "validate": ("glassformer.train.run.validation", "validate"),
+    "model": ("glassformer.model.files.directory", "save_model"),
 }
 
 
@@ -99,7 +99,7 @@ def serve() -> None:
 
     import glassformer.train.start  # noqa: F401
     from glassformer.cli.verbs import PANEL_OF, make_verb
-    from glassformer.data.doctor.characters import word_table
+    from glassformer.extensions.check_data.characters import word_table
 
     word_table()
     make_verb("train", PANEL_OF["train"]).make_context("train", ["--resume", "."])

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from glassformer.see.figure import measured
+from glassformer.extensions.pictures import measured
 from tools.demo_corpus import (
     NOTES,
     PronounItem,

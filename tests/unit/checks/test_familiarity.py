@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.checks.familiarity import Familiarity, measure_usual
 from glassformer.checks.quality_check import search_checked
-from glassformer.directory import SHIPPED
+from glassformer.model.files.directory import SHIPPED
 from glassformer.text import Tokenizer
 from glassformer.text.function_words import find_other_language
 from glassformer.translator import Translator

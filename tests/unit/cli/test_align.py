@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.directory import locate
+from glassformer.model.files.directory import locate
 from tools.demo_corpus import pairs
 
 Run = Callable[..., tuple[int, str, str]]

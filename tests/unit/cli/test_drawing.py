@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.see.figure import PICTURES
-from glassformer.see.figure.fonts import find_family
+from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.parts.fonts import find_family
 
 SEE = ("see", "demo", "The cat is on the mat.")
 
@@ -56,7 +56,9 @@ def test_a_gallery_that_cannot_be_drawn_says_why(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a machine without a font that has Chinese characters."""
-    monkeypatch.setattr("glassformer.see.figure.fonts.find_family", lambda character: None)
+    monkeypatch.setattr(
+        "glassformer.extensions.pictures.parts.fonts.find_family", lambda character: None
+    )
     assert see("--gallery", tmp_path / "all", "--lang", "zh") == 2
     told = capfd.readouterr().err
     assert "no font on this machine has Chinese characters" in told and "others" in told
@@ -67,7 +69,7 @@ def test_what_a_gallery_leaves_out_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [PICTURES[id] for id in ("V01", "V49", "V82")]
-    gallery = import_module("glassformer.see.figure.gallery")
+    gallery = import_module("glassformer.extensions.pictures.gallery")
     monkeypatch.setattr(gallery, "list_pictures", lambda network: few)
     assert see("--target", "Le chat", "--gallery", tmp_path) == 0
     told = " ".join(capfd.readouterr().err.split())

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from glassformer import progress
 from glassformer.cli import main
 from glassformer.cli.terminal import show_progress
+from glassformer.foundation import progress
 from glassformer.translator import Translator
 
 

@@ -14,7 +14,7 @@ import torch
 from glassformer import Trace
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model, save_model
+from glassformer.model.files.directory import Tokenizers, build_model, save_model
 from glassformer.see.explain import KEYS
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli.terminal import open_output
-from glassformer.disk import open_alone, read_text
+from glassformer.foundation.disk import open_alone, read_text
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="descriptors are closed the POSIX way")
 

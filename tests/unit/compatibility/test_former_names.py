@@ -11,12 +11,17 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from glassformer.compatibility.former_names import KEYS, SETTINGS, rename_settings, rename_tensor
 from glassformer.config import Config
-from glassformer.directory import SHIPPED
+from glassformer.foundation.compatibility.former_names import (
+    KEYS,
+    SETTINGS,
+    rename_settings,
+    rename_tensor,
+)
+from glassformer.foundation.validation_errors import list_settings
+from glassformer.model.files.directory import SHIPPED
 from glassformer.see import Trace
 from glassformer.translator import Translator
-from glassformer.validation_errors import list_settings
 
 OLD_TENSORS = {
     "encoder.0.self_attention_road.norm.weight": "encoder.0.self_attention_residual.norm.weight",

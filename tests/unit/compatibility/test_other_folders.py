@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.compatibility.other_folders import find_toolkit, recognise
-from glassformer.directory import SHIPPED, open_model
+from glassformer.extensions.bridge.other_folders import find_toolkit, recognise
+from glassformer.model.files.directory import SHIPPED, open_model
 
 # The files that each toolkit writes, and what is said of the folder.
 LAYOUTS = [
@@ -128,7 +128,7 @@ def test_what_is_ours_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_an_export_is_no_model(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    from glassformer.bridge.ctranslate2 import export_ctranslate2
+    from glassformer.extensions.bridge.ctranslate2 import export_ctranslate2
 
     export_ctranslate2(SHIPPED / "demo-fr-en", tmp_path / "ct2", texts=["le chat"])
     with pytest.raises(ValueError, match="is an export for CTranslate2"):

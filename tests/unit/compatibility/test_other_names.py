@@ -11,9 +11,9 @@ from typer.main import get_command
 
 from glassformer.cli import main
 from glassformer.cli.verbs import app
-from glassformer.compatibility.other_names import _read_names, _read_table, _read_values
 from glassformer.config import Config
-from glassformer.validation_errors import find_settings, list_settings
+from glassformer.foundation.compatibility.other_names import _read_names, _read_table, _read_values
+from glassformer.foundation.validation_errors import find_settings, list_settings
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 PARAMS = [param for each in COMMANDS.values() for param in each.get_params(Context(each))]

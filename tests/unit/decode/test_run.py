@@ -10,7 +10,7 @@ import torch
 
 from glassformer.config import Decode
 from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
-from glassformer.machine.device import run_in_threads
+from glassformer.foundation.machine.device import run_in_threads
 
 SEARCHES = {
     "greedy": Decode(search="greedy"),

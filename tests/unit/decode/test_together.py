@@ -15,9 +15,9 @@ from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.decode.ensemble import Ensemble
 from glassformer.decode.mbr import rank_by_utility
-from glassformer.directory import SHIPPED, build_model, load_model, save_model
 from glassformer.engine.native_engine import NativeEnsembleEngine
 from glassformer.engine.torch_engine import TorchEngine
+from glassformer.model.files.directory import SHIPPED, build_model, load_model, save_model
 
 TEXTS = ["The cat is on the mat.", "A dog. The old cat sleeps!", "", "🙂"]
 

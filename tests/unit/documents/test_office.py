@@ -12,10 +12,10 @@ import pytest
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
 from glassformer import Translator
-from glassformer.directory import locate
-from glassformer.documents import packed
-from glassformer.documents.formats import ENDINGS, open_document
-from glassformer.documents.translating import translate_document
+from glassformer.extensions.documents import packed
+from glassformer.extensions.documents.formats import ENDINGS, open_document
+from glassformer.extensions.documents.translating import translate_document
+from glassformer.model.files.directory import locate
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 OPEN = (

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
-from glassformer.documents.packed import parse_xml
+from glassformer.extensions.documents.packed import parse_xml
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.documents.subtitle_tags import SentenceMarkup
-from glassformer.documents.subtitles import Subtitles
+from glassformer.extensions.documents.subtitle_tags import SentenceMarkup
+from glassformer.extensions.documents.subtitles import Subtitles
 
 FILE = """1
 00:00:01,000 --> 00:00:02,000

@@ -12,7 +12,7 @@ pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
 from lxml import etree
 
-from glassformer.documents.formats import open_document
+from glassformer.extensions.documents.formats import open_document
 
 SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 RULE = f"{{{SPACE}}}"

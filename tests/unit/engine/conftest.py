@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from glassformer.engine.native_model import NativeEnsemble, NativeModel
-from glassformer.model import Transformer
-from glassformer.shared_library.compiler import ENGINE, find_compiler
-from glassformer.shared_library.loading import SWITCH
-from glassformer.weights.tensors import store_tensors
+from glassformer.foundation.shared_library.compiler import ENGINE, find_compiler
+from glassformer.foundation.shared_library.loading import SWITCH
+from glassformer.model.files.tensors import store_tensors
+from glassformer.model.transformer import Transformer
 
 FILES = sorted(map(str, ENGINE.glob("*.c")))
 # With -O1 they are built in 0.4 of the time of -O3; what -O3 makes is tested by `tests/equal`.

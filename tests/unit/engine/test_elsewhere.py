@@ -16,13 +16,19 @@ import pytest
 
 from glassformer.config import EOS, Decode
 from glassformer.decode.sentences import plan_sentences
-from glassformer.directory import open_model
 from glassformer.engine import native_model
 from glassformer.engine.native import pack_options
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.shared_library import load_library
-from glassformer.shared_library.compiler import ENGINE, ENGINE_NAME, ZIG, has_zig, list_sources
-from glassformer.shared_library.instruction_sets import SETS
+from glassformer.foundation.shared_library import load_library
+from glassformer.foundation.shared_library.compiler import (
+    ENGINE,
+    ENGINE_NAME,
+    ZIG,
+    has_zig,
+    list_sources,
+)
+from glassformer.foundation.shared_library.instruction_sets import SETS
+from glassformer.model.files.directory import open_model
 
 PROGRAM = Path(__file__).with_name("elsewhere.c")
 COMPILED = ("-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-w", f"-I{ENGINE}")

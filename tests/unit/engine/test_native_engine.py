@@ -19,11 +19,11 @@ from glassformer.decode import score_targets, search
 from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.native_model import choose_budget, choose_workers
-from glassformer.model import Transformer
-from glassformer.shared_library import load_library
-from glassformer.tap import record
+from glassformer.foundation.shared_library import load_library
+from glassformer.foundation.tap import record
+from glassformer.model.files.tensors import store_tensors
+from glassformer.model.transformer import Transformer
 from glassformer.translator import Translator
-from glassformer.weights.tensors import store_tensors
 
 from .conftest import Driver
 from .test_native_network import KINDS, make_network
@@ -184,7 +184,7 @@ def test_a_missing_table_is_named(network: Transformer) -> None:
 
 WITHOUT_TORCH = """
 import sys
-from glassformer.directory import SHIPPED, open_model
+from glassformer.model.files.directory import SHIPPED, open_model
 from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.native_model import choose_budget

@@ -14,7 +14,7 @@ import torch
 
 from glassformer.config import Model
 from glassformer.engine.native_model import NativeEnsemble
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 from .conftest import Driver, list_isas, pack_model
 

@@ -23,7 +23,7 @@ from glassformer.config import Decode, Model, Positions
 from glassformer.decode import Budget, NotFiniteError, score_targets, search
 from glassformer.engine import native
 from glassformer.engine.native import Workers, score_in_c, search_in_c
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 from ..decode.conftest import Oracle
 from .callbacks import CallbackNetwork, as_array

@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.engine import precision, weights
 from glassformer.engine.precision import is_close, measure_excess
-from glassformer.shared_library import load_library
+from glassformer.foundation.shared_library import load_library
 from glassformer.translator import Translator
 
 EXACT = np.linspace(-3, -1, 40)

@@ -17,13 +17,13 @@ from torch import Tensor
 from glassformer.cli import main
 from glassformer.config import Decode
 from glassformer.decode import Hypothesis, search
-from glassformer.directory import SHIPPED, SHORTLIST
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.shortlist import Shortlist
-from glassformer.model import Transformer
-from glassformer.publish.health import examine_model
-from glassformer.shared_library import load_library
-from glassformer.shortlisting import make_shortlist
+from glassformer.foundation.shared_library import load_library
+from glassformer.model.files.directory import SHIPPED, SHORTLIST
+from glassformer.model.transformer import Transformer
+from glassformer.train.ideas.shortlisting import make_shortlist
+from glassformer.train.publish.health import examine_model
 from glassformer.translator import Translator
 
 from .conftest import Driver, pack_model

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from glassformer.config import EOS, Decode
-from glassformer.directory import WEIGHTS, locate, open_model
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.shared_library.compiler import find_compiler, has_zig
-from glassformer.shared_library.targets import build_wasm
+from glassformer.foundation.shared_library.compiler import find_compiler, has_zig
+from glassformer.foundation.shared_library.targets import build_wasm
+from glassformer.model.files.directory import WEIGHTS, locate, open_model
 
 from .conftest import compile_engine
 

@@ -12,7 +12,7 @@ from glassformer.engine import fingerprint, weights
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.native_model import KNOWN, explain_settings
 from glassformer.engine.torch_engine import TorchEngine
-from glassformer.shared_library import load_library
+from glassformer.foundation.shared_library import load_library
 from glassformer.translator import Translator
 
 SENTENCE = "The cat is on the mat."

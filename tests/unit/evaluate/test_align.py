@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import SHIPPED, Tokenizers, build_model
 from glassformer.evaluate.align import (
     AlignmentCandidate,
     Pair,
@@ -31,7 +30,8 @@ from glassformer.evaluate.choose_head import (
     save_choice,
 )
 from glassformer.evaluate.links import Gold, GoldSet, measure_links
-from glassformer.tap import record as watch
+from glassformer.foundation.tap import record as watch
+from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs as demo_pairs

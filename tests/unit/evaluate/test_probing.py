@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.config import BOS, EOS
 from glassformer.evaluate.contrastive import ContrastiveItem
-from glassformer.evaluate.probe_pairs import (
+from glassformer.extensions.lab.probe_pairs import (
     REST,
     ProbePair,
     find_donors,
@@ -18,8 +18,8 @@ from glassformer.evaluate.probe_pairs import (
     read_probe_pair,
     read_probe_pairs,
 )
-from glassformer.evaluate.probe_report import probe_pairs, show_probe
-from glassformer.evaluate.probing import (
+from glassformer.extensions.lab.probe_report import probe_pairs, show_probe
+from glassformer.extensions.lab.probing import (
     STEP,
     Look,
     Probe,

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from glassformer.config import Model
-from glassformer.kernels import attend as kernel
-from glassformer.kernels.attend import attend
-from glassformer.kernels.dropout import Dropout, DropoutStream
+from glassformer.engine.kernels import attend as kernel
+from glassformer.engine.kernels.attend import attend
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
 from glassformer.model.attention import MultiHeadAttention
 
 B, H, Q, M, K = 3, 2, 5, 7, 6

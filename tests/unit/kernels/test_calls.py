@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from glassformer.kernels.calls import call, point, point_apart
+from glassformer.engine.kernels.calls import call, point, point_apart
 
 
 @pytest.mark.parametrize(

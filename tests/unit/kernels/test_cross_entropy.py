@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from glassformer.kernels import cross_entropy as kernel
-from glassformer.kernels.cross_entropy import smoothed_cross_entropy
+from glassformer.engine.kernels import cross_entropy as kernel
+from glassformer.engine.kernels.cross_entropy import smoothed_cross_entropy
 
 N, D, V = 83, 12, 101
 Found = tuple[Tensor, Tensor, Tensor]

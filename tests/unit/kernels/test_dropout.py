@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.kernels import dropout
-from glassformer.kernels.dropout import STEPS, Dropout, DropoutStream
+from glassformer.engine.kernels import dropout
+from glassformer.engine.kernels.dropout import STEPS, Dropout, DropoutStream
 
 STREAM = DropoutStream()
 SHAPES = [(1,), (7,), (3, 5), (2, 3, 129), (0, 4)]

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.config import Model
-from glassformer.kernels.dropout import Dropout
-from glassformer.kernels.fast import SAME, TWINS, KernelState, fast, find_difference
-from glassformer.kernels.local import TWINS as VARIED
-from glassformer.kernels.recurrent import TWINS as RECURRENT
-from glassformer.model import Transformer
+from glassformer.engine.kernels.dropout import Dropout
+from glassformer.engine.kernels.fast import SAME, TWINS, KernelState, fast, find_difference
+from glassformer.engine.kernels.local import TWINS as VARIED
+from glassformer.extensions.rnn.recurrent import TWINS as RECURRENT
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
 from glassformer.model.residual import Residual
+from glassformer.model.transformer import Transformer
 
 PRECISIONS = pytest.mark.parametrize("precision", SAME)
 IDS = torch.tensor([[5, 6, 7]])

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.kernels import heads
-from glassformer.kernels.dropout import Dropout, DropoutStream
+from glassformer.engine.kernels import heads
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
 
 pytestmark = pytest.mark.skipif(heads._open() is None, reason="no compiler")
 

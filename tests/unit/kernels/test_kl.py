@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import kl_div, linear, log_softmax
 
-from glassformer.kernels import kl as kernel
-from glassformer.kernels.kl import divergence
+from glassformer.engine.kernels import kl as kernel
+from glassformer.engine.kernels.kl import divergence
 
 N, D, V = 83, 12, 101
 

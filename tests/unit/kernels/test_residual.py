@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from glassformer.kernels import residual
-from glassformer.kernels.dropout import Dropout, DropoutStream
-from glassformer.kernels.precision import RoundedCopy
+from glassformer.engine.kernels import residual
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
+from glassformer.engine.kernels.precision import RoundedCopy
 
 pytestmark = pytest.mark.skipif(residual._open() is None, reason="no compiler")
 

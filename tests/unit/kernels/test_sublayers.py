@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.config import Model
-from glassformer.kernels import fast, sublayers, tiles
+from glassformer.engine.kernels import fast, sublayers, tiles
+from glassformer.foundation.tap import Watchable
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.feed_forward import FeedForward
-from glassformer.tap import Watchable
 
 pytestmark = pytest.mark.skipif(not tiles.has_tiles(), reason="no tiles in this processor")
 
@@ -64,7 +64,7 @@ def test_attention(monkeypatch: pytest.MonkeyPatch, keys: int | None, p: float) 
     """Of a text to itself, and to another, shorter or longer, of which some is padding."""
     calls, attention = [], sublayers.attention
     monkeypatch.setattr(
-        "glassformer.kernels.fast.attention", lambda *x: calls.append(x) or attention(*x)
+        "glassformer.engine.kernels.fast.attention", lambda *x: calls.append(x) or attention(*x)
     )
     torch.manual_seed(keys or 0)
     inputs = [torch.randn(3, length, 64) for length in (18, keys) if length]
@@ -91,7 +91,7 @@ def test_what_it_cannot_do_is_left_to_its_twin() -> None:
 def test_feed_forward(monkeypatch: pytest.MonkeyPatch, p: float) -> None:
     calls, feed_forward = [], sublayers.feed_forward
     monkeypatch.setattr(
-        "glassformer.kernels.fast.feed_forward",
+        "glassformer.engine.kernels.fast.feed_forward",
         lambda *x: calls.append(x) or feed_forward(*x),
     )
     torch.manual_seed(1)

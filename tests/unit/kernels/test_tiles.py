@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.kernels import tiles
+from glassformer.engine.kernels import tiles
 
 pytestmark = pytest.mark.skipif(not tiles.has_tiles(), reason="no AMX tiles, or no compiler")
 

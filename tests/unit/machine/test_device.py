@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from glassformer.machine.device import DEVICE, choose_device, has_bf16, name_device
+from glassformer.foundation.machine.device import DEVICE, choose_device, has_bf16, name_device
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
@@ -19,7 +19,7 @@ def test_a_processor_that_is_held_to_avx2_trains_in_fp32() -> None:
     if not has_bf16(torch.device("cpu")):
         pytest.skip("this processor multiplies in fp32 in any case")
     code = (
-        "import torch; from glassformer.machine.device import choose_precision; "
+        "import torch; from glassformer.foundation.machine.device import choose_precision; "
         "print(choose_precision('auto', torch.device('cpu')))"
     )
     done = subprocess.run(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from glassformer.machine.openmp import NAME, TIMES, undone, wait_briefly
+from glassformer.foundation.machine.openmp import NAME, TIMES, undone, wait_briefly
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from glassformer.config import Model
-from glassformer.model import Transformer
+from glassformer.foundation.tap import record as watch
 from glassformer.model.masks import cached_mask, causal_mask, padding_mask
-from glassformer.tap import record as watch
+from glassformer.model.transformer import Transformer
 
 
 def test_padding() -> None:

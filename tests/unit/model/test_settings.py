@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from glassformer.config import AttentionPattern, Model, Positions
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 
 SOURCE = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
 TARGET = torch.tensor([[1, 5, 6], [1, 8, 0]])

@@ -12,11 +12,12 @@ from tests.equal.variants import VARIANTS
 from torch import Tensor
 
 from glassformer.config import Model
-from glassformer.kernels.fast import fast
-from glassformer.kernels.local import NearAttention
-from glassformer.kernels.ssru import FastSSRU, scan_cells
-from glassformer.model import Transformer, build_network
+from glassformer.engine.kernels.fast import fast
+from glassformer.engine.kernels.local import NearAttention
+from glassformer.engine.kernels.ssru import FastSSRU, scan_cells
+from glassformer.model.networks import build_network
 from glassformer.model.residual import make_norm
+from glassformer.model.transformer import Transformer
 from glassformer.model.variants import make_feed_forward, make_self_attention
 from glassformer.model.variants.attention import VariedSelfAttention
 from glassformer.model.variants.distances import penalties, rotate

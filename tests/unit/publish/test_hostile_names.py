@@ -16,10 +16,10 @@ import pytest
 
 from glassformer import Translator
 from glassformer.config import Config, Decode
-from glassformer.directory import SHIPPED
-from glassformer.publish.card import read_facts, write_card
-from glassformer.publish.hub_readme import README, write_readme
-from glassformer.publish.markdown import escape_markdown, quote_for_shell
+from glassformer.model.files.directory import SHIPPED
+from glassformer.train.publish.card import read_facts, write_card
+from glassformer.train.publish.hub_readme import README, write_readme
+from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
 NAME = """a"b'><img src=x onerror=alert(1)>&amp;<script>alert(2)<\\script>`*[x](y)"""
 TEXT = """The cat "is" 'on' <b onclick=alert(1)>the</b> mat & <script>alert(2)</script>."""
@@ -67,8 +67,8 @@ def trace() -> Any:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_first_page_of_a_site(trace: Any, lang: str) -> None:
-    from glassformer.site.build import tell_index
-    from glassformer.site.threads import draw_threads
+    from glassformer.extensions.site.build import tell_index
+    from glassformer.extensions.site.threads import draw_threads
 
     fact = {"name": NAME, "page": f"{NAME}.html", "size": 1, "words": 5, "parameters": 7}
     fact |= {"source": NAME, "target": NAME, "source_name": NAME, "target_name": NAME}
@@ -84,7 +84,7 @@ def test_the_first_page_of_a_site(trace: Any, lang: str) -> None:
 def test_threads_between_words(trace: Any) -> None:
     from lxml import etree
 
-    from glassformer.site.threads import draw_threads
+    from glassformer.extensions.site.threads import draw_threads
 
     drawn = etree.fromstring(draw_threads(trace))
     assert {etree.QName(each).localname for each in drawn.iter()} == {"svg", "path", "text"}
@@ -92,8 +92,8 @@ def test_threads_between_words(trace: Any) -> None:
 
 
 def test_a_page_with_a_model(tmp_path: Path) -> None:
-    from glassformer.see.living import build_living_page
-    from glassformer.see.page import STATIC
+    from glassformer.extensions.serve.page import STATIC
+    from glassformer.extensions.site.living import build_living_page
 
     if not (STATIC / "page.js").is_file():
         pytest.skip("the app is not built: make web")
@@ -107,7 +107,7 @@ def test_a_page_with_a_model(tmp_path: Path) -> None:
 
 
 def test_a_page_with_a_recording(trace: Any) -> None:
-    from glassformer.see.page import spell_data
+    from glassformer.extensions.serve.page import spell_data
 
     told = {"text": trace.text, "name": NAME, "end": "</script><!--<script>"}
     page = Page(spell_data("trace", told))
@@ -116,8 +116,8 @@ def test_a_page_with_a_recording(trace: Any) -> None:
 
 
 def test_the_gallery(trace: Any) -> None:
-    from glassformer.see.figure.gallery import Shown, _make_page
-    from glassformer.see.figure.pictures import find_picture
+    from glassformer.extensions.pictures.gallery import Shown, _make_page
+    from glassformer.extensions.pictures.pictures import find_picture
 
     picture = find_picture("V49", "transformer")
     shown = SimpleNamespace(id="V49", path=Path("V49.svg"), finding=TEXT, told=TEXT)
@@ -137,9 +137,9 @@ def test_pictures(trace: Any, id: str, more: str) -> None:
 
     from lxml import etree
 
-    from glassformer.see.figure.pictures import make_scene
-    from glassformer.see.figure.scene import TextMark
-    from glassformer.see.figure.svg import write_svg
+    from glassformer.extensions.pictures.parts.scene import TextMark
+    from glassformer.extensions.pictures.parts.svg import write_svg
+    from glassformer.extensions.pictures.pictures import make_scene
 
     scene = make_scene(trace, id)
     marks = [

@@ -14,8 +14,8 @@ import pytest
 
 from glassformer import Translator
 from glassformer.cli import main
-from glassformer.directory import SHIPPED, open_model
-from glassformer.hub import fetch_model, name_model
+from glassformer.foundation.hub import fetch_model, name_model
+from glassformer.model.files.directory import SHIPPED, open_model
 
 
 class FakeHub(ModuleType):
@@ -69,7 +69,7 @@ def test_a_model_is_fetched_once(hub: FakeHub, capsys: pytest.CaptureFixture[str
 def test_a_fetched_model_is_shown_by_its_name(hub: FakeHub, tmp_path: Path) -> None:
     """Not by the commit after which the cache names its folder."""
     pytest.importorskip("fastapi", reason="the extra serve is not installed")
-    from glassformer.serve.model_pool import ModelPool
+    from glassformer.extensions.serve.service.model_pool import ModelPool
 
     assert [each.name for each in ModelPool(["hub:me/demo"]).models.values()] == ["demo"]
     assert name_model(tmp_path / "models--me--a--b" / "snapshots" / "1") == "a--b"

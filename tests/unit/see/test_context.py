@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from glassformer.config import EOS, SEPARATOR, Config
-from glassformer.directory import Tokenizers, build_model
+from glassformer.extensions.pictures.words import choose_word
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.see.figure.words import choose_word
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from glassformer.extensions.lab.contributions import cut_each
 from glassformer.see import record
-from glassformer.see.contributions import cut_each
 from glassformer.see.tokens import find_word_tokens
 from glassformer.translator import Translator
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from glassformer.extensions.lab.contributions import attribute_gradients, score_copies
 from glassformer.see import record
-from glassformer.see.contributions import attribute_gradients, score_copies
 from glassformer.translator import Translator
 
 TEXT = "the cat is on a tree"

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from glassformer.cli import main
 from glassformer.data.demo import read_corpus
-from glassformer.directory import HEADS, locate, read_findings
-from glassformer.see import heads
-from glassformer.see.contributions import score_copies
-from glassformer.see.heads import CROSS, OWN, measure_portraits
-from glassformer.tap import Edit
+from glassformer.extensions.lab import heads
+from glassformer.extensions.lab.contributions import score_copies
+from glassformer.extensions.lab.heads import CROSS, OWN, measure_portraits
+from glassformer.foundation.tap import Edit
+from glassformer.model.files.directory import HEADS, locate, read_findings
 from glassformer.translator import Translator
 
 TEXTS = ("The animal did not cross the street because it was too tired.", "The cat is here.")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load
 
-from glassformer.see import Trace, page
-from glassformer.see.page import SavedPage, build_page
+from glassformer.extensions.serve import page
+from glassformer.extensions.serve.page import SavedPage, build_page
+from glassformer.see import Trace
 
 SCRIPT = 'let closing = "</script>";'
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Decode
+from glassformer.extensions.pictures.pictures import make_scene
 from glassformer.see import Trace, compare_traces
-from glassformer.see.figure.pictures import make_scene
 from glassformer.see.summary import summarise
 from glassformer.translator import Translator
 

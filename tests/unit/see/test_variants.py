@@ -10,9 +10,9 @@ import pytest
 from tests.equal.variants import VARIANTS
 from tests.unit.see.test_explain import allow, draw_cells
 
+from glassformer.extensions.pictures.pictures import list_pictures, make_scene
+from glassformer.extensions.serve.page import check_views
 from glassformer.see import Trace, derive, record
-from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.page import check_views
 from glassformer.see.recompute import FUNCTIONS
 
 

@@ -14,9 +14,9 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service, prepare_server
-from glassformer.serve.service import Service
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.running import make_service, prepare_server
+from glassformer.extensions.serve.service.service import Service
 
 TOKEN = "secret"
 

@@ -11,8 +11,8 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
-from glassformer.serve.answers import AnswerCache, measure
-from glassformer.serve.model_pool import ModelPool
+from glassformer.extensions.serve.service.answers import AnswerCache, measure
+from glassformer.extensions.serve.service.model_pool import ModelPool
 from glassformer.translation import Translation
 
 from .conftest import Client

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.serve import auth
-from glassformer.serve.api_error import ApiError
-from glassformer.serve.limits import Limits
-from glassformer.serve.rate_limit import Access
-from glassformer.serve.requests import check_characters, check_text
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.api import auth
+from glassformer.extensions.serve.api.requests import check_characters, check_text
+from glassformer.extensions.serve.api_error import ApiError
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.rate_limit import Access
+from glassformer.extensions.serve.running import make_service
 
 from .conftest import TOKEN, Client, start
 
@@ -188,7 +188,7 @@ def test_keys() -> None:
 
 def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("glassformer.serve.rate_limit.time.monotonic", lambda: now)
+    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time.monotonic", lambda: now)
     access = Access(rate=3)
     for _ in range(3):
         access.check("", "a")
@@ -232,12 +232,12 @@ def test_a_file_of_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     access.spend("school", 10)
     access.spend("office", 10**9)
     tomorrow = time.time() + 86_400
-    monkeypatch.setattr("glassformer.serve.rate_limit.time.time", lambda: tomorrow)
+    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time.time", lambda: tomorrow)
     access.spend("school", 30)
 
 
 def test_the_file_of_keys_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.serve.rate_limit.LOOK", 0.0)
+    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.LOOK", 0.0)
     path = tmp_path / "keys.toml"
     path.write_text(FILE, encoding="utf-8")
     access = Access(file=path)

@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.config import Config, Decode
-from glassformer.serve.api_error import ApiError
-from glassformer.serve.batching import Batcher
-from glassformer.serve.limits import Limits
+from glassformer.extensions.serve.api_error import ApiError
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.service.batching import Batcher
 
 
 class Model:

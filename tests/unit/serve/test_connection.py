@@ -20,8 +20,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve import connection
-from glassformer.serve.connection import HEADERS, PIPELINED, URL, Connection
+from glassformer.extensions.serve import connection
+from glassformer.extensions.serve.connection import HEADERS, PIPELINED, URL, Connection
 
 from .conftest import Client
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from glassformer.config import Config
-from glassformer.documents.formats import WholeText
-from glassformer.documents.translating import translate_document
-from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service
+from glassformer.extensions.documents.formats import WholeText
+from glassformer.extensions.documents.translating import translate_document
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.running import make_service
 from glassformer.train import train
 from glassformer.translator import Translator
 
@@ -162,8 +162,7 @@ def test_a_document_is_read_as_by_the_command_line(
     asked.clear()
     served = client.service.translation_service
     route = [*client.service.model_pool.models.values()]
-    document = Paragraphs(texts, form)
-    there = document.fill(asyncio.run(served.translate_document(document, route)))
+    there = asyncio.run(served.translate_document(Paragraphs(texts, form), route))
     assert {*map(tuple, asked)} == wanted
     assert there == here
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve.languages import detect_language
+from glassformer.extensions.serve.service.languages import detect_language
 
 SENTENCES = {
     "en": "What do you think about the weather in this part of the country?",

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve.listening import bind
+from glassformer.extensions.serve.listening import bind
 
 SOURCE = Path(__file__).parents[3] / "src"
 SENTENCES = {

@@ -13,7 +13,7 @@ from glassformer.checks.known_words import (
     read_known_words,
     write_known_words,
 )
-from glassformer.directory import SHIPPED
+from glassformer.model.files.directory import SHIPPED
 
 from .conftest import Client
 

@@ -13,7 +13,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve.listening import allow_files, bind, listen, name_address
+from glassformer.extensions.serve.listening import (
+    allow_files,
+    bind,
+    listen,
+    name_address,
+)
 
 from .conftest import Client
 

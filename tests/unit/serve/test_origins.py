@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import pytest
 from starlette.datastructures import Headers
 
-from glassformer.serve import origins
-from glassformer.serve.api_error import ApiError
-from glassformer.serve.limits import Limits
-from glassformer.serve.origins import OriginCheck, is_local_name, read_host
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve import origins
+from glassformer.extensions.serve.api_error import ApiError
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.origins import OriginCheck, is_local_name, read_host
+from glassformer.extensions.serve.running import make_service
 
 from .conftest import TOKEN, Client, start
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.serve import pages
+from glassformer.extensions.serve.api import pages
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")

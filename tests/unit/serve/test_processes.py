@@ -13,11 +13,11 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer import Translator
 from glassformer.config import Decode
-from glassformer.serve.batching import search_here
-from glassformer.serve.limits import Limits
-from glassformer.serve.model_pool import ModelPool
-from glassformer.serve.processes import TranslatingProcess
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.running import make_service
+from glassformer.extensions.serve.service.batching import search_here
+from glassformer.extensions.serve.service.model_pool import ModelPool
+from glassformer.extensions.serve.service.processes import TranslatingProcess
 
 from .conftest import Client, start
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from glassformer.serve.api_error import ApiError
-from glassformer.serve.counting import count_characters
-from glassformer.serve.limits import Limits
-from glassformer.serve.rate_limit import Access
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.api_error import ApiError
+from glassformer.extensions.serve.counting import count_characters
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.rate_limit import Access
+from glassformer.extensions.serve.running import make_service
 
 from .conftest import Answer, Client, start
 
@@ -162,7 +162,7 @@ def test_a_day_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was spent yesterday is not given back today."""
     (tmp_path / "keys.toml").write_text(KEYS, encoding="utf-8")
     access, now = Access(file=tmp_path / "keys.toml"), 86_399.0
-    monkeypatch.setattr("glassformer.serve.rate_limit.time.time", lambda: now)
+    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time.time", lambda: now)
     late = access.spend("school", 700)
     now += 2
     early = access.spend("school", 600)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from glassformer.cli import main
-from glassformer.serve.rate_limit import Access
-from glassformer.serve.request_log import RequestLog
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.rate_limit import Access
+from glassformer.extensions.serve.request_log import RequestLog
+from glassformer.extensions.serve.running import make_service
 
 from .conftest import TOKEN, Client, start
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from glassformer.serve.limits import Limits
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.running import make_service
 
 from .conftest import Client, start
 
@@ -106,6 +106,6 @@ def measure_entropies(client: Client, path: str) -> np.ndarray:
 
 
 def test_the_example_is_small() -> None:
-    from glassformer.serve.api_runs import EXAMPLE
+    from glassformer.extensions.serve.api.runs import EXAMPLE
 
     assert sum(path.stat().st_size for path in EXAMPLE.rglob("*.*")) < 300_000

@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("torch", reason="training needs PyTorch")
 
 from glassformer.data.demo import read_corpus
-from glassformer.serve.limits import Limits, TrainingLimits
-from glassformer.serve.own_trainings import measure_folder
-from glassformer.serve.running import make_service
+from glassformer.extensions.serve.limits import Limits, TrainingLimits
+from glassformer.extensions.serve.running import make_service
+from glassformer.extensions.serve.service.own_trainings import measure_folder
 
 from .conftest import Client, start
 

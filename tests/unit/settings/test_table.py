@@ -14,9 +14,9 @@ from hypothesis import strategies as some
 from pydantic import TypeAdapter, ValidationError
 
 from glassformer.config import Config, Data, Decode, Model, Positions
-from glassformer.settings.schema import validate_table
-from glassformer.settings.table import Settings, UnfitError, fit, setting
-from glassformer.validation_errors import list_settings
+from glassformer.foundation.settings.schema import validate_table
+from glassformer.foundation.settings.table import Settings, UnfitError, fit, setting
+from glassformer.foundation.validation_errors import list_settings
 
 WORDS = ["beam", "greedy", "pre", "relu", "rnn", "decoder", "encoder", "tiny", "auto", "paper", "é"]
 VALUES: some.SearchStrategy[Any] = some.one_of(

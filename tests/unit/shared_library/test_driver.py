@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.shared_library import compiler
-from glassformer.shared_library.compiler import CLANG, KERNELS, OPENMP, ZIG, has_zig
+from glassformer.foundation.shared_library import compiler
+from glassformer.foundation.shared_library.compiler import CLANG, KERNELS, OPENMP, ZIG, has_zig
 
 DRIVER = Path(__file__).with_name("driver.c")
 COMPILED = ("-std=gnu11", "-O3", "-w", "-iquote", str(KERNELS), str(DRIVER))

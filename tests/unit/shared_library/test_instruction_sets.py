@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.shared_library import find_library, load_library
-from glassformer.shared_library.instruction_sets import (
+from glassformer.foundation.shared_library import find_library, load_library
+from glassformer.foundation.shared_library.instruction_sets import (
     ISA,
     SETS,
     TORCH_LIMIT,
@@ -73,7 +73,7 @@ def test_no_better_set_than_is_allowed(
 @has_probe
 def test_a_kernel_of_the_set_that_is_asked_for() -> None:
     program = (
-        "from glassformer.shared_library import find_library\n"
+        "from glassformer.foundation.shared_library import find_library\n"
         "found = find_library('train_norm')\n"
         "print(found.instruction_set if found.handle else found.explanation)"
     )

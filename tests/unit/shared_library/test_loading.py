@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.shared_library import compiler, loading
-from glassformer.shared_library.compiler import SERIAL, Source
-from glassformer.shared_library.instruction_sets import GENERIC, ISA, InstructionSet
+from glassformer.foundation.shared_library import compiler, loading
+from glassformer.foundation.shared_library.compiler import SERIAL, Source
+from glassformer.foundation.shared_library.instruction_sets import GENERIC, ISA, InstructionSet
 
 SOURCE = Path(__file__).parents[3] / "src"
 ASK = "from glassformer import shared_library as s; print(s.load_library('probe') is not None)"
@@ -226,7 +226,8 @@ def test_only_one_openmp() -> None:
     if not Path("/proc/self/maps").is_file() or loading.load_library("train_norm") is None:
         pytest.skip("cannot be seen on this system")
     program = (
-        "from pathlib import Path; from glassformer.shared_library.loading import load_library\n"
+        "from pathlib import Path\n"
+        "from glassformer.foundation.shared_library.loading import load_library\n"
         "assert load_library('train_attend') and load_library('train_norm')\n"
         "lines = Path('/proc/self/maps').read_text().splitlines()\n"
         "print(len({line.split()[-1] for line in lines if 'libgomp' in line}))"

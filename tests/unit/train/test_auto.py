@@ -15,9 +15,9 @@ import pytest
 from glassformer.cli.train import read_recipe
 from glassformer.config import SIZES, Config
 from glassformer.data.corpus import find_data
-from glassformer.machine.properties import Machine
+from glassformer.foundation.machine.properties import Machine
 from glassformer.train import train
-from glassformer.train.auto import (
+from glassformer.train.plan.auto import (
     CorpusStats,
     choose_again,
     choose_settings,

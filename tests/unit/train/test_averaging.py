@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.progress import Reporter
-from glassformer.publish.card import read_facts
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import train
 from glassformer.train.averaging import average
-from glassformer.train.preparation import prepare_run
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.publish.card import read_facts
 
 from .conftest import LINES, Settings, write_pairs
 

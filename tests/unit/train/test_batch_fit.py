@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from glassformer.config import Config, Model
-from glassformer.directory import CONFIG, RUN
-from glassformer.progress import Reporter
-from glassformer.train import batch_fit
-from glassformer.train.distributed import ALONE
-from glassformer.train.preparation import prepare_run
-from glassformer.train.run_folder import open_run
-from glassformer.train.settle import Setup, settle
-from glassformer.train.updates import Updater
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import CONFIG, RUN
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import open_run
+from glassformer.train.run import batch_fit
+from glassformer.train.run.distributed import ALONE
+from glassformer.train.run.settle import Setup, settle
+from glassformer.train.run.updates import Updater
 
 START = 32
 Measure = Callable[[int], float]  # seconds of an update with so many batch_tokens

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from glassformer import Translator
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import average, resume, train
-from glassformer.train.checkpoint import read_progress
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.run.checkpoint import read_progress
+from glassformer.train.run.updates import Updater
 
 from .conftest import Settings
 

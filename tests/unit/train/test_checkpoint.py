@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Config
-from glassformer.train.checkpoint import checkpoints, find_damage, settings_of
+from glassformer.train.run.checkpoint import checkpoints, find_damage, settings_of
 
 FILES = ["averaged.safetensors", "config.toml", "optimizer.safetensors", "weights.safetensors"]
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.bridge.ctranslate2 import export_ctranslate2
-from glassformer.bridge.onnx import export_onnx
 from glassformer.cli import main
 from glassformer.config import SEPARATOR, Config
 from glassformer.data.store import Store
-from glassformer.directory import Tokenizers
-from glassformer.publish.golden import check_golden
-from glassformer.see.portable import pack_model
+from glassformer.extensions.bridge.ctranslate2 import export_ctranslate2
+from glassformer.extensions.bridge.onnx import export_onnx
+from glassformer.extensions.site.portable import pack_model
+from glassformer.model.files.directory import Tokenizers
 from glassformer.train import resume, train
-from glassformer.train.preparation import prepare_run
-from glassformer.train.run_folder import read_extended_valid, read_valid
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import read_extended_valid, read_valid
+from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator
 
 from .conftest import LINES, SETTINGS

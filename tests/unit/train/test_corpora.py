@@ -9,9 +9,9 @@ import pytest
 
 from glassformer import Translator
 from glassformer.config import Config
-from glassformer.publish.golden import check_golden
-from glassformer.serve.model_pool import ModelPool
+from glassformer.extensions.serve.service.model_pool import ModelPool
 from glassformer.train import resume, train
+from glassformer.train.publish.golden import check_golden
 
 from .conftest import SETTINGS
 

@@ -10,9 +10,9 @@ import pytest
 from glassformer import Config, Translator
 from glassformer.cli import main
 from glassformer.data.store import Store
-from glassformer.directory import Tokenizers, load_model, save_model
-from glassformer.publish.card import read_facts
+from glassformer.model.files.directory import Tokenizers, load_model, save_model
 from glassformer.train import resume, train
+from glassformer.train.publish.card import read_facts
 from glassformer.train.start import Summary
 
 from .conftest import SETTINGS, Settings

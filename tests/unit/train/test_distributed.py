@@ -11,7 +11,7 @@ from glassformer.config import BOS, EOS, PAD
 from glassformer.data.batches import Batch, Batches
 from glassformer.data.store import Store, build_store
 from glassformer.text import Tokenizer
-from glassformer.train.distributed import (
+from glassformer.train.run.distributed import (
     LAUNCH,
     ProcessGroup,
     join_group,
@@ -19,7 +19,7 @@ from glassformer.train.distributed import (
     was_begun_by,
     weightless,
 )
-from glassformer.train.micro_batching import MicroBatching
+from glassformer.train.run.micro_batching import MicroBatching
 
 LINES = [" ".join("abcdefgh"[: 1 + n % 8]) for n in range(60)]
 

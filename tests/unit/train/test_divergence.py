@@ -16,11 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
-from glassformer.model import Transformer
+from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
-from glassformer.train.divergence import DivergenceDetector
-from glassformer.train.loop import Loop
-from glassformer.train.updates import Outcome, Updater
+from glassformer.train.run.divergence import DivergenceDetector
+from glassformer.train.run.loop import Loop
+from glassformer.train.run.updates import Outcome, Updater
 
 CURVES = json.loads(Path(__file__).with_name("loss_curves.json").read_text(encoding="utf-8"))
 SOON = 20  # updates

@@ -8,7 +8,7 @@ import pytest
 
 from glassformer.config import Config
 from glassformer.train import resume, train
-from glassformer.train.loop import Loop
+from glassformer.train.run.loop import Loop
 
 
 def test_a_signal_before_the_first_update(

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from glassformer.train import selection, train, validation
-from glassformer.train.validation import Validation
+from glassformer.train import train
+from glassformer.train.run import selection, validation
+from glassformer.train.run.validation import Validation
 
 from .conftest import Settings
 

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import WEIGHTS
-from glassformer.train import Goal, loop, resume, train
-from glassformer.train.goal import Forecast
+from glassformer.model.files.directory import WEIGHTS
+from glassformer.model.files.tensors import load_tensors
+from glassformer.train import Goal, resume, train
+from glassformer.train.plan.goal import Forecast
+from glassformer.train.run import loop
 from glassformer.translator import Translator
-from glassformer.weights.tensors import load_tensors
 from tools.demo_corpus.files import write_pairs
 
 STEPS, EVERY = 6, 2

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.machine.device import count_cores
-from glassformer.machine.properties import Machine, list_versions, look_at_machine
-from glassformer.publish.card import read_facts, write_card
-from glassformer.publish.health import HealthFinding, examine_machine, examine_model
-from glassformer.train.checkpoint import MOMENTS, examine_checkpoints
-from glassformer.weights.tensors import load_tensors, save_tensors
+from glassformer.foundation.machine.device import count_cores
+from glassformer.foundation.machine.properties import Machine, list_versions, look_at_machine
+from glassformer.model.files.tensors import load_tensors, save_tensors
+from glassformer.train.publish.card import read_facts, write_card
+from glassformer.train.publish.health import HealthFinding, examine_machine, examine_model
+from glassformer.train.run.checkpoint import MOMENTS, examine_checkpoints
 
 GOOD = Machine("a processor", 4, 4, "AVX512", True, True, "cpu", (), 16.0, 100.0, False)
 VERSIONS = {"torch": "2.13", "tensorboard": "2.2", "sacremoses": "0.1", "ctranslate2": "4.8"}
@@ -164,7 +164,7 @@ def test_other_weights_translate_otherwise(model: Path) -> None:
     """Whole files, but not those that the golden translations are from."""
     from safetensors.torch import load_file
 
-    from glassformer.weights.tensors import load_tensors, save_tensors
+    from glassformer.model.files.tensors import load_tensors, save_tensors
 
     path = model / "model.safetensors"
     weights = load_tensors(path)

@@ -20,11 +20,11 @@ from torch import nn
 from glassformer import Translator
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.directory import load_model
-from glassformer.see.portable import pack_model
+from glassformer.extensions.site.portable import pack_model
+from glassformer.model.files.directory import load_model
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import Hooks, load_plugin, resume, train
-from glassformer.train.loss import batch_loss
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.run.loss import batch_loss
 
 PAGE = Path(__file__).parents[3] / "docs" / "change-one-idea.md"
 IDEA = next(
@@ -116,9 +116,9 @@ def test_processes_of_a_server_load_it_too(
 ) -> None:
     pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
     from glassformer.config import Decode
-    from glassformer.serve.batching import search_here
-    from glassformer.serve.model_pool import ModelPool
-    from glassformer.serve.processes import TranslatingProcess
+    from glassformer.extensions.serve.service.batching import search_here
+    from glassformer.extensions.serve.service.model_pool import ModelPool
+    from glassformer.extensions.serve.service.processes import TranslatingProcess
 
     train(settings(), corpus, tmp_path / "out", hooks=load_plugin(idea), quiet=True)
     how: dict[str, Any] = {"device": "cpu", "precision": "fp32", "threads": 1}
@@ -205,7 +205,7 @@ def test_resuming_needs_the_same_hooks(
     ("text", "said"),
     [
         ("x = 1", "it defines none of build_network, batch_loss, rate, callback"),
-        ("from glassformer.train.schedule import rate", "it defines none of"),
+        ("from glassformer.train.plan.schedule import rate", "it defines none of"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("def f(:", "SyntaxError"),
     ],
@@ -221,7 +221,8 @@ def test_a_file_that_is_no_plugin(tmp_path: Path, text: str, said: str) -> None:
 def test_a_network_alone_is_known_to_the_model(
     tmp_path: Path, corpus: list[Path], settings: Callable[..., Config]
 ) -> None:
-    from glassformer.model import Transformer, build_network
+    from glassformer.model.networks import build_network
+    from glassformer.model.transformer import Transformer
 
     def make_wide(*how: Any) -> Transformer:
         network = Transformer(*how)

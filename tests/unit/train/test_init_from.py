@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model, load_model
-from glassformer.publish.card import read_facts
+from glassformer.model.files.directory import Tokenizers, build_model, load_model
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.train.checkpoint import checkpoints
-from glassformer.train.init_from import inherit, load_initial_weights
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.plan.init_from import inherit, load_initial_weights
+from glassformer.train.publish.card import read_facts
+from glassformer.train.run.checkpoint import checkpoints
+from glassformer.train.run.updates import Updater
 
 
 def last_weights(out: Path, name: str = "weights") -> dict[str, torch.Tensor]:

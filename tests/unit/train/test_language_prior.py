@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from glassformer.config import Config, Train
-from glassformer.directory import Tokenizers, build_model, load_model
+from glassformer.model.files.directory import Tokenizers, build_model, load_model
 from glassformer.train import resume, train
-from glassformer.train.language_prior import LanguagePrior
-from glassformer.train.loss import batch_loss
-from glassformer.train.updates import Updater
+from glassformer.train.ideas.language_prior import LanguagePrior
+from glassformer.train.run.loss import batch_loss
+from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, Settings
 from .test_updates import make_batch, make_updater
@@ -40,7 +40,7 @@ def test_the_loss_is_the_papers_formula(prior: Path) -> None:
     loss = LanguagePrior(batch_loss, prior, torch.device("cpu"))
     vocabulary = len(Tokenizers.load(prior).target)
     torch.manual_seed(2)
-    from glassformer.model import Transformer
+    from glassformer.model.transformer import Transformer
 
     network = Transformer(network.settings, vocabulary, vocabulary)
     updater = Updater(network, settings, torch.device("cpu"), "fp32", loss=loss)

@@ -11,12 +11,12 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from glassformer.config import Config, Train
-from glassformer.directory import load_model
+from glassformer.model.files.directory import load_model
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.train.init_from import inherit
-from glassformer.train.lora import adapt
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.plan.init_from import inherit
+from glassformer.train.run.lora import adapt
+from glassformer.train.run.updates import Updater
 
 from .conftest import Settings
 from .test_updates import make_batch, make_updater

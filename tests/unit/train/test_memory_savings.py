@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from glassformer.config import Config, Train
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.train.checkpoint import read_progress
-from glassformer.train.loss_scaling import FIRST, LossScale
-from glassformer.train.process import repeat_bits
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.train.run.checkpoint import read_progress
+from glassformer.train.run.loss_scaling import FIRST, LossScale
+from glassformer.train.run.process import repeat_bits
+from glassformer.train.run.updates import Updater
 
 from .conftest import Settings
 from .test_updates import make_batch, make_updater

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from glassformer.train import meter
-from glassformer.train.meter import measure_update
+from glassformer.train.run import meter
+from glassformer.train.run.meter import measure_update
 
 
 class Clock:

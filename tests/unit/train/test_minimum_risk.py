@@ -13,15 +13,15 @@ from glassformer import Translator
 from glassformer.config import Model, Train
 from glassformer.data.batches import Batch
 from glassformer.decode.mbr import load_utility
-from glassformer.directory import Tokenizers
-from glassformer.kernels.dropout import Dropout
-from glassformer.model import Transformer
+from glassformer.engine.kernels.dropout import Dropout
+from glassformer.model.files.directory import Tokenizers
+from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 from glassformer.train import train
-from glassformer.train.init_from import inherit
-from glassformer.train.loss import batch_loss
-from glassformer.train.minimum_risk import MinimumRisk, sample_targets
-from glassformer.train.updates import Updater
+from glassformer.train.ideas.minimum_risk import MinimumRisk, sample_targets
+from glassformer.train.plan.init_from import inherit
+from glassformer.train.run.loss import batch_loss
+from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, Settings, write_pairs
 from .test_updates import make_updater
@@ -54,7 +54,7 @@ def test_the_risk_is_that_of_a_plain_loop(
     a, b = (tokenizer._ids[each] for each in "ab")
     vocabulary = len(tokenizer)
     drawn = [[[a], [a, b], [a]], [[b, b], [b], [b, a, a]]]
-    monkeypatch.setattr("glassformer.train.minimum_risk.sample_targets", lambda *_: drawn)
+    monkeypatch.setattr("glassformer.train.ideas.minimum_risk.sample_targets", lambda *_: drawn)
     shape = Model(d_model=16, d_ff=24, heads=2, dropout=0.0, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(1)
     network = Transformer(shape, vocabulary, vocabulary)
@@ -91,7 +91,7 @@ def test_candidates_of_a_part_of_a_batch_have_dropout_of_their_own(
 ) -> None:
     """Also where masks are drawn for rows of the whole batch, of which a part has fewer."""
     if drawn_by == "NumPy":
-        monkeypatch.setattr("glassformer.kernels.dropout._open", lambda: None)
+        monkeypatch.setattr("glassformer.engine.kernels.dropout._open", lambda: None)
     if drawn_by == "PyTorch":  # as on a GPU
         forward = lambda own, x: own._drop_with_torch(x) if own.training else x  # noqa: E731
         monkeypatch.setattr(Dropout, "forward", forward)

@@ -13,11 +13,12 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.plurals import say_count
-from glassformer.train import resume, train, validation
-from glassformer.train.checkpoint import checkpoints
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.foundation.plurals import say_count
+from glassformer.model.files.tensors import load_tensors
+from glassformer.train import resume, train
+from glassformer.train.run import validation
+from glassformer.train.run.checkpoint import checkpoints
+from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, write_pairs
 

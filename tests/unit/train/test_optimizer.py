@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from glassformer.config import Config, Train
-from glassformer.model import Transformer
-from glassformer.train.optimizer import make_optimizer, make_orthogonal, set_rate
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.optimizer import make_optimizer, make_orthogonal, set_rate
 
 SHAPE = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 1}
 
@@ -124,7 +124,7 @@ def test_torchs_compiler_is_not_imported(optimizer: str) -> None:
     code = (
         "import sys, torch\n"
         "from glassformer.config import Train\n"
-        "from glassformer.train.optimizer import make_optimizer\n"
+        "from glassformer.train.run.optimizer import make_optimizer\n"
         "model = torch.nn.Linear(2, 2)\n"
         f"made = make_optimizer(model, Train(optimizer={optimizer!r}), 'fp32')\n"
         "model(torch.ones(2)).sum().backward()\n"

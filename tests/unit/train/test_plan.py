@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from glassformer.config import Train
-from glassformer.train.meter import Meter
-from glassformer.train.plan import (
+from glassformer.train.plan.plan import (
     FEW,
     SAMPLE,
     Costs,
@@ -25,7 +24,8 @@ from glassformer.train.plan import (
     settle_again,
     write_plan,
 )
-from glassformer.train.schedule import rate
+from glassformer.train.plan.schedule import rate
+from glassformer.train.run.meter import Meter
 
 Cost = Callable[[float], float]  # of the share of the time that has passed
 

@@ -10,10 +10,10 @@ import torch
 from glassformer.config import EOS, Decode
 from glassformer.data.store import Store, build_store
 from glassformer.decode.sentences import longest_output
-from glassformer.directory import load_model
+from glassformer.model.files.directory import load_model
 from glassformer.text import Tokenizer
-from glassformer.train.preparation import find_ratio
-from glassformer.train.validation import validate
+from glassformer.train.plan.preparation import find_ratio
+from glassformer.train.run.validation import validate
 
 
 def make_store(folder: Path, pairs: list[tuple[str, str]]) -> Store:

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from glassformer.config import Train
-from glassformer.train.schedule import Plateau, rate, warmup_of
+from glassformer.train.plan.schedule import Plateau, rate, warmup_of
 
 
 @pytest.mark.parametrize("step", [1, 17, 4000, 4001, 60_000])

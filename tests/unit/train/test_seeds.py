@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from glassformer.cli import main
-from glassformer.train.updates import Updater
-from glassformer.weights.tensors import load_tensors
+from glassformer.model.files.tensors import load_tensors
+from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, Settings, write_pairs
 

@@ -3,9 +3,9 @@
 import pytest
 
 from glassformer.config import Train
-from glassformer.train.checkpoint import Progress
-from glassformer.train.selection import ModelSelection
-from glassformer.train.validation import Validation
+from glassformer.train.run.checkpoint import Progress
+from glassformer.train.run.selection import ModelSelection
+from glassformer.train.run.validation import Validation
 
 BLEU = {"BLEU": 12.0, "chrF2": 30.0}
 

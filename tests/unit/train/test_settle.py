@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from glassformer.config import Config, Model
-from glassformer.directory import CONFIG, RECORD, RUN
-from glassformer.disk import write_json
-from glassformer.progress import Reporter
-from glassformer.train import settle as settling
-from glassformer.train.distributed import ALONE
-from glassformer.train.preparation import prepare_run
-from glassformer.train.resuming import look_before
-from glassformer.train.run_folder import open_run, read_record
-from glassformer.train.settle import Setup, choose_padding, settle
+from glassformer.foundation.disk import write_json
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import CONFIG, RECORD, RUN
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import open_run, read_record
+from glassformer.train.run import settle as settling
+from glassformer.train.run.distributed import ALONE
+from glassformer.train.run.resuming import look_before
+from glassformer.train.run.settle import Setup, choose_padding, settle
 
 RELU, CPU = Model(d_model=16, d_ff=32, heads=2), torch.device("cpu")
 
@@ -55,10 +55,10 @@ def set_up(run: Path) -> Setup:
 @pytest.mark.parametrize("wanted", [1, 4])
 def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch, run: Path, wanted: int) -> None:
     """Resumed where the kernels are others, a training has the same batches."""
-    monkeypatch.setattr("glassformer.train.settle.choose_padding", lambda *_: wanted)
+    monkeypatch.setattr("glassformer.train.run.settle.choose_padding", lambda *_: wanted)
     first = set_up(run)
     assert f"pad_to = {wanted}\n" in (run / RUN / CONFIG).read_text(encoding="utf-8")
-    monkeypatch.setattr("glassformer.train.settle.choose_padding", lambda *_: 7)
+    monkeypatch.setattr("glassformer.train.run.settle.choose_padding", lambda *_: 7)
     again = set_up(run)
     for index in range(first.batches.count(0)):
         one, other = (setup.batches.batch(0, index) for setup in (first, again))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers
+from glassformer.model.files.directory import Tokenizers
 from glassformer.train import train
 
 SETTINGS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from glassformer.config import Config
-from glassformer.progress import Reporter
-from glassformer.train.preparation import prepare_run
-from glassformer.train.run_folder import open_run
+from glassformer.foundation.progress import Reporter
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import open_run
 
 SETTINGS = {"text": {"vocabulary": 320}, "train": {"seed": 3}}
 

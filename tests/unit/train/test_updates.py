@@ -11,8 +11,8 @@ from torch.nn.functional import cross_entropy, kl_div
 
 from glassformer.config import BOS, EOS, PAD, Model, Train
 from glassformer.data.batches import Batch
-from glassformer.model import Transformer
-from glassformer.train.updates import Updater
+from glassformer.model.transformer import Transformer
+from glassformer.train.run.updates import Updater
 
 SHAPE: dict[str, Any] = {"d_model": 16, "d_ff": 24, "heads": 2, "dropout": 0.0}
 VOCABULARY = 40

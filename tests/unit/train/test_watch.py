@@ -13,13 +13,13 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model
+from glassformer.model.files.directory import Tokenizers, build_model
+from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.train.checkpoint import checkpoints
-from glassformer.train.updates import Updater
-from glassformer.train.watch import MOST_BYTES, Watch, plan_snapshots, read_snapshots
+from glassformer.train.run.checkpoint import checkpoints
+from glassformer.train.run.updates import Updater
+from glassformer.train.run.watch import MOST_BYTES, Watch, plan_snapshots, read_snapshots
 from glassformer.translator import Translator
-from glassformer.weights.tensors import load_tensors
 
 Settings = Callable[..., Config]
 
@@ -164,7 +164,7 @@ def test_a_large_vocabulary_keeps_its_top(
         return next(iter(read_snapshots(tmp_path / folder))).tensors
 
     whole = look("whole")
-    monkeypatch.setattr("glassformer.train.watch.WHOLE", 100)
+    monkeypatch.setattr("glassformer.train.run.watch.WHOLE", 100)
     top = look("top")
     everything = whole["1.log_probabilities"].float()
     values, ids = everything.topk(16)

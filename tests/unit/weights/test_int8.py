@@ -11,7 +11,9 @@ import torch
 from safetensors.numpy import load, save
 
 from glassformer.config import EOS, Config
-from glassformer.directory import (
+from glassformer.engine.native_engine import NativeEngine
+from glassformer.foundation.shared_library import load_library
+from glassformer.model.files.directory import (
     WEIGHTS,
     Tokenizers,
     build_model,
@@ -20,13 +22,11 @@ from glassformer.directory import (
     open_model,
     save_model,
 )
-from glassformer.engine.native_engine import NativeEngine
-from glassformer.publish.card import hash_file, read_facts
-from glassformer.publish.golden import check_golden
-from glassformer.publish.publishing import publish_model
-from glassformer.shared_library import load_library
+from glassformer.model.files.int8 import quantize, save_int8
+from glassformer.train.publish.card import hash_file, read_facts
+from glassformer.train.publish.golden import check_golden
+from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
-from glassformer.weights.int8 import quantize, save_int8
 
 NAME = "encoder.0.feed_forward.inner.weight"
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from glassformer.config import Model, Positions
-from glassformer.model import Transformer
-from glassformer.weights.meta_model import find_shapes, make_meta_model
+from glassformer.model.files.meta_model import find_shapes, make_meta_model
+from glassformer.model.transformer import Transformer
 
 SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
 
@@ -45,7 +45,7 @@ def test_nothing_inside_has_numbers() -> None:
 def test_nothing_large_is_imported_for_it() -> None:
     code = (
         "import sys\n"
-        "from glassformer.weights.meta_model import find_shapes\n"
+        "from glassformer.model.files.meta_model import find_shapes\n"
         "from glassformer.config import Model\n"
         "from glassformer.see.wiring import record_wiring\n"
         "find_shapes(Model(), 30, 30)\n"

@@ -6,8 +6,9 @@ import pytest
 from tests.equal.variants import VARIANTS
 
 from glassformer.config import Config, Model, Positions
-from glassformer.model import Transformer, build_network
-from glassformer.weights.shapes import list_shapes
+from glassformer.model.files.shapes import list_shapes
+from glassformer.model.networks import build_network
+from glassformer.model.transformer import Transformer
 
 SMALL = Model(d_model=16, d_ff=24, heads=2, encoder_layers=1, decoder_layers=2)
 

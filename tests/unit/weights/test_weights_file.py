@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from glassformer.weights.tensors import load_tensors, save_tensors
-from glassformer.weights.weights_file import WeightsFile
+from glassformer.model.files.tensors import load_tensors, save_tensors
+from glassformer.model.files.weights_file import WeightsFile
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 

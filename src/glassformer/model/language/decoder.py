@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import tap
+from ...foundation.tap import tap
 from ..encoder_decoder import EncoderDecoder, make_tables
 from ..kv_cache import DecodingState, KVCache
 from ..layers import EncoderLayer

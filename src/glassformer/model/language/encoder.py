@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import tap
+from ...foundation.tap import tap
 from ..encoder_decoder import EncoderDecoder, make_tables
 from ..layers import EncoderLayer
 from ..masks import padding_mask

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import tap
+from ...foundation.tap import tap
 from ..attention import MultiHeadAttention
 from ..kv_cache import KVCache, Pair
 from .distances import RelativePositions, penalties, rotate

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import Watchable, tap
+from ...foundation.tap import Watchable, tap
 from ..embedding import Embedding
 from ..positions import check_reach
 from ..residual import make_norm

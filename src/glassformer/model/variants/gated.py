@@ -6,7 +6,7 @@ Letters: B sentences; L positions; D model width; F inner width.
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import tap
+from ...foundation.tap import tap
 from ..feed_forward import FeedForward
 
 

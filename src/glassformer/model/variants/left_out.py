@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...tap import Watchable, tap
+from ...foundation.tap import Watchable, tap
 from ..residual import Residual
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Model
-from ...tap import Watchable, each_position, tap
+from ...foundation.tap import Watchable, each_position, tap
 from ..kv_cache import KVCache
 from ..layers import DecoderLayer
 from .choice import make_residual

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.doctor.characters import (
+from glassformer.extensions.check_data.characters import (
     NAMES,
     TO_CYRILLIC,
     TO_GREEK,
@@ -23,7 +23,7 @@ from glassformer.data.doctor.characters import (
     repair_lookalikes,
     script_table,
 )
-from glassformer.data.doctor.ragged import Block
+from glassformer.extensions.check_data.ragged import Block
 
 OTHERWISE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han"}
 

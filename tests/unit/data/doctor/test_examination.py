@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.data.doctor import Report, examine, fix, realign
-from glassformer.data.doctor.characters import count_scripts
-from glassformer.data.doctor.languages import SideLanguage, identify
-from glassformer.data.doctor.lengths import find_outliers
-from glassformer.data.doctor.ragged import Block
-from glassformer.data.doctor.report import CHECKS
-from glassformer.data.doctor.words import split_words
+from glassformer.extensions.check_data import Report, examine, fix, realign
+from glassformer.extensions.check_data.characters import count_scripts
+from glassformer.extensions.check_data.languages import SideLanguage, identify
+from glassformer.extensions.check_data.lengths import find_outliers
+from glassformer.extensions.check_data.ragged import Block
+from glassformer.extensions.check_data.report import CHECKS
+from glassformer.extensions.check_data.words import split_words
 from glassformer.text.function_words import NAMES, WORDS
 from tools.demo_corpus import pairs
 

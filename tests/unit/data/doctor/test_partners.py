@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.doctor.order import Misalignment, guess_offsets
-from glassformer.data.doctor.partners import (
+from glassformer.data.files import cut_chunks
+from glassformer.extensions.check_data.order import Misalignment, guess_offsets
+from glassformer.extensions.check_data.partners import (
     Gathered,
     compare_partners,
     describe_misalignment,
     explain_inequality,
 )
-from glassformer.data.doctor.ragged import Block, Cross, Ragged
-from glassformer.data.doctor.words import split_words
-from glassformer.data.files import cut_chunks
+from glassformer.extensions.check_data.ragged import Block, Cross, Ragged
+from glassformer.extensions.check_data.words import split_words
 from tools.demo_corpus import pairs
 
 COUNT = 3000

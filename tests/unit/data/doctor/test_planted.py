@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from glassformer.data.doctor import Report, examine, explain_inequality
-from glassformer.data.doctor.order import Misalignment
-from glassformer.data.doctor.partners import Gathered, compare_partners
-from glassformer.data.doctor.ragged import Block
-from glassformer.data.doctor.words import split_words
 from glassformer.data.files import read_lines
+from glassformer.extensions.check_data import Report, examine, explain_inequality
+from glassformer.extensions.check_data.order import Misalignment
+from glassformer.extensions.check_data.partners import Gathered, compare_partners
+from glassformer.extensions.check_data.ragged import Block
+from glassformer.extensions.check_data.words import split_words
 
 Sides = tuple[list[str], list[str]]
 LOST, SWAPPED = 0.6, range(1000, 1500)  # where, as a share of all lines; which lines

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build_model
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator

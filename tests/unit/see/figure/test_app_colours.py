@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgb
 
-from glassformer.see.figure import style
+from glassformer.extensions.pictures.parts import style
 
 CSS = Path(__file__).parents[4] / "web" / "src" / "theme.css"
 

@@ -8,15 +8,23 @@ from typing import Any
 import pytest
 
 from glassformer.config import Decode
+from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.beams import (
+    COLUMNS,
+    Tree,
+    find_branch,
+    find_search,
+    find_whole_word,
+)
+from glassformer.extensions.pictures.parts.scene import PathMark, Scene
+from glassformer.extensions.pictures.parts.style import SOFT
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES
-from glassformer.see.figure.beams import COLUMNS, Tree, find_branch, find_search, find_whole_word
-from glassformer.see.figure.scene import PathMark, Scene
-from glassformer.see.figure.style import SOFT
 from glassformer.translator import Translator
 
 # A model that has learnt nothing writes anything.
-pytestmark = pytest.mark.filterwarnings("ignore::glassformer.see.figure.fonts.MissingFont")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::glassformer.extensions.pictures.parts.fonts.MissingFont"
+)
 
 
 def draw_tree(trace: Trace, **options: Any) -> Scene:

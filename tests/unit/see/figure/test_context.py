@@ -7,16 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, draw
-from glassformer.see.figure.context import (
+from glassformer.extensions.pictures import PICTURES, draw
+from glassformer.extensions.pictures.context import (
     attend_first,
     compare_orders,
     cut_sentence,
     list_changes,
     read_second,
 )
-from glassformer.see.figure.scene import Scene
+from glassformer.extensions.pictures.parts.scene import Scene
+from glassformer.see import Trace
 
 TEXT = "so it is on the old mat"
 

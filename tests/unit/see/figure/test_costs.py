@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES, costs
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark, Scene
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, costs, style
-from glassformer.see.figure.scene import BoxMark, PathMark, Scene
 from glassformer.translator import Translator
 
 LAYER = {"d_model": 12, "d_ff": 14, "heads": 2, "width": 6}  # of the recording

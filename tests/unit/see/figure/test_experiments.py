@@ -14,13 +14,14 @@ import torch
 
 from benchmarks.questions import gather_runs, read_rows
 from glassformer.config import Config
-from glassformer.directory import Tokenizers, build_model
-from glassformer.language_model import LanguageModel
+from glassformer.extensions.pictures import PICTURES, local, questions
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark
+from glassformer.extensions.pictures.pictures import list_pictures, make_scene
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, local, questions, style
-from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.figure.scene import BoxMark, PathMark
 from glassformer.text import Tokenizer
+from glassformer.translate.language_model import LanguageModel
 
 DOCS = Path(__file__).parents[4] / "docs"
 QUESTIONS = ("V107", "V108", "V109", "V110", "V111")

@@ -7,11 +7,12 @@ import re
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.lanes import LANES
+from glassformer.extensions.pictures.multihead import LEAST, portray_heads
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.scene import GridMark, PathMark
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, style
-from glassformer.see.figure.lanes import LANES
-from glassformer.see.figure.multihead import LEAST, portray_heads
-from glassformer.see.figure.scene import GridMark, PathMark
 
 TEXTS = ["the", "dog", "saw", "a", "cat", "</s>"]
 

@@ -21,36 +21,41 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.config import Config, Decode
-from glassformer.directory import Tokenizers, build_model, locate
-from glassformer.see.document import AlignmentHead
-from glassformer.see.figure import learning, style
-from glassformer.see.figure.aligning import find_aligner, find_aligning_head, measure_information
-from glassformer.see.figure.alignment import (
+from glassformer.extensions.pictures import learning
+from glassformer.extensions.pictures.aligning import (
+    find_aligner,
+    find_aligning_head,
+    measure_information,
+)
+from glassformer.extensions.pictures.alignment import (
     find_order,
     find_step_back,
     list_content_words,
     roll_out_layers,
 )
-from glassformer.see.figure.animate import Animation
-from glassformer.see.figure.attention import KINDS
-from glassformer.see.figure.beams import find_branch
-from glassformer.see.figure.choice import cut_off
-from glassformer.see.figure.code import BLOCKS, MODEL, list_ways, read_code
-from glassformer.see.figure.costs import count_products
-from glassformer.see.figure.decoding import _tell_settled, find_settled
-from glassformer.see.figure.lessons import learning_rate, smoothed_loss
-from glassformer.see.figure.masks import work_out
-from glassformer.see.figure.nodes import spell
-from glassformer.see.figure.padding import score_padded
-from glassformer.see.figure.pictures import PICTURES, draw, list_pictures, make_scene
-from glassformer.see.figure.plan import Outline
-from glassformer.see.figure.quantity import Quantity
-from glassformer.see.figure.runs import _read_lines, read_watched
-from glassformer.see.figure.scene import BoxMark, GridMark, Scene
+from glassformer.extensions.pictures.attention import KINDS
+from glassformer.extensions.pictures.beams import find_branch
+from glassformer.extensions.pictures.choice import cut_off
+from glassformer.extensions.pictures.code import BLOCKS, MODEL, list_ways, read_code
+from glassformer.extensions.pictures.costs import count_products
+from glassformer.extensions.pictures.decoding import _tell_settled, find_settled
+from glassformer.extensions.pictures.lessons import learning_rate, smoothed_loss
+from glassformer.extensions.pictures.masks import work_out
+from glassformer.extensions.pictures.padding import score_padded
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.animate import Animation
+from glassformer.extensions.pictures.parts.nodes import spell
+from glassformer.extensions.pictures.parts.plan import Outline
+from glassformer.extensions.pictures.parts.quantity import Quantity
+from glassformer.extensions.pictures.parts.scene import BoxMark, GridMark, Scene
+from glassformer.extensions.pictures.pictures import PICTURES, draw, list_pictures, make_scene
+from glassformer.extensions.pictures.runs import _read_lines, read_watched
+from glassformer.model.files.directory import Tokenizers, build_model, locate
+from glassformer.see.document import AlignmentHead
 from glassformer.see.recording import record
 from glassformer.see.trace import Trace
 from glassformer.text import Tokenizer
-from glassformer.train.schedule import rate
+from glassformer.train.plan.schedule import rate
 from glassformer.translator import Translator
 from tools.toy_model import train_toy
 
@@ -189,9 +194,15 @@ def test_chinese_has_its_own_titles_and_notes(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The words, also where no font could draw them."""
-    monkeypatch.setattr("glassformer.see.figure.plan.check_language", lambda lang: None)
-    monkeypatch.setattr("glassformer.see.figure.fonts.make_writable", lambda text: text)
-    monkeypatch.setattr("glassformer.see.figure.typesetting.make_writable", lambda text: text)
+    monkeypatch.setattr(
+        "glassformer.extensions.pictures.parts.plan.check_language", lambda lang: None
+    )
+    monkeypatch.setattr(
+        "glassformer.extensions.pictures.parts.fonts.make_writable", lambda text: text
+    )
+    monkeypatch.setattr(
+        "glassformer.extensions.pictures.parts.typesetting.make_writable", lambda text: text
+    )
     for id in IDS:
         drawn = draw(trace, id, lang="zh")
         figure = drawn.figure if isinstance(drawn, Animation) else drawn

@@ -9,13 +9,14 @@ import re
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES, meaning, multihead
+from glassformer.extensions.pictures.lessons import learning_rate, smoothed_loss
+from glassformer.extensions.pictures.multihead import Portrait, portray_heads
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.scene import BoxMark, GridMark, PathMark, Scene
+from glassformer.extensions.pictures.parts.typesetting import TypeStyle, balance_width, set_lines
+from glassformer.extensions.pictures.poster import A1
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, meaning, multihead, style
-from glassformer.see.figure.lessons import learning_rate, smoothed_loss
-from glassformer.see.figure.multihead import Portrait, portray_heads
-from glassformer.see.figure.poster import A1
-from glassformer.see.figure.scene import BoxMark, GridMark, PathMark, Scene
-from glassformer.see.figure.typesetting import TypeStyle, balance_width, set_lines
 from glassformer.translator import Translator
 
 from .test_scenes import check_layout

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES, draw, measured
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.scene import BoxMark, GridMark, PathMark
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, draw, measured, style
-from glassformer.see.figure.scene import BoxMark, GridMark, PathMark
 from glassformer.see.files import fingerprint
 from glassformer.translator import Translator
 

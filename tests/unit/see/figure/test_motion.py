@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from glassformer.extensions.pictures import Animation, film
+from glassformer.extensions.pictures.parts.nodes import spell
+from glassformer.extensions.pictures.parts.render import render_scene
+from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark, Scene, TextMark
+from glassformer.extensions.pictures.parts.ways import clear_ways
+from glassformer.extensions.pictures.pictures import list_pictures, make_scene
 from glassformer.see import Trace
-from glassformer.see.figure import Animation, film
-from glassformer.see.figure.nodes import spell
-from glassformer.see.figure.pictures import list_pictures, make_scene
-from glassformer.see.figure.render import render_scene
-from glassformer.see.figure.scene import BoxMark, PathMark, Scene, TextMark
-from glassformer.see.figure.ways import clear_ways
 from glassformer.translator import Translator
 
 from .test_parts import make_scene as make_page

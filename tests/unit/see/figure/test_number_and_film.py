@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from glassformer.extensions.pictures import PICTURES, number
+from glassformer.extensions.pictures.parts.nodes import spell
+from glassformer.extensions.pictures.parts.quantity import Quantity
+from glassformer.extensions.pictures.parts.scene import Scene, TextMark
+from glassformer.extensions.pictures.parts.typesetting import TypeStyle, quote, set_lines
+from glassformer.extensions.pictures.poster import A1
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, number
-from glassformer.see.figure.nodes import spell
-from glassformer.see.figure.poster import A1
-from glassformer.see.figure.quantity import Quantity
-from glassformer.see.figure.scene import Scene, TextMark
-from glassformer.see.figure.typesetting import TypeStyle, quote, set_lines
 
 NAMES = (
     "encoder.0.self_attention.query[0,1,2]",
@@ -110,7 +110,7 @@ def test_no_bar_is_longer_than_the_longest(trace: Trace) -> None:
 def test_a_film_is_a_gif_where_nothing_writes_mp4(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    film = import_module("glassformer.see.figure.film")
+    film = import_module("glassformer.extensions.pictures.film")
     monkeypatch.setattr(film, "REEL", ("V35",))
     monkeypatch.setattr(film, "find_spec", lambda name: None)
     with pytest.warns(UserWarning, match=r"pip install 'glassformer\[video\]'"):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from glassformer.extensions.pictures import PICTURES, draw
+from glassformer.extensions.pictures.parts.options import KINDS, find_kind, read_option
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, draw
-from glassformer.see.figure.options import KINDS, find_kind, read_option
 
 ODD = (1.5, 0.0, 0, -1, -2, 1, 513, 10**9, -512, float("nan"), float("inf"), True, "", "x", "0")
 ODD += ((3, 3, 3), (), [1.5], (0.5, 1.5), None, object())

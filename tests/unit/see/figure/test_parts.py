@@ -15,26 +15,34 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from glassformer.config import Positions
-from glassformer.model.positions import sinusoids
-from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, draw, gallery, save_figure, waves
-from glassformer.see.figure.animate import EXACT, LONGEST
-from glassformer.see.figure.chapters import Shown, group_chapters
-from glassformer.see.figure.fonts import (
+from glassformer.extensions.pictures import PICTURES, draw, save_figure, waves
+from glassformer.extensions.pictures.chapters import Shown, group_chapters
+from glassformer.extensions.pictures.gallery import gallery
+from glassformer.extensions.pictures.parts.animate import EXACT, LONGEST
+from glassformer.extensions.pictures.parts.fonts import (
     find_family,
     make_writable,
     measure_width,
     shorten_text,
 )
-from glassformer.see.figure.nodes import Panel, Sheet, find_largest, spell
-from glassformer.see.figure.palette import Palette
-from glassformer.see.figure.render import render_scene
-from glassformer.see.figure.scene import Area, BoxMark, GridMark, Mark, Scene, TextMark
-from glassformer.see.figure.selection import elide
-from glassformer.see.figure.slides import write_slides
-from glassformer.see.figure.style import PAPER, ROLES
-from glassformer.see.figure.svg import write_svg
-from glassformer.see.figure.typesetting import TypeStyle, set_lines
+from glassformer.extensions.pictures.parts.nodes import Panel, Sheet, find_largest, spell
+from glassformer.extensions.pictures.parts.palette import Palette
+from glassformer.extensions.pictures.parts.render import render_scene
+from glassformer.extensions.pictures.parts.scene import (
+    Area,
+    BoxMark,
+    GridMark,
+    Mark,
+    Scene,
+    TextMark,
+)
+from glassformer.extensions.pictures.parts.selection import elide
+from glassformer.extensions.pictures.parts.style import PAPER, ROLES
+from glassformer.extensions.pictures.parts.svg import write_svg
+from glassformer.extensions.pictures.parts.typesetting import TypeStyle, set_lines
+from glassformer.extensions.pictures.slides import write_slides
+from glassformer.model.positions import sinusoids
+from glassformer.see import Trace
 
 
 def test_a_palette_keeps_what_fills_a_picture_and_what_is_far_from_it() -> None:
@@ -152,7 +160,7 @@ def test_text_fits() -> None:
 def test_a_text_without_end_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     monkeypatch.setattr(
-        "glassformer.see.figure.fonts.measure_width",
+        "glassformer.extensions.pictures.parts.fonts.measure_width",
         lambda text, *_: calls.append(text) or len(text) * 5.0,
     )
     assert shorten_text("x" * 5000, 100, 9) == "x" * 19 + "…"

@@ -11,11 +11,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from glassformer.extensions.pictures import PICTURES, Animation, draw, pictures
+from glassformer.extensions.pictures.parts.fonts import find_family
+from glassformer.extensions.pictures.pictures import list_pictures
+from glassformer.extensions.pictures.words import choose_word
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, Animation, draw, pictures
-from glassformer.see.figure.fonts import find_family
-from glassformer.see.figure.pictures import list_pictures
-from glassformer.see.figure.words import choose_word
 
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]
 

@@ -13,15 +13,17 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.directory import SHIPPED, Tokenizers, build_model
-from glassformer.disk import read_json
+from glassformer.extensions.pictures import PICTURES, Animation, draw
+from glassformer.extensions.pictures.gallery import gallery
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.kinds import find_lost, find_meaning
+from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark, Scene
+from glassformer.extensions.pictures.pictures import Picture, find_picture, list_pictures
+from glassformer.extensions.pictures.rnn import lengths
+from glassformer.extensions.pictures.rnn.cell import KEEPING
+from glassformer.foundation.disk import read_json
+from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.see.figure import PICTURES, Animation, draw, gallery, style
-from glassformer.see.figure.kinds import find_lost, find_meaning
-from glassformer.see.figure.pictures import Picture, find_picture, list_pictures
-from glassformer.see.figure.rnn import lengths
-from glassformer.see.figure.rnn.cell import KEEPING
-from glassformer.see.figure.scene import BoxMark, PathMark, Scene
 from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 

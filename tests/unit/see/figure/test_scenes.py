@@ -12,16 +12,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.fonts import find_family
+from glassformer.extensions.pictures.parts.nodes import spell
+from glassformer.extensions.pictures.parts.plan import read_figure_words
+from glassformer.extensions.pictures.parts.quantity import Quantity
+from glassformer.extensions.pictures.parts.scene import Area, GridMark, PathMark, Scene, TextMark
+from glassformer.extensions.pictures.parts.svg import write_svg
+from glassformer.extensions.pictures.pictures import list_pictures
+from glassformer.extensions.pictures.poster import A1
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, style
-from glassformer.see.figure.fonts import find_family
-from glassformer.see.figure.nodes import spell
-from glassformer.see.figure.pictures import list_pictures
-from glassformer.see.figure.plan import read_figure_words
-from glassformer.see.figure.poster import A1
-from glassformer.see.figure.quantity import Quantity
-from glassformer.see.figure.scene import Area, GridMark, PathMark, Scene, TextMark
-from glassformer.see.figure.svg import write_svg
 
 SAID = [picture.id for picture in list_pictures()]
 LANGS = ["en", *(["zh"] if find_family("图") else [])]

@@ -7,10 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts.plot import spread
+from glassformer.extensions.pictures.parts.scene import Area, BoxMark, GridMark, PathMark, Scene
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, style
-from glassformer.see.figure.plot import spread
-from glassformer.see.figure.scene import Area, BoxMark, GridMark, PathMark, Scene
 
 MEMORY = style.role("memory").ink
 

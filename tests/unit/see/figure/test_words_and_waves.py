@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from glassformer.extensions.pictures import PICTURES, frequencies
+from glassformer.extensions.pictures.meaning import spread_out
+from glassformer.extensions.pictures.parts.kinds import find_rows, read_kinds
+from glassformer.extensions.pictures.waves import encode_waves, wave_rates
 from glassformer.see import Trace
-from glassformer.see.figure import PICTURES, frequencies
-from glassformer.see.figure.kinds import find_rows, read_kinds
-from glassformer.see.figure.meaning import spread_out
-from glassformer.see.figure.waves import encode_waves, wave_rates
 
 WORKED = {  # three positions of width 4
     "interleaved": [[0, 1, 0, 1], [0.8415, 0.5403, 0.01, 0.99995], [0.9093, -0.4161, 0.02, 0.9998]],

@@ -1,6 +1,6 @@
 /** A training that was watched: a run of the server, or the toy that comes with the pictures. */
 
-import toy from "../../../../src/glassformer/see/figure/toy.json";
+import toy from "../../../../src/glassformer/extensions/pictures/toy.json";
 import { getJson, getTensor } from "../../data/server";
 import { strides, type Tensor } from "../../data/tensor";
 

@@ -3,7 +3,7 @@
 import type { Problem } from "../../data/document";
 import { readFill, sayFrom } from "../../messages";
 import { say } from "../../say";
-import table from "../../../../src/glassformer/messages.json";
+import table from "../../../../src/glassformer/foundation/messages.json";
 
 const sayProblem = sayFrom(table);
 const KINDS = table.problem;

@@ -1,0 +1,1 @@
+"""The extensions are built on the core, which imports none of them and works without them."""

@@ -1,0 +1,1 @@
+"""The command line imports and exports models of other toolkits."""

@@ -1,0 +1,41 @@
+"""Steps that exports share: which models they take, and the files beside the weights."""
+
+import shutil
+from pathlib import Path
+
+from glassformer.config import Config
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import CARD, CONFIG, Tokenizers, locate, write_text
+from glassformer.model.transformer import Transformer
+
+
+def check_plain(
+    model: Path | str, config: Config, network: EncoderDecoder, what: str
+) -> Transformer:
+    """Return the network. ValueError if it is not the paper's Transformer, as `what` needs it."""
+    if not isinstance(network, Transformer):
+        raise ValueError(
+            f"{model} has network={config.model.network}: only Transformers are exported"
+        )
+    if others := config.model.list_variations():
+        raise ValueError(f"{model} has {others[0]}, which {what} does not know")
+    if config.data.target_tag or not config.text.source_eos:
+        raise ValueError(
+            f"{model} has text.source_eos=false or data.target_tag, which {what} does not know"
+        )
+    if config.data.context:
+        raise ValueError(
+            f"{model} has data.context={config.data.context}, which {what} does not know: only "
+            "glassformer reads the sentences before a sentence with it"
+        )
+    return network
+
+
+def write_companions(
+    folder: Path, model: Path | str, config: Config, tokenizers: Tokenizers
+) -> None:
+    """Write tokenizers, settings and card beside the weights of an export."""
+    tokenizers.save(folder)
+    write_text(folder / CONFIG, config.to_toml())
+    if (locate(model) / CARD).is_file():
+        shutil.copyfile(locate(model) / CARD, folder / CARD)

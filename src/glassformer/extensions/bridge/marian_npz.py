@@ -1,0 +1,98 @@
+"""Read a model in Marian's own files: NAME.npz, in which its settings are, and vocabularies."""
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glassformer.foundation.typed_json import read_typed
+from glassformer.text.imported import UNKNOWN
+from glassformer.text.sentencepiece import Sentencepiece
+from glassformer.text.subwords import Cut, choose_subwords
+
+from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
+from .huggingface import GRIDS
+from .yaml_files import parse_yaml, read_yaml
+
+SETTINGS = "special:model.yml"
+NOT_A_MODEL = ("optimizer", "decoder.yml", "ema")
+REACH = 1024  # positions: Marian computes as many as it needs
+
+
+def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "marian") -> Foreign:
+    """Return the model. ValueError, in one sentence, for what cannot be imported."""
+    folder = path if path.is_dir() else path.parent
+    file = path if path.is_file() else _find(folder)
+    weights, settings = _read_npz(file)
+    check_values(file, settings, read_toolkits()["marian"]["must"])
+    files = _find_vocabularies(folder, file)
+    sides = [
+        _read_side(folder, file, side, name, subwords)
+        for side, name in zip(("source", "target"), files, strict=True)
+    ]
+    tied = bool(settings.get("tied-embeddings-all") or settings.get("tied-embeddings"))
+    if not tied and "decoder_ff_logit_out_W" not in weights:
+        raise ValueError(f"{file}: decoder_ff_logit_out_W is missing")
+    positions = {"layout": "concatenated", "grid": GRIDS[grid], "max_positions": REACH}
+    model = {"positions": positions, "norm_epsilon": 1e-9}
+    search = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
+    return Foreign("marian", file, weights, settings, sides, model=model, decode=search)
+
+
+def _find(folder: Path) -> Path:
+    found = [p for p in sorted(folder.glob("*.npz")) if not any(x in p.name for x in NOT_A_MODEL)]
+    if len(found) != 1:
+        there = ", ".join(path.name for path in found) or "none"
+        raise ValueError(f"{folder}: name the one .npz that is the model: {there}")
+    return found[0]
+
+
+def _read_npz(file: Path) -> tuple[Weights, dict[str, Any]]:
+    """Return weights and settings. NumPy reads no pickle that may be in the file."""
+    try:
+        with np.load(file) as found:
+            arrays = {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file}: damaged, or more than weights: {error}") from None
+    if SETTINGS not in arrays:
+        raise ValueError(f"{file}: it has no {SETTINGS}, so it is no model of Marian")
+    text = arrays.pop(SETTINGS).tobytes().rstrip(b"\0").decode("utf-8", "replace")
+    weights = {name: torch.from_numpy(values) for name, values in arrays.items()}
+    return weights, parse_yaml(text, f"{file}: {SETTINGS}")
+
+
+def _find_vocabularies(folder: Path, file: Path) -> list[Path]:
+    """Return both vocabularies: as decoder.yml says, or the only one in the folder."""
+    for name in (f"{file.name}.decoder.yml", "decoder.yml", f"{file.name}.yml"):
+        if (folder / name).is_file() and (told := read_yaml(folder / name).get("vocabs")):
+            found = [folder / Path(str(each)).name for each in told]
+            return [found[0], found[-1]]
+    found = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
+    if not found or len(found) > 2:
+        raise ValueError(f"{folder}: no decoder.yml that names the vocabularies")
+    return [found[0], found[-1]]
+
+
+def _read_side(
+    folder: Path, file: Path, side: str, vocabulary: Path, subwords: Sequence[str]
+) -> ForeignSide:
+    """Return one side; its vocabulary has no padding, and its decoder begins with zeros."""
+    cut: Cut
+    if vocabulary.suffix == ".spm":
+        read = Sentencepiece.read(vocabulary)
+        tokens, cut = ["</s>", UNKNOWN, *read.scores], read.to_tokenizer
+    else:
+        is_json = vocabulary.suffix == ".json"
+        ids = read_typed(vocabulary, dict[str, Any]) if is_json else read_yaml(vocabulary)
+        tokens = sorted(ids, key=ids.__getitem__)
+        if [ids[token] for token in tokens] != list(range(len(ids))):
+            raise ValueError(f"{vocabulary}: its ids are not the numbers from 0 on")
+        cut = choose_subwords(folder, side, subwords)
+    for token in ("</s>", UNKNOWN):
+        if token not in tokens:
+            raise ValueError(f"{vocabulary}: it has no {token}")
+    end, unknown = tokens.index("</s>"), tokens.index(UNKNOWN)
+    return ForeignSide([str(token) for token in tokens], None, None, end, unknown, cut)

@@ -1,0 +1,58 @@
+"""Read the pickles of other toolkits as data: nothing that stands in one is ever run."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from .other_folders import is_pointer, tell_pointer
+
+# What settings and counters are kept in beside tensors; making one of these runs nothing else.
+_SCALAR = np.float64(0).__reduce__()[0]  # what makes a number of NumPy
+HARMLESS: list[Any] = [
+    argparse.Namespace,
+    np.dtype,
+    *((_SCALAR, f"numpy.{core}.multiarray.scalar") for core in ("core", "_core")),
+    *(type(np.dtype(kind)) for kind in ("f4", "f8", "i4", "i8")),
+]
+
+
+def read_pickle(path: Path) -> dict[str, Any]:
+    """Return the content of a file of `torch.save`: tensors, numbers, texts and settings.
+
+    ValueError for anything else: a pickle can name any function to be run.
+    """
+    if is_pointer(path):
+        raise ValueError(tell_pointer(path))
+    try:
+        with torch.serialization.safe_globals(HARMLESS):
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a file that is no pickle may raise anything
+        if named := re.search(r"GLOBAL ([\w.]+)", str(error)):
+            raise ValueError(
+                f"{path}: damaged, or more than weights: it asks to run {named[1]}, which nothing "
+                "here does: a pickle from elsewhere could run anything. If you trust it, load it "
+                "with its own toolkit, and save its weights and settings alone"
+            ) from None
+        said = str(error).split("\n")[0]
+        raise ValueError(f"{path}: damaged, or more than weights: {said}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: not weights by their names")
+    return found
+
+
+def unwrap_settings(found: object) -> dict[str, Any]:
+    """Return settings as a dict, which a checkpoint may have as the attributes of an object."""
+    if isinstance(found, argparse.Namespace):
+        return vars(found)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def check_weights(path: Path, found: object) -> dict[str, torch.Tensor]:
+    """Return weights by name. ValueError if it is anything else."""
+    if not isinstance(found, dict) or not all(isinstance(x, torch.Tensor) for x in found.values()):
+        raise ValueError(f"{path}: not weights by their names")
+    return found

@@ -1,0 +1,229 @@
+"""Export of models to Hugging Face's transformers: MarianMT with norm=post, Pegasus with pre.
+
+Both have the paper's Transformer, with all sines before all cosines. A model whose sines and
+cosines stand in turns is the same once its d_model dimensions are put in another order.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from glassformer.config import BOS, EOS, PAD, Config, Model
+from glassformer.foundation.disk import check_new, prepare_beside
+from glassformer.model.files.directory import Tokenizers, load_model, write_json
+from glassformer.model.files.tensors import save_tensors
+from glassformer.model.transformer import Transformer
+from glassformer.text import Tokenizer
+from glassformer.text.layout import CONTROLS
+
+from .exporting import check_plain
+from .foreign import LAYER, read_toolkits
+from .parity import ROUNDING, Rows, choose_by_parity
+
+ACTIVATIONS = {"relu": "relu", "silu": "silu", "gelu": "gelu"}
+CLASSES = {
+    "post": ("marian", "MarianMTModel"),
+    "pre": ("pegasus", "PegasusForConditionalGeneration"),
+}
+EPSILON = 1e-5  # of their LayerNorm, which no setting changes
+# Maps whose outputs go to the residual stream; all others read it.
+OUTWARD = ("to_output", "outer")
+
+
+@dataclass(frozen=True)
+class TransformersParity:
+    """How the logits of both compare; nothing if transformers is not installed."""
+
+    kind: str
+    sentences: int
+    largest_difference: float
+
+    def __str__(self) -> str:
+        if not self.sentences:
+            return f"{self.kind}; not compared: transformers is not installed"
+        return f"{self.kind}: logits differ by {self.largest_difference:.2g} at most"
+
+
+def export_transformers(
+    model: Path | str, out: Path, *, texts: Sequence[str] | None = None
+) -> TransformersParity:
+    """Write `model` as a checkpoint of transformers to the new folder `out`.
+
+    If transformers is installed, logits are compared first, on the first 20 of `texts` or on random
+    tokens. ValueError if they differ by more than rounding explains, or for a model that none of
+    its classes computes; then nothing is written.
+    """
+    check_new(out)
+    config, tokenizers, network = load_model(model)
+    network = check_plain(model, config, network, "transformers")
+    _check_settings(model, config)
+    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)[:20]
+    with prepare_beside(out) as scratch:
+        whole = scratch / "transformers"
+        whole.mkdir()
+        save_tensors(whole / "model.safetensors", _rename(config.model, network))
+        write_json(whole / "config.json", _describe(config, network))
+        search = {"num_beams": config.decode.beam, "suppress_tokens": [PAD, BOS], **_SPECIALS}
+        write_json(whole / "generation_config.json", search)
+        _write_tokenizers(whole, tokenizers)
+        parity = _compare(whole, config.model, network, sources)
+        whole.rename(out)
+    return parity
+
+
+_SPECIALS = {"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id": BOS}
+
+
+def _check_settings(model: Path | str, config: Config) -> None:
+    settings, positions = config.model, config.model.positions
+    wanted = {
+        "model.positions.grid": (positions.grid, "paper"),
+        "model.positions.offset": (positions.offset, 0),
+        "model.positions.amplitude": (positions.amplitude, 1.0),
+        "model.norm_epsilon": (settings.norm_epsilon, EPSILON),
+        "model.head_width": (settings.width, settings.d_model // settings.heads),
+    }
+    if positions.layout == "learned":
+        raise ValueError(f"{model} has learned positions, which no class of transformers has so")
+    for name, (found, needed) in wanted.items():
+        if found != needed:
+            raise ValueError(f"{model} has {name}={found}: transformers computes {needed}")
+
+
+def _order(settings: Model) -> Tensor:
+    """Return our dimension for each of theirs: sines first, then cosines."""
+    dimension = torch.arange(settings.d_model)
+    if settings.positions.layout == "concatenated":
+        return dimension
+    return torch.cat((dimension[0::2], dimension[1::2]))
+
+
+def _rename(settings: Model, network: Transformer) -> dict[str, Tensor]:
+    """Return the weights under their names, the dimensions in their order."""
+    names, order = read_toolkits()["huggingface"], _order(settings)
+    made: dict[str, Tensor] = {}
+    for name, weight in network.state_dict().items():
+        if found := LAYER.fullmatch(name):
+            side, number, part, kind = found.groups()
+            block, _, inner = part.partition(".")
+            theirs = names[side].get(part) or names[side][block] + names["attention"][inner]
+            renamed = f"{names[f'{side}_layer'].format(number)}{theirs}.{kind}"
+            writes = part.endswith((*OUTWARD, "norm"))
+            if writes:
+                weight = weight[order]
+            elif kind == "weight":
+                weight = weight[:, order]
+            made[renamed] = weight
+        elif norm := _STACK_NORM.get(name.partition(".")[0]):
+            made[f"{norm}.{name.rpartition('.')[2]}"] = weight[order]
+    source, target = (
+        table[:, order]
+        for table in (network.source_embedding.table.weight, network.target_embedding.table.weight)
+    )
+    bias = network.output_bias
+    made["final_logits_bias"] = torch.zeros(1, len(target)) if bias is None else bias[None]
+    if settings.tie == "three-way":
+        return {**made, "model.shared.weight": source}
+    made |= {"model.encoder.embed_tokens.weight": source}
+    made |= {"model.decoder.embed_tokens.weight": target}
+    return {**made, "lm_head.weight": network.output_table.weight[:, order]}
+
+
+_STACK_NORM = {
+    "encoder_norm": "model.encoder.layer_norm",
+    "decoder_norm": "model.decoder.layer_norm",
+}
+
+
+def _describe(config: Config, network: Transformer) -> dict[str, Any]:
+    settings = config.model
+    kind, name = CLASSES[settings.norm]
+    shared = settings.tie == "three-way"
+    if kind == "pegasus" and not shared:
+        raise ValueError("with norm=pre, transformers needs tie=three-way: one table for all")
+    told: dict[str, Any] = {
+        "architectures": [name],
+        "model_type": kind,
+        "vocab_size": network.source_embedding.table.weight.size(0),
+        "decoder_vocab_size": network.output_table.weight.size(0),
+        "d_model": settings.d_model,
+        "scale_embedding": True,
+        "activation_function": ACTIVATIONS[settings.activation],
+        "max_position_embeddings": settings.positions.max_positions,
+        "dropout": settings.dropout,
+        "attention_dropout": settings.attention_dropout,
+        "activation_dropout": settings.activation_dropout,
+        "share_encoder_decoder_embeddings": shared,
+        "tie_word_embeddings": settings.tie != "none",
+        "forced_eos_token_id": None,
+        "is_encoder_decoder": True,
+        "bos_token_id": BOS,
+        **_SPECIALS,
+    }
+    for side in ("encoder", "decoder"):
+        told[f"{side}_layers"] = getattr(settings, f"{side}_layers")
+        told[f"{side}_attention_heads"] = settings.heads
+        told[f"{side}_ffn_dim"] = settings.d_ff
+    return told
+
+
+def _write_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
+    """Write the tokenizer of sources, which ends them with </s>, and that of targets."""
+    _write_tokenizer(folder, tokenizers.source)
+    if tokenizers.target is not tokenizers.source:
+        _write_tokenizer(folder / "target_tokenizer", tokenizers.target)
+
+
+def _write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / "tokenizer.json"
+    tokenizer.save(path)
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    end = {"SpecialToken": {"id": CONTROLS[EOS], "type_id": 0}}
+    found["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
+        "pair": [{"Sequence": {"id": x, "type_id": 0}} for x in "AB"] + [end],
+        "special_tokens": {
+            CONTROLS[EOS]: {"id": CONTROLS[EOS], "ids": [EOS], "tokens": [CONTROLS[EOS]]}
+        },
+    }
+    write_json(path, found)
+    told = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    told |= {"pad_token": CONTROLS[PAD], "bos_token": CONTROLS[BOS], "eos_token": CONTROLS[EOS]}
+    write_json(folder / "tokenizer_config.json", told)
+
+
+def _compare(
+    folder: Path, settings: Model, network: Transformer, sources: Rows
+) -> TransformersParity:
+    """Compare logits on sources, each read as its own translation too."""
+    kind, name = CLASSES[settings.norm]
+    try:
+        import transformers
+    except ImportError:
+        return TransformersParity(kind, 0, 0.0)
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()  # positions are computed: a warning misses them
+    try:
+        theirs = getattr(transformers, name).from_pretrained(folder).eval()
+    finally:
+        transformers.logging.set_verbosity(verbosity)
+    limit = min(len(network.output_table.weight), len(network.source_embedding.table.weight))
+    largest, scale = 0.0, 1.0
+    with torch.inference_mode():
+        for row in sources:
+            given = torch.tensor([[BOS, *(id for id in row if id < limit)]])
+            source = torch.tensor([[*row, EOS]])
+            ours = network(source, given)
+            found = theirs(source, decoder_input_ids=given).logits
+            largest = max(largest, (ours - found).abs().max().item())
+            scale = max(scale, ours.abs().max().item())
+    if not largest <= 10 * ROUNDING * scale:
+        raise ValueError(f"not exported: logits of transformers differ by {largest:.2g}")
+    return TransformersParity(kind, len(sources), largest)

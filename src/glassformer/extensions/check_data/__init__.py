@@ -1,0 +1,24 @@
+"""Checks of a parallel corpus that find errors, and where they are, before training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from glassformer.foundation.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from .examination import examine
+    from .mending import fix, realign
+    from .partners import explain_inequality
+    from .report import Finding, Report
+
+__all__ = ["Finding", "Report", "examine", "explain_inequality", "fix", "realign"]
+
+_HOMES = {
+    "examination": ("examine",),
+    "mending": ("fix", "realign"),
+    "partners": ("explain_inequality",),
+    "report": ("Finding", "Report"),
+}
+
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -1,0 +1,266 @@
+"""The examination of every pair of a corpus; only a sample of the text is kept in memory."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from glassformer.data.files import cut_chunks
+from glassformer.text.function_words import NAMES
+from glassformer.text.spacing import is_unspaced
+
+from .characters import NAMES as SCRIPTS
+from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
+from .languages import Contrast, SideLanguage
+from .lengths import find_long, find_outliers
+from .order import Misalignment
+from .partners import (
+    Gathered,
+    are_unrelated,
+    compare_partners,
+    describe_misalignment,
+    explain_inequality,
+    fit_at_offsets,
+)
+from .ragged import Array, Block
+from .repeats import Repeats, hash_lines, join_words
+from .report import CHECKS, Example, Finding, Report
+from .words import Sample, Texts, split_words
+
+BLOCK = 5_000  # pairs at a time
+# Nats: lines with less evidence are no translations of each other. In a small corpus, of which
+# little is learned, good lines scatter below 0: then the limit is lower, but not below the second.
+AGAINST, SURELY_AGAINST = -5.0, -10.0
+SPREADS = 2.5  # so many below the median, the limit would be
+COPIED = 12  # the least characters of a copy: names and interjections are often the same
+EXAMPLES = 3
+SIDES = ("source", "target")
+
+# The control characters and those that a terminal cannot show.
+UNSHOWN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufeff]")
+
+Pairs = tuple[list[str], list[str]]
+
+
+def examine(
+    source: Texts,
+    target: Texts,
+    *,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+    held_out: Mapping[str, tuple[Texts, Texts]] | None = None,
+    thorough: bool = True,
+    names: tuple[str, str] = ("the source", "the target"),
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """Return a report of the errors in a parallel corpus.
+
+    `held_out` are other corpora by name, of which no line should be in this one. Unless
+    `thorough`, lines are not compared with their partners by their words, which takes most of
+    the time. ValueError if a side is empty, or one has more lines: it says where a line was lost.
+    """
+    sample = Sample(source, target)
+    if sample.counts[0] != sample.counts[1] or not sample.counts[0]:
+        raise explain_inequality(source, target, names)
+    examiner = _Examiner(sample, held_out or {}, thorough)
+    for pairs in _pair_up(source, target):
+        examiner.look_at(pairs)
+        if progress:
+            progress(len(pairs[0]))
+    examiner.conclude(names)
+    examiner.check_codes((source_lang, target_lang))
+    return examiner.report(source, target)
+
+
+def _pair_up(source: Texts, target: Texts) -> Iterator[Pairs]:
+    for block in cut_chunks(zip(source, target, strict=True), BLOCK):
+        yield [pair[0] for pair in block], [pair[1] for pair in block]
+
+
+def _choose_limit(evidence: Array) -> float:
+    """Return the evidence below which a line is noted as a mismatch.
+
+    The spread is taken from the better half, in which no mismatches are.
+    """
+    if not len(evidence):
+        return AGAINST
+    middle, high = np.percentile(evidence, (50, 84))
+    return float(np.clip(middle - SPREADS * (high - middle), SURELY_AGAINST, AGAINST))
+
+
+def _spell_out(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
+
+
+class _Examiner:
+    """The state of an examination: the statistics of the corpus, and the findings so far."""
+
+    def __init__(
+        self, sample: Sample, held_out: Mapping[str, tuple[Texts, Texts]], thorough: bool
+    ) -> None:
+        scripts = [count_scripts(block) for block in sample.blocks]
+        self.total = sample.counts[0]
+        self.home = [find_home(each) for each in scripts]
+        self.side_languages = [
+            SideLanguage(*side) for side in zip(sample.texts, sample.words, scripts, strict=True)
+        ]
+        self.contrast = Contrast(*sample.texts)
+        self.gathered = [Gathered(words) for words in sample.words] if thorough else []
+        self.unrelated = are_unrelated(sample)
+        self.held_out = {
+            name: [hash_lines(texts) for texts in sides] for name, sides in held_out.items()
+        }
+        self.repeats = Repeats()
+        self.lengths: list[tuple[Array, ...]] = []
+        self.seen = 0
+        self.found: dict[str, list[int]] = {kind: [] for kind in CHECKS}
+        self.notes: dict[tuple[str, int], str] = {}  # of a kind and a pair
+        self.about: dict[str, str] = {}  # a kind of finding as a whole
+        self.misalignments: list[Misalignment] = []
+
+    def look_at(self, pairs: Pairs) -> None:
+        """Examine one block of pairs, and note the findings."""
+        blocks = [Block(texts) for texts in pairs]
+        words = [split_words(block) for block in blocks]
+        plain = [join_words(lines) for lines in words]
+        self._look_at_characters(pairs, blocks)
+        self._look_at_languages(pairs, blocks, words)
+        self._look_for_leaks(plain)
+        self.repeats.add(pairs, plain)
+        self.lengths.append(tuple(block.lengths.astype(np.int32) for block in blocks))
+        for gathered, texts, lines in zip(self.gathered, pairs, words, strict=False):
+            gathered.add(texts, lines)
+        self._note(
+            "empty",
+            [
+                n
+                for n, pair in enumerate(zip(*pairs, strict=True))
+                if not (pair[0].strip() and pair[1].strip())
+            ],
+        )
+        self.seen += blocks[0].size
+
+    def _note(self, kind: str, numbers: Sequence[int], note: str = "") -> None:
+        """Note a finding in the pairs of this block that have these numbers."""
+        places = [self.seen + int(number) for number in numbers]
+        self.found[kind] += places
+        if note and len(self.found[kind]) < 2 * BLOCK:  # only the first are shown
+            self.notes.update(((kind, place), note) for place in places)
+
+    def _look_at_characters(self, pairs: Pairs, blocks: Sequence[Block]) -> None:
+        for side, (texts, block) in enumerate(zip(pairs, blocks, strict=True)):
+            scripts = count_scripts(block)
+            self._note("encoding", find_broken(block, texts), SIDES[side])
+            self._note("look-alike", find_lookalikes(scripts, texts), SIDES[side])
+            for number in find_foreign(scripts, self.home[side]).tolist():
+                script = SCRIPTS[int(scripts[number, 1:].argmax()) + 1]
+                self._note("script", [number], f"{SIDES[side]}: {script}")
+
+    def _look_at_languages(
+        self, pairs: Pairs, blocks: Sequence[Block], words: Sequence[list[list[str]]]
+    ) -> None:
+        copies = {
+            number
+            for number, (ours, theirs) in enumerate(zip(*words, strict=True))
+            if ours == theirs
+            and len(pairs[0][number]) >= COPIED
+            and any(map(str.isalpha, pairs[0][number]))
+        }
+        self._note("copy", sorted(copies))
+        like = [self.contrast.judge(block) for block in blocks]
+        # If both sides seem to be in the wrong language, one may be less clear.
+        swapped = (like[0] < -0.5) & (like[1] > 0.5) & (like[1] - like[0] > 2)
+        self._note("swapped", np.flatnonzero(swapped).tolist())
+        for side, wrong in enumerate((like[0] < -1, like[1] > 1)):
+            other = SIDES[1 - side]
+            alone = set(np.flatnonzero(wrong & ~swapped).tolist()) - copies
+            self._note("language", sorted(alone), f"{SIDES[side]} is like the {other}")
+            named = self.side_languages[side].find_others(blocks[side], words[side])
+            for number, code in named.items():
+                if number not in alone | copies and not swapped[number]:
+                    self._note("language", [number], f"{SIDES[side]}: {NAMES[code]}")
+
+    def _look_for_leaks(self, plain: Sequence[list[str]]) -> None:
+        for name, sides in self.held_out.items():
+            for number, (ours, theirs) in enumerate(zip(*plain, strict=True)):
+                if hash(ours) in sides[0] or hash(theirs) in sides[1]:
+                    self._note("leak", [number], name)
+
+    def conclude(self, names: tuple[str, str]) -> None:
+        """Note the findings that need all pairs: repeats, misalignments, lengths, mismatches."""
+        exact, near = self.repeats.find()
+        self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
+        lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
+        evidence: Array = np.zeros(0)
+        found: list[Misalignment] = []
+        if self.gathered:
+            evidence, found = compare_partners(*self.gathered)
+        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], found):
+            self.found["unrelated"] = list(range(self.total))
+        else:
+            self.misalignments = found
+            self._note_misalignments(found, names)
+        explained = {
+            place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
+        }
+        for side, language in zip(lengths, self.side_languages, strict=True):
+            self.found["long"] += find_long(side, is_unspaced(language.code)).tolist()
+        for kind, places in (
+            ("length", find_outliers(lengths[0], lengths[1])),
+            ("mismatch", np.flatnonzero(evidence < _choose_limit(evidence))),
+        ):
+            self.found[kind] = [place for place in places.tolist() if place not in explained]
+
+    def _note_misalignments(
+        self, misalignments: list[Misalignment], names: tuple[str, str]
+    ) -> None:
+        ends = [*(misalignment.line for misalignment in misalignments[1:]), self.total]
+        for misalignment, end in zip(misalignments, ends, strict=False):
+            lost = misalignment.line + max(
+                0, -misalignment.lost
+            )  # lines of the source without partner
+            self.found["misaligned"] += range(
+                misalignment.line, end if misalignment.offset else lost
+            )
+        shown = [
+            describe_misalignment(misalignment, names) for misalignment in misalignments[:EXAMPLES]
+        ]
+        self.about["misaligned"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
+
+    def check_codes(self, codes: Sequence[str | None]) -> None:
+        """Note a finding if a side is not in the language that it is said to be in."""
+        seen = [language.code for language in self.side_languages]
+        wrong = [
+            f"the {side} looks {NAMES[code]}, not {NAMES[said]}"
+            for side, code, said in zip(SIDES, seen, codes, strict=True)
+            if code and said in NAMES and code != said
+        ]
+        if wrong:
+            self.found["sides"] = list(range(self.total))
+            self.about["sides"] = "; ".join(wrong)
+
+    def report(self, source: Texts, target: Texts) -> Report:
+        places = {kind: np.unique(np.array(found, np.int64)) for kind, found in self.found.items()}
+        wanted = {int(place) for each in places.values() for place in each[:EXAMPLES]}
+        texts = {
+            number: (UNSHOWN.sub(_spell_out, pair[0]), UNSHOWN.sub(_spell_out, pair[1]))
+            for number, pair in enumerate(zip(source, target, strict=True))
+            if number in wanted
+        }
+        findings = [
+            Finding(
+                kind,
+                found,
+                len(found) / self.total,
+                [
+                    Example(place + 1, *texts[place], self.notes.get((kind, place), ""))
+                    for place in found[:EXAMPLES].tolist()
+                ],
+                self.about.get(kind, ""),
+            )
+            for kind, found in places.items()
+            if len(found)
+        ]
+        first, second = (language.code for language in self.side_languages)
+        is_thorough, misalignments = bool(self.gathered), tuple(self.misalignments)
+        return Report(self.total, findings, (first, second), is_thorough, misalignments)

@@ -1,0 +1,1 @@
+"""Ray computes the parts of a long translation on many machines."""

@@ -1,0 +1,1 @@
+"""The command line sends its parts to a cluster."""

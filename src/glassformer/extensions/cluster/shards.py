@@ -1,0 +1,255 @@
+"""Translation of large files in shards, by many processes or machines, with Ray Data.
+
+The text is cut into shards of whole lines. Each worker, on this machine or a cluster, translates
+one shard at a time and writes it beside the output; when all are there, they are joined in order.
+Finished shards are kept: a run that was stopped goes on with those that are missing. On a cluster
+all machines need to see the text, the model and the output under the same paths.
+"""
+
+import io
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from itertools import chain, tee
+from pathlib import Path
+from typing import Any
+
+from glassformer.checks.quality_check import Judged, search_checked
+from glassformer.config import Decode
+from glassformer.data.files import decode_lines, take_fingerprint
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.machine.extras import need
+from glassformer.foundation.typed_json import read_typed
+from glassformer.model.files.directory import WEIGHTS, locate
+
+Render = Callable[[int, str, Judged, str], str]
+MANIFEST = "manifest.json"
+STORE = 1 << 28  # bytes of Ray's object store, if Ray is started here: the objects are small
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A range of lines of a file; `first` counts from 0, `start` and `stop` are in bytes."""
+
+    number: int
+    first: int
+    lines: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """The settings that every worker needs; each of them affects what is written."""
+
+    model: str
+    source: str
+    decode: dict[str, Any]
+    n_best: int
+    split: bool
+    again: bool  # sentences with problems are searched for again
+    seed: int
+    precision: str
+    device: str
+
+
+def translate_shards(
+    job: ShardJob,
+    out: Path,
+    render: Render,
+    *,
+    workers: int,
+    threads: int = 1,
+    shard_lines: int = 10_000,
+    address: str | None = None,
+    progress: Callable[[int], object] = lambda done: None,
+) -> int:
+    """Translate the file `job.source` into `out`, and return how many shards were there already.
+
+    address: that of a running Ray cluster; None starts Ray here, and stops it at the end. render:
+    makes the output line from its number (from 1), text, translations and precision; the workers
+    have to be able to import it. progress: called with the number of further finished lines.
+    ValueError if `out` was begun with other settings, or Ray is not installed.
+    """
+    shards = list(cut_file(Path(job.source), shard_lines))
+    parts = out.with_name(f"{out.name}.parts")
+    _begin(parts, job, shard_lines, render)
+    missing = [shard for shard in shards if not name_shard(parts, shard).is_file()]
+    for shard in shards:
+        progress(shard.lines * (shard not in missing))
+    if missing:
+        for done in _run(job, parts, render, missing, workers, threads, address):
+            progress(done)
+    join_shards(parts, shards, out)
+    return len(shards) - len(missing)
+
+
+def cut_file(source: Path, lines: int) -> Iterator[Shard]:
+    """Yield the shards of a file. ValueError, naming the line, if it is not UTF-8, or for a .gz."""
+    if source.suffix == ".gz":
+        raise ValueError(f"{source}: shards cannot be cut out of a .gz file; unpack it first")
+    number = first = start = stop = count = 0
+    with source.open("rb") as file:
+        raws, same = tee(file)
+        for raw, _ in zip(raws, decode_lines(same, str(source)), strict=True):
+            stop, count = stop + len(raw), count + 1
+            if count == lines:
+                yield Shard(number, first, count, start, stop)
+                number, first, start, count = number + 1, first + count, stop, 0
+    if count:
+        yield Shard(number, first, count, start, stop)
+
+
+def read_shard(source: Path, shard: Shard) -> list[str]:
+    with source.open("rb") as file:
+        file.seek(shard.start)
+        raws = io.BytesIO(file.read(shard.stop - shard.start))
+    before = [b"\n"] if shard.first else []  # only the first line of a file may have a BOM
+    return list(decode_lines(chain(before, raws), str(source)))[len(before) :]
+
+
+def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
+    """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
+    model = locate(job.model) / WEIGHTS
+    wanted = {
+        **asdict(job),
+        "shard_lines": shard_lines,
+        "format": getattr(render, "__name__", None) or str(getattr(render, "keywords", "")),
+        "text": take_fingerprint(Path(job.source)).sha256,
+        "weights": take_fingerprint(model).sha256,
+    }
+    begin_parts(parts, wanted)
+
+
+def begin_parts(parts: Path, wanted: dict[str, Any]) -> None:
+    """Make the folder of the parts of a job; what is wanted stands in its manifest.
+
+    Raises ValueError if it is there, and was made for another job.
+    """
+    manifest = parts / MANIFEST
+    if not manifest.is_file():
+        parts.mkdir(parents=True, exist_ok=True)
+        write_text(manifest, json.dumps(wanted, indent=1) + "\n")
+        return
+    begun = read_typed(manifest, dict[str, Any])
+    if other := [name for name in wanted if begun.get(name) != wanted[name]]:
+        raise ValueError(
+            f"{parts} was begun with another {', '.join(other)}: go on so, or delete it"
+        )
+
+
+def name_shard(parts: Path, shard: Shard) -> Path:
+    """Return the file that a finished shard is written to."""
+    return parts / f"{shard.number:08d}"
+
+
+def join_shards(parts: Path, shards: list[Shard], out: Path) -> None:
+    """Join the translated shards in order into `out`, and remove them."""
+    partial = out.with_name(f"{out.name}.partial")
+    with partial.open("wb") as whole:
+        for shard in shards:
+            with name_shard(parts, shard).open("rb") as part:
+                shutil.copyfileobj(part, whole, 1 << 20)
+        whole.flush()
+        os.fsync(whole.fileno())
+    os.replace(partial, out)
+    shutil.rmtree(parts)
+
+
+class Worker:
+    """A worker process of Ray: it holds the model and translates one shard at a time."""
+
+    def __init__(self, job: ShardJob, parts: str, render: Render, threads: int):
+        from glassformer.translator import Translator
+
+        self.job, self.parts, self.render = job, Path(parts), render
+        how: dict[str, Any] = {"device": job.device, "precision": job.precision}
+        self.translator = Translator.load(job.model, threads=threads, **how)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):
+            shard = Shard(*map(int, values))
+            if not name_shard(self.parts, shard).is_file():  # Ray may assign a shard twice
+                self.translate(shard)
+        return {"lines": batch["lines"]}
+
+    def translate(self, shard: Shard) -> None:
+        texts = read_shard(Path(self.job.source), shard)
+        found = search_checked(
+            self.translator,
+            texts,
+            again=self.job.again,
+            decode=Decode(**self.job.decode),
+            n_best=self.job.n_best,
+            split=self.job.split,
+            seed=self.job.seed,
+            first_line=shard.first,
+        )
+        rows = [
+            self.render(shard.first + place, text, judged, self.translator.precision)
+            for place, (text, judged) in enumerate(zip(texts, found, strict=True), 1)
+        ]
+        write_text(name_shard(self.parts, shard), "".join(f"{row}\n" for row in rows))
+
+
+def _run(
+    job: ShardJob,
+    parts: Path,
+    render: Render,
+    shards: list[Shard],
+    workers: int,
+    threads: int,
+    address: str | None,
+) -> Iterator[int]:
+    """Translate the shards with Ray; yield the number of lines of each as it is done."""
+    ray = _start(address, workers * threads)
+    try:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        rows = [asdict(shard) for shard in shards]
+        done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            Worker,
+            fn_constructor_args=(job, str(parts), render, threads),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
+            num_cpus=threads,
+            runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads)}},
+        )
+        for row in done.iter_rows():
+            yield int(row["lines"])
+    finally:
+        ray.shutdown()
+
+
+def _start(address: str | None, cpus: int) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no usage statistics
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    ray, _ = need("ray"), need("ray.data")
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        quiet |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": STORE}
+    try:
+        with _hush():
+            ray.init(address=address, **quiet)
+    except Exception as error:  # whatever Ray raises: a timeout is a bare Exception
+        raise OSError(f"Ray did not start: {str(error).splitlines()[0]}") from None
+    return ray
+
+
+@contextmanager
+def _hush() -> Iterator[None]:
+    """Discard what is written to stderr, also by C++: Ray reports the level of its log there."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)

@@ -1,0 +1,89 @@
+"""The formats of documents that can be translated, by the ending of the file's name."""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import NamedTuple, Protocol
+
+from .encodings import Encoding, decode
+from .office import OPEN, SLIDES, WORD, OfficeDocument
+from .subtitles import Subtitles
+
+OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
+
+
+class TranslatableDocument(Protocol):
+    """A document as texts to be translated; `form` says whether they are text or HTML."""
+
+    form: str
+    texts: list[str]
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        """Return the document with these translations in place of its texts."""
+
+
+class TranslatableText(Protocol):
+    """A document whose file is a text."""
+
+    form: str
+    texts: list[str]
+
+    def fill(self, translations: Sequence[str]) -> str:
+        """Return the text of the file with these translations in place of its texts."""
+
+
+class WholeText:
+    """A file that is one text, plain or HTML; its white space is kept."""
+
+    def __init__(self, text: str, form: str) -> None:
+        self.form, self.texts = form, [text]
+
+    def fill(self, translations: Sequence[str]) -> str:
+        return translations[0]
+
+
+class EncodedDocument:
+    """A document whose file is a text in some encoding, which is kept."""
+
+    def __init__(self, content: TranslatableText, encoding: Encoding, is_markup: bool) -> None:
+        self.content, self.encoding, self.is_markup = content, encoding, is_markup
+        self.form, self.texts = content.form, content.texts
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        return self.encoding.encode(self.content.fill(translations), as_markup=self.is_markup)
+
+
+class TextFormat(NamedTuple):
+    """How a file of text is read; see `encodings.decode`."""
+
+    read: Callable[[str], TranslatableText]
+    is_markup: bool = False
+    may_guess: bool = False
+
+
+PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True)
+SUBTITLES = TextFormat(Subtitles, may_guess=True)
+TEXTS = {
+    ".htm": PAGE,
+    ".html": PAGE,
+    ".srt": SUBTITLES,
+    ".txt": TextFormat(lambda text: WholeText(text, "text")),
+    ".vtt": SUBTITLES,
+    ".xhtml": PAGE,
+}
+ENDINGS = sorted([*OFFICE, *TEXTS])
+
+
+def open_document(data: bytes, name: str) -> TranslatableDocument:
+    """Return the document in a file of this name.
+
+    Raises ValueError if the ending is unknown, or the file damaged or hostile; ModuleNotFoundError
+    if a package is missing.
+    """
+    ending = PurePath(name).suffix.lower()
+    if ending in OFFICE:
+        return OfficeDocument(data, OFFICE[ending])
+    if ending not in TEXTS:
+        raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
+    read, is_markup, may_guess = TEXTS[ending]
+    text, encoding = decode(data, is_markup=is_markup, may_guess=may_guess)
+    return EncodedDocument(read(text), encoding, is_markup)

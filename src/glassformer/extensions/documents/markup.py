@@ -1,0 +1,242 @@
+"""Split HTML into runs of text, each translated on its own with the tags inside it.
+
+Everything else stays as it was, character by character: tags and their attributes, comments,
+scripts, code, reference marks. Broken mark-up is no error: a tag without its partner keeps its
+position in the run.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from glassformer.translate.placing import Link, TagMark, place_marks
+
+from .elements import OPAQUE, is_excluded, is_inline
+from .reference_marks import fold_reference_marks
+from .run_parts import RunPart
+from .tags import PageToken, cut_page, find_element_end
+
+_POINTS = frozenset(("img", "wbr", "input"))  # inline elements without content
+_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+_TIED = re.compile(r"(?<=\S)\u00a0(?=\S)")
+DEEPEST = 20  # nesting of tags in one run; a deeper tag is treated as a point
+_ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+@dataclass
+class Run:
+    """The plain text between two block elements, and the inline tags in it."""
+
+    text: str = ""
+    marks: list[TagMark] = field(default_factory=list)
+    entities: dict[str, str] = field(default_factory=dict)  # as the page wrote these characters
+    before: str = ""  # white space around the text, as it was
+    after: str = ""
+    tied: set[tuple[str, str]] = field(default_factory=set)  # words with &nbsp; between them
+
+    def write(self, translation: str, links: Sequence[Link] | None) -> str:
+        """Return the run's translation as HTML; `links` are its word alignment.
+
+        `links` is None for a run without tags.
+        """
+        translation = _tie(translation, self.tied) if self.tied else translation
+        table = str.maketrans(self.entities | _ALWAYS)
+        if links is None:
+            return f"{self.before}{translation.translate(table)}{self.after}"
+        body = place_marks(
+            self.text, translation, self.marks, links, lambda text: text.translate(table)
+        )
+        return f"{self.before}{body}{self.after}"
+
+
+@dataclass
+class MarkupPage:
+    """A page as a list of runs, and of strings that stay as they are, in order."""
+
+    parts: list[str | Run]
+
+    @property
+    def runs(self) -> list[Run]:
+        return [part for part in self.parts if isinstance(part, Run)]
+
+    def fill(self, written: Sequence[str]) -> str:
+        rest = iter(written)
+        return "".join(part if isinstance(part, str) else next(rest) for part in self.parts)
+
+
+def read_markup(text: str) -> MarkupPage:
+    """Return a page of HTML as runs and what stays; any text is one, broken mark-up included."""
+    parts: list[str | Run] = []
+    gathered: list[RunPart] = []
+
+    def flush() -> None:
+        folded = fold_reference_marks(gathered)
+        if _is_readable(folded):
+            parts.append(_make_run(folded))
+        else:
+            parts.extend(part.raw for part in gathered)
+        gathered.clear()
+
+    for part in _read_parts(text):
+        if part.kind == "break":
+            flush()
+            parts.append(part.raw)
+        else:
+            gathered.append(part)
+    flush()
+    return MarkupPage(parts)
+
+
+def _is_readable(parts: Sequence[RunPart]) -> bool:
+    """Return whether there is a letter or digit outside the tags."""
+    text = html.unescape("".join(part.raw for part in parts if part.kind == "text"))
+    return any(map(str.isalnum, text))
+
+
+def _read_parts(text: str) -> Iterator[RunPart]:
+    tokens = [*cut_page(text)]
+    number = 0
+    while number < len(tokens):
+        token, first = tokens[number], number
+        number += 1
+        is_left = token.name in OPAQUE or is_excluded(token.attributes)
+        if token.kind == "start" and is_left and not token.is_empty:
+            number = find_element_end(tokens, first)
+        raw = text[token.begin : tokens[number - 1].end]
+        yield RunPart(raw, _name_kind(token, is_left), token.name)
+
+
+def _name_kind(token: PageToken, is_left: bool) -> str:
+    """Return what a token is in a run; `is_left`: it is not translated, nor what is in it."""
+    name = token.name
+    if token.kind == "text":
+        return "text"
+    if token.kind == "comment" or name in _POINTS:
+        return "point"
+    if not is_inline(name):
+        return "break"
+    if token.kind == "end":
+        return "close"
+    return "point" if is_left or token.is_empty or token.kind == "raw" else "open"
+
+
+def _make_run(parts: Sequence[RunPart]) -> Run:
+    run, root = Run(), TagMark(0, -1, "", "")
+    written, opened = _Text(), [("", root)]
+    plain = set[str]()
+    for part, around in zip(parts, _find_spaces(parts), strict=True):
+        if part.kind == "text":
+            written.add(_read_text(part.raw, run, plain))
+        elif part.kind == "close":
+            _close(opened, part, written.length, around[1])
+        else:
+            is_open = part.kind == "open" and len(opened) < DEEPEST
+            end = -1 if is_open else written.length
+            mark = TagMark(written.length, end, part.raw, "", around)
+            opened[-1][1].children.append(mark)
+            if is_open:
+                opened.append((part.name, mark))
+    for _, mark in opened:
+        mark.end = written.length
+    run.entities = {c: entity for c, entity in run.entities.items() if c not in plain}
+    run.marks = root.children
+    _trim(run, "".join(written.parts), parts)
+    run.tied = _find_tied(run.text)
+    run.text = run.text.replace("\u00a0", " ")
+    return run
+
+
+class _Text:
+    """A text that grows; white space on both sides of a tag counts once."""
+
+    def __init__(self) -> None:
+        self.parts, self.length = list[str](), 0
+
+    def add(self, text: str) -> None:
+        if self.parts and self.parts[-1].endswith(" ") and text.startswith(" "):
+            text = text[1:]
+        if text:
+            self.parts.append(text)
+            self.length += len(text)
+
+
+def _close(opened: list[tuple[str, TagMark]], part: RunPart, at: int, is_spaced: bool) -> None:
+    """Close the nearest open element of that name, and those opened inside it."""
+    places = [place for place, (name, _) in enumerate(opened) if name == part.name]
+    if not places:
+        parent, root = opened[-1][1], opened[0][1]
+        if root.close_count == DEEPEST:
+            parent.children.append(TagMark(at, at, part.raw, ""))
+            return
+        # The element began earlier on the page, so it contains everything before this tag.
+        root.close_count += 1
+        parent.children = [TagMark(parent.start, at, "", part.raw, children=parent.children)]
+        return
+    for _, mark in opened[places[-1] :]:
+        mark.end = at
+    closed = opened[places[-1]][1]
+    closed.close, closed.spaced = part.raw, (closed.spaced[0], is_spaced)
+    del opened[places[-1] :]
+
+
+def _read_text(raw: str, run: Run, plain: set[str]) -> str:
+    """Return text with entities decoded; `plain` gets the characters written without entities."""
+    for entity in _ENTITY.findall(raw):
+        character = html.unescape(entity)
+        if len(character) == 1:
+            run.entities.setdefault(character, entity)
+    plain.update(_ENTITY.sub("", raw))
+    return re.sub(r"[^\S\u00a0]+", " ", html.unescape(raw))
+
+
+def _find_tied(text: str) -> set[tuple[str, str]]:
+    """Return the pairs of words that have a no-break space between them."""
+    tied = set[tuple[str, str]]()
+    if "\u00a0" in text:
+        for phrase in re.split(r"[^\S\u00a0]+", text):
+            words = _TIED.split(phrase)
+            tied.update(pairwise(words))
+    return tied
+
+
+def _tie(text: str, tied: set[tuple[str, str]]) -> str:
+    """Return a text with a no-break space between two words wherever they are `tied`."""
+    words = text.split(" ")
+    gaps = ("\u00a0" if pair in tied else " " for pair in pairwise(words))
+    return words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
+
+
+def _trim(run: Run, written: str, parts: Sequence[RunPart]) -> None:
+    """Set the run's text without outer white space, and shift its marks to match.
+
+    White space at the ends of the run is kept in `before` and `after`.
+    """
+    first, last = parts[0], parts[-1]
+    run.text = written.strip()
+    if first.kind == "text":
+        run.before = first.raw[: len(first.raw) - len(first.raw.lstrip())]
+    if last.kind == "text":
+        run.after = last.raw[len(last.raw.rstrip()) :]
+    left = len(written) - len(written.lstrip())
+    waiting = [*run.marks]
+    while waiting:
+        mark = waiting.pop()
+        mark.start, mark.end = (
+            min(max(place - left, 0), len(run.text)) for place in (mark.start, mark.end)
+        )
+        waiting += mark.children
+
+
+def _find_spaces(parts: Sequence[RunPart]) -> list[tuple[bool, bool]]:
+    """Return for each part whether the nearest text, left and right, has white space there."""
+    sides = []
+    for order, end in ((parts, -1), (parts[::-1], 0)):
+        spaced, is_spaced = list[bool](), False
+        for part in order:
+            spaced.append(is_spaced)
+            if part.kind == "text":
+                is_spaced = part.raw[end].isspace()
+        sides.append(spaced)
+    return [*zip(sides[0], sides[1][::-1], strict=True)]

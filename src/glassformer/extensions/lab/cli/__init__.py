@@ -1,0 +1,1 @@
+"""The command line probes and prunes models, and describes their heads."""

@@ -1,0 +1,47 @@
+"""The command `glassformer heads`: what each head of a model reads, and what breaks without it."""
+
+from pathlib import Path
+
+from glassformer.cli.options import AS_JSON, DEVICE, MODEL, arg, opt
+from glassformer.cli.terminal import show_progress, to_json
+
+
+def heads(
+    model: Path = MODEL,
+    source: Path = arg("SOURCE", "Text in the source language, a sentence a line.", default=...),
+    sentences: int = opt("N", "Look at no more than this many lines.", default=300),
+    output: Path | None = opt("FILE", "Write the results here instead.", "--output", "-o"),
+    device: str = DEVICE,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Measure what each head reads in many sentences, and what breaks without it.
+
+    The results are kept as heads.json in the model directory: the app's view "Who reads whom?"
+    shows them, also in a page. The shipped models already have theirs.
+
+    \b
+    glassformer heads my-model valid.en
+    """
+    from glassformer.foundation.disk import read_text
+    from glassformer.model.files.directory import HEADS, SHIPPED, locate, write_text
+    from glassformer.translator import Translator
+
+    from ..heads import measure_portraits
+
+    texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]
+    if not texts:
+        raise ValueError(f"{source}: there is no sentence in it")
+    translator = Translator.load(model, device=device, precision="fp32")
+    if output is None and (folder := locate(model)).parent != SHIPPED:
+        output = folder / HEADS
+    with show_progress("measuring", None) as tell:
+        found = measure_portraits(translator, texts, check=lambda: tell(1))
+    if output:
+        write_text(output, to_json(found) + "\n")
+    blocks = found["blocks"]
+    if as_json:
+        print(to_json({"path": output and str(output), "blocks": blocks}))
+        return
+    for name, block in blocks.items():
+        shares = "  ".join(f"{each['loss']:+.3f}" for each in block["heads"])
+        print(f"{name}: a head silenced, -ln p rises by  {shares}")

@@ -1,0 +1,94 @@
+"""Pictures of a recording, for --picture, --gallery, --slides, --film of `glassformer see`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassformer.cli.terminal import show_progress, warn
+
+if TYPE_CHECKING:
+    from glassformer.see import Trace
+
+
+def is_picture_wanted(given: dict[str, Any]) -> bool:
+    return any(given[name] is not None for name in ("picture", "gallery", "slides", "film"))
+
+
+def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
+    """Write the picture or the folder of pictures, print its path, and pass on the warnings.
+
+    Characters that no font has are collected in a single warning.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _draw(trace, given)
+    from ..parts.fonts import MissingFont
+
+    told = [each.message for each in caught]
+    missing = [each.characters for each in told if isinstance(each, MissingFont)]
+    others = (str(each) for each in told if not isinstance(each, MissingFont))
+    if missing:
+        warn(str(MissingFont(dict.fromkeys(chain.from_iterable(missing)))))
+    for message in dict.fromkeys(others):
+        warn(message)
+
+
+def _draw(trace: Trace, given: dict[str, Any]) -> None:
+    from .. import PICTURES, gallery
+    from ..parts.render import save_scene
+    from ..pictures import make_scene
+
+    lang, model = given["lang"] or "en", str(given["model"])
+    if given["gallery"] is not None:
+        with show_progress("drawing", len(PICTURES)) as tell:
+            how: dict[str, Any] = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
+            made = gallery(trace, given["gallery"], **how)
+        warn(f"{len(made) - 1} files and {made[-1]}")
+    if given["slides"] is not None:
+        from ..slides import BEST, write_slides
+
+        with show_progress("drawing", len(BEST)) as tell:
+            how = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
+            count = write_slides(trace, given["slides"], **how)
+        warn(f"{count} slides in {given['slides']}")
+    if given["film"] is not None:
+        from ..film import REEL, write_film
+
+        with show_progress("filming", len(REEL)) as tell:
+            path = write_film(trace, given["film"], lang=lang, progress=lambda id: tell(1))
+        warn(f"{path}")
+    if given["picture"] is not None:
+        out = given["output"] or Path(f"{given['picture']}.svg")
+        names = ("layer", "head", "query", "lang", "cell")
+        asked = {name: given[name] for name in names if given[name] is not None}
+        asked |= read_picture_options(given["picture"], given["option"] or ())
+        save_scene(make_scene(trace, given["picture"], **asked), out)
+        warn(f"{out}")
+
+
+def read_picture_options(id: str, given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of a picture from texts like `subject=rate`.
+
+    Raise ValueError, naming the options that there are, for any other text.
+    """
+    from .. import PICTURES
+    from ..parts.options import KINDS, read_option
+
+    found = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        own = (
+            [known for known in PICTURES[id].options if known in KINDS]
+            if id in PICTURES
+            else [name]
+        )
+        if not equals or name not in own:
+            raise ValueError(
+                f"--option {each}: {id} has the options {', '.join(own)}, as {own[0]}=..."
+            )
+        found[name] = read_option(id, name, text)
+    return found

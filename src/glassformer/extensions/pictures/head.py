@@ -1,0 +1,48 @@
+"""One head of an attention: its tensors as expressions, its colour."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .parts import grammar as g
+from .parts import style
+from .parts.selection import Attention
+
+PROJECTIONS = ("query", "key", "value")
+
+
+class Head(NamedTuple):
+    """A head, counted from 0, of the attention that a figure shows."""
+
+    plan: g.Outline
+    attention: Attention
+    number: int
+
+    @property
+    def ink(self) -> str:
+        return style.head_ink(self.number)
+
+    def name(self, size: float = style.BODY) -> g.Label:
+        return g.Label(self.plan.say("number", head=self.number), size, self.ink, bold=True)
+
+    def of(self, window: str, index: str = "q,k") -> g.Quantity:
+        """Return a tensor of this head."""
+        return self.plan.of(f"{self.attention.name}.{window}[{self.number},{index}]")
+
+    def learned(self, projection: str) -> g.Array:
+        """Return the paper's W, D K; the stored matrix is its transpose, for all heads."""
+        stored: g.Array = self.plan.trace[f"{self.attention.name}.to_{projection}.weight"]
+        rows = len(stored) // self.plan.trace.settings.heads
+        return np.asarray(stored[self.number * rows : (self.number + 1) * rows]).T
+
+    def show(self, projection: str, **look: object) -> g.Node:
+        """Return Q, K or V with its name and shape."""
+        letter = f"${projection[0].upper()}$"
+        return g.tensor(self.of(projection), letter, projection, **look)  # type: ignore[arg-type]
+
+    def show_learned(self, projection: str, **look: object) -> g.Node:
+        """Return W_Q, W_K or W_V with its name and shape."""
+        letter = f"$W_{projection[0].upper()}$"
+        return g.tensor(self.learned(projection), letter, projection, **look)  # type: ignore[arg-type]

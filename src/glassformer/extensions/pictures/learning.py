@@ -1,0 +1,218 @@
+"""Figures of a model that learns, on one sentence of its training (V84-V87)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .parts import grammar as g
+from .parts import style
+from .parts.selection import pick, show_token
+from .runs import RunSnapshots, read_watched
+
+Place = Path | str | None
+SQUARES, LEARNT = 9, 16  # snapshots drawn; the update at which the toy is half-way
+SURE = 0.5
+
+
+class Lesson:
+    """One sentence of a watched training, and the words of its figure."""
+
+    def __init__(self, plan: g.Outline, watch: Place, sentence: int):
+        self.plan, self.run = plan, read_watched(watch)
+        self.sentence = pick(sentence, len(self.run.sentences), "sentence")
+        self.names = self.run.names(self.sentence)
+        each = self.run.sentences[self.sentence]
+        self.rows = [show_token(text) for text in each.reference_tokens]
+        source = plan.say("toy" if watch is None else "own")
+        self.origin = f"{source} · {each.source} → {each.reference}"
+
+    def find(self, step: int) -> int:
+        """Return the snapshot nearest to an update."""
+        return int(np.abs(np.array(self.run.steps) - step).argmin())
+
+    def draw(self, name: str, values: g.Array, *, digits: int | None, width: float) -> g.Matrix:
+        """Return a row for each token of the reference, a column for each possible token."""
+        wide = min(width, 540 / values.shape[1])
+        made, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
+        high = 22.0 if len(values) <= 14 else 16.0
+        size = {"width": wide * values.shape[1], "height": high * len(values)}
+        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "hidden": gone, "size": style.TINY}
+        digits = digits if digits and wide >= 10 + 6.5 * digits else None
+        panel = g.Panel(made, digits=digits, **size, **look)
+        sums = [self.plan.of(f"sum[j] {name}[{i},j]") for i in range(len(values))]
+        shown = sums if not gone.any() and len(self.run.vocabulary) == len(self.names) else ()
+        return g.Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
+
+
+def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> g.Array:
+    """Return the target distributions: all on the right token, but for `smoothing`.
+
+    That share is spread evenly over all tokens of the vocabulary.
+    """
+    columns, wanted = run.columns(sentence), run.wanted(sentence)
+    hit = np.array([[float(id == column) for column in columns] for id in wanted])
+    return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
+
+
+def count_digits(values: g.Array) -> int:
+    """Return how many digits after the point make printed rows add up to their sums.
+
+    It is two, more where rounding many small numbers would spoil the sum, and at most five.
+    """
+    sums = values.sum(1)
+    for digits in range(2, 5):
+        printed = [sum(float(f"{value:.{digits}f}") for value in row) for row in values.tolist()]
+        if np.allclose(printed, sums, rtol=0, atol=0.1**digits / 2):
+            return digits
+    return 5
+
+
+@g.figure("untrained")
+def draw_untrained(
+    plan: g.Outline, *, watch: Place = None, sentence: int = 0, row: int = 0
+) -> g.Scene:
+    """Show one prediction of an untrained model beside what is wanted (V84)."""
+    lesson = Lesson(plan, watch, sentence)
+    row = pick(row, len(lesson.rows), "row")
+    share = lesson.run.share(0, lesson.sentence)[row]
+    target = make_target(lesson.run, lesson.sentence, 0.0)[row]
+    place = int(target.argmax())
+    said, wanted = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
+    heads = (plan.small(key, style.INK, bold=True) for key in ("says", "wants"))
+    rows: list[list[g.Part]] = [[None, *heads]]
+    for j, name in enumerate(lesson.names):
+        ink = style.LIT if j == place else style.FAINT
+        bar = g.Bar(said[j], 1.0, ink, width=170, digits=3)
+        label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
+        goal = g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)
+        rows.append([label, bar.named(f"said {j}"), goal])
+    loss = plan.give("loss", [-np.log(share[place])])[0]
+    formula = g.Across(
+        g.Label(f"$− ln P$ ( {lesson.names[place]} ) =", style.HEADING),
+        g.Numeral(loss, style.HEADING, digits=3, bold=True),
+    )
+    table = g.Columns(rows, gap=(14, 5), align="rl")
+    best = int(np.nanargmax(share))
+    shares = {"share": f"{100 * share[place]:.0f}", "most": f"{100 * share[best]:.0f}"}
+    return plan.compose(
+        g.middle(table, formula, gap=style.APART),
+        title=plan.say(
+            "title" if best != place else "title_lucky",
+            word=lesson.names[place],
+            other=lesson.names[best],
+            **shares,
+        ),
+        origin=lesson.origin,
+        callouts=[g.Callout(f"said {place}", "grow", "right", 90)],
+    )
+
+
+@g.figure("targets")
+def draw_targets(
+    plan: g.Outline, *, watch: Place = None, sentence: int = -1, smoothing: float = 0.1
+) -> g.Scene:
+    """Show the target distributions, plain and smoothed (V85)."""
+    lesson = Lesson(plan, watch, sentence)
+    parts: list[g.Node] = []
+    for key, amount in (("plain", 0.0), ("smooth", smoothing)):
+        values = make_target(lesson.run, lesson.sentence, amount)
+        of = plan.of(f"{amount:.9f}") if amount else None
+        name = g.Label(plan.say(key, n=f"{amount:g}"), bold=True, of=of)
+        matrix = lesson.draw(key, values, digits=count_digits(values), width=48)
+        parts.append(g.Down(name, matrix.named(key), gap=6))
+    hidden = len(lesson.run.vocabulary) - len(lesson.names)
+    even = f"{smoothing / len(lesson.run.vocabulary):.4f}"
+    told = plan.say("even", n=len(lesson.run.vocabulary), each=even)
+    return plan.compose(
+        g.Down(*parts, gap=style.APART),
+        title="title" if smoothing else "title_plain",
+        note=plan.say("note") + (plan.say("others", n=hidden) if hidden else ""),
+        origin=lesson.origin,
+        callouts=[g.Callout("smooth", told, "below", 260)] if smoothing else [],
+        asked=f"{1 - smoothing + smoothing / len(lesson.run.vocabulary):.4g}",
+    )
+
+
+@g.figure("trained")
+def draw_trained(
+    plan: g.Outline, *, watch: Place = None, sentence: int = -1, update: int | None = None
+) -> g.Scene:
+    """Show the predictions of a model in training, of a sentence's every position (V86).
+
+    update: the nearest snapshot is drawn; by default one at which the toy has learnt some, or the
+    last of a training.
+    """
+    lesson = Lesson(plan, watch, sentence)
+    chosen = (LEARNT if watch is None else lesson.run.steps[-1]) if update is None else update
+    number = lesson.find(chosen)
+    values = lesson.run.share(number, lesson.sentence)
+    right = [lesson.names.index(text) if text in lesson.names else -1 for text in lesson.rows]
+    own = np.array([values[i, j] if j >= 0 else 0.0 for i, j in enumerate(right)])
+    sure = int((own >= SURE).sum())
+    worst = int(own.argmin())
+    told = plan.say("worst", word=lesson.rows[worst], share=f"{100 * own[worst]:.0f}")
+    matrix = lesson.draw("share", values, digits=2, width=48).named("grid")
+    return plan.compose(
+        matrix,
+        note=plan.say("note") + (plan.say("hatched") if np.isnan(values).any() else ""),
+        origin=lesson.origin,
+        callouts=[g.Callout(matrix.find_row(worst), told, "right", 90)],
+        step=lesson.run.steps[number],
+        n=sure,
+        all=len(own),
+    )
+
+
+@g.figure("learning")
+def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -> g.Scene:
+    """Show the predictions from the first snapshot to the last, and the loss (V87)."""
+    lesson = Lesson(plan, watch, sentence)
+    run, count = lesson.run, len(lesson.run.steps)
+    losses = plan.give("loss", [run.loss(n, lesson.sentence) for n in range(count)])
+    shown = sorted({round(n) for n in np.linspace(0, count - 1, min(SQUARES, count))})
+    wide = min(14.0, 130 / len(lesson.names))
+    squares: list[g.Node] = []
+    for place, n in enumerate(shown, 1):
+        values = np.nan_to_num(run.share(n, lesson.sentence))
+        size = {"width": wide * values.shape[1], "height": wide * values.shape[0]}
+        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.FAINT, **size}
+        panel = g.Panel(plan.give(f"share_{n}", values), **look)
+        names = lesson.rows if (place - 1) % 3 == 0 and wide >= 10 else ()
+        heads = lesson.names if place <= 3 and wide >= 10 else ()
+        head = g.Across(
+            g.Label(plan.say("update", n=run.steps[n]), style.SMALL, bold=True),
+            g.Numeral(losses[n], style.SMALL, style.SOFT),
+            gap=10,
+        )
+        square = g.Matrix(panel, rows=names, columns=heads, head=head, fit=50).named(f"at {n}")
+        squares.append(square.at(place, (-40, 0)))
+    lines = [squares[n : n + 3] for n in range(0, len(squares), 3)]
+    steps = list(map(float, run.steps))
+    curves: list[g.Curve] = []
+    for step, (last, n) in enumerate(pairwise([0, *shown]), 1):  # up to each square, and its dot
+        part = slice(last, n + 1)
+        curves.append(g.Curve(steps[part], losses.values[part].tolist(), "softmax", 2.2, step=step))
+        at = [steps[n]], [float(losses[n])]
+        curves.append(g.Curve(*at, "softmax", dots=True, step=step))
+    top = float(losses.values.max()) * 1.05
+    look = {"x": (0, steps[-1]), "y": (0, top), "width": 190, "height": 170}
+    plot = plan.plot(curves, "updates", "loss", **look)
+    captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
+    first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
+    best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)
+    key = "title" if np.array_equal(best, np.arange(len(best))) else "title_none"
+    diagonal = g.Callout(f"at {shown[-1]}", "diagonal", "below", 160, len(shown))
+    return plan.compose(
+        g.Across(g.Columns(lines, gap=(16, 14), align="r"), plot, gap=30),
+        title=key,
+        origin=lesson.origin,
+        callouts=[diagonal] if key == "title" else [],
+        captions=captions,
+        n=run.steps[-1],
+        first=first,
+        last=last,
+    )

@@ -1,0 +1,1 @@
+"""Figures consist of these parts: a grammar, nodes and links, and a scene that is drawn."""

@@ -1,0 +1,151 @@
+"""A watched training, read without torch from `run/watch`, or the toy that the package has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassformer.foundation.typed_json import check_type, read_typed
+
+from .parts.selection import Array
+
+TOY = Path(__file__).with_name("toy.json")
+WIDEST = 12  # columns of a distribution; a larger vocabulary has the reference's tokens
+
+
+@dataclass(frozen=True)
+class RunSentence:
+    source: str
+    reference: str
+    source_tokens: list[str]
+    reference_tokens: list[str]
+
+
+@dataclass(frozen=True)
+class RunSnapshots:
+    """The snapshots of one training: arrays by name, and the gradient norms of its updates."""
+
+    sentences: list[RunSentence]
+    vocabulary: list[str]
+    steps: list[int]
+    snapshots: list[Mapping[str, Array]]
+    gradients: list[dict[str, float]]
+
+    def columns(self, sentence: int) -> list[int]:
+        """Return the ids of the tokens whose probabilities are drawn, one for each column.
+
+        Those of the reference come first, in its order: what is right lies on a diagonal.
+        """
+        wanted = list(dict.fromkeys(self.wanted(sentence)))
+        if len(self.vocabulary) > WIDEST:
+            return wanted[: 2 * WIDEST]
+        return [*wanted, *(id for id in range(len(self.vocabulary)) if id not in wanted)]
+
+    def share(self, snapshot: int, sentence: int) -> Array:
+        """Return probabilities, T x columns; NaN where none was kept."""
+        tensors, columns = self.snapshots[snapshot], self.columns(sentence)
+        whole = tensors.get(f"{sentence}.log_probabilities")
+        if whole is not None:
+            return np.exp(whole[:, columns].astype(np.float64))
+        ids, kept = (tensors[f"{sentence}.top_{n}"] for n in ("ids", "log_probabilities"))
+        found = np.full((len(ids), len(columns)), np.nan)
+        for row, place in zip(*np.nonzero(np.isin(ids, columns)), strict=True):
+            found[row, columns.index(int(ids[row, place]))] = np.exp(float(kept[row, place]))
+        own = np.exp(tensors[f"{sentence}.reference_log_probabilities"].astype(np.float64))
+        for row, id in enumerate(self.wanted(sentence)):
+            if id in columns:
+                found[row, columns.index(id)] = own[row]
+        return found
+
+    def wanted(self, sentence: int) -> list[int]:
+        return [self.vocabulary.index(token) for token in self.sentences[sentence].reference_tokens]
+
+    def loss(self, snapshot: int, sentence: int) -> float:
+        """Return the mean of -ln P over the tokens of a reference."""
+        tensors = self.snapshots[snapshot]
+        own = tensors.get(f"{sentence}.reference_log_probabilities")
+        if own is None:
+            table = tensors[f"{sentence}.log_probabilities"]
+            own = table[np.arange(len(table)), self.wanted(sentence)]
+        return float(-own.astype(np.float64).mean())
+
+    def names(self, sentence: int) -> list[str]:
+        return [self.vocabulary[id].strip(" ") or "▁" for id in self.columns(sentence)]
+
+
+def read_watched(path: Path | str | None = None) -> RunSnapshots:
+    """Return a watched training; `path` is a model directory, its `run` or `run/watch`.
+
+    None stands for the toy. Raise ValueError if there is no watched training.
+    """
+    if path is None:
+        return _read_toy()
+    places = [Path(path), Path(path) / "watch", Path(path) / "run" / "watch"]
+    folder = next((p for p in places if (p / "sentences.json").is_file()), None)
+    if folder is None:
+        raise ValueError(f"{path}: no watched training here: train with train.watch=3")
+    from glassformer.text import Tokenizer
+
+    sentences = read_typed(folder / "sentences.json", list[RunSentence])
+    files = sorted(folder.glob("*.safetensors"))
+    if not sentences or not files:
+        raise ValueError(f"{folder}: nothing was kept of this training")
+    homes = [folder.parent, folder.parent.parent]
+    names = ("tokenizer.target.json", "tokenizer.json")
+    tokenizer = next((h / n for h in homes for n in names if (h / n).is_file()), None)
+    if tokenizer is None:
+        raise ValueError(f"{folder.parent}: there is no tokenizer.json")
+    return RunSnapshots(
+        sentences,
+        list(Tokenizer.load(tokenizer).vocabulary),
+        [int(file.stem) for file in files],
+        [_load_snapshot(file) for file in files],
+        _read_lines(folder / "gradients.jsonl"),
+    )
+
+
+def _load_snapshot(path: Path) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path}: damaged, or no safetensors file ({error})") from None
+
+
+def _read_lines(path: Path) -> list[dict[str, float]]:
+    """Return all lines that are complete JSON.
+
+    A training may still be writing the last line, or was killed while it did.
+    """
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        with suppress(ValueError, RecursionError):
+            found.append(check_type(json.loads(line), dict[str, float], str(path)))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _read_toy() -> RunSnapshots:
+    told: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
+    return RunSnapshots(
+        [RunSentence(**each) for each in told["sentences"]],
+        told["vocabulary"],
+        [each["step"] for each in told["snapshots"]],
+        [
+            {
+                f"{n}.log_probabilities": np.array(table)
+                for n, table in enumerate(each["log_probabilities"])
+            }
+            for each in told["snapshots"]
+        ],
+        told["gradients"],
+    )

@@ -1,0 +1,1 @@
+"""The server answers these requests; each file has the paths of one subject."""

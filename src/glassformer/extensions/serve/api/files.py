@@ -1,0 +1,95 @@
+"""LibreTranslate's translation of documents: /translate_file and /download_file."""
+
+import secrets
+import threading
+from collections import OrderedDict
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import UploadFile
+
+from glassformer.extensions.documents.formats import TranslatableDocument, open_document
+
+from ..api_error import ApiError
+from ..counting import list_readable
+from ..limits import wait_for
+from ..request_log import note
+from ..service.service import Service, TheService
+from .libre import Wanted, check_access, find_routes
+from .openapi import TRANSLATE_FILE
+from .requests import check_characters, read_form
+
+router = APIRouter(tags=["LibreTranslate"])
+SNIFFED = 20_000  # characters by which the language is detected
+
+
+class TranslatedFiles:
+    """Translated documents that wait to be fetched, at most `most` bytes; the oldest leave."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.size = most, 0
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, data: bytes, name: str) -> str:
+        """Keep a file, and return the name by which it is found: nobody can guess it."""
+        path = PurePath(name)
+        known = f"{path.stem[:80]}-{secrets.token_urlsafe(16)}{path.suffix.lower()}"
+        with self._lock:
+            self._kept[known] = data
+            self.size += len(data)
+            while self.size > self.most and len(self._kept) > 1:
+                self.size -= len(self._kept.popitem(last=False)[1])
+        return known
+
+    def find(self, name: str) -> bytes:
+        """Return a file. Raises ApiError if it is not here any more."""
+        with self._lock:
+            if name not in self._kept:
+                raise ApiError(404, "there is no such file any more: translate it again")
+            return self._kept[name]
+
+
+@router.post("/translate_file", openapi_extra=TRANSLATE_FILE)
+async def translate_file(request: Request, service: TheService) -> dict[str, str]:
+    """Translate a document with its layout and markup; the answer says where it can be fetched."""
+    async with read_form(request) as form:
+        given = {name: value for name, value in form.items() if isinstance(value, str)}
+        owner = check_access(service, given, request)
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise ApiError(400, "Invalid request: missing file parameter")
+        for field in ("source", "target"):
+            if not given.get(field):
+                raise ApiError(400, f"Invalid request: missing {field} parameter")
+        name, data = PurePath(file.filename).name, await file.read()
+    document = await run_sync(open_document, data, name)
+    readable = await run_sync(list_readable, document.texts, document.form)
+    characters = sum(map(len, readable))
+    note(request, texts=len(document.texts), characters=characters)
+    check_characters(characters, service.limits.document)
+    sample = "\n".join(readable)[:SNIFFED]
+    wanted = Wanted([sample], given["source"], given["target"], document.form)
+    with service.access.refund(service.access.spend(owner, characters)):
+        work = _translate(request, service, document, wanted)
+        written = await wait_for(work, request, service.limits.document_seconds)
+    kept = service.files.add(written, name)
+    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}"}
+
+
+async def _translate(
+    request: Request, service: Service, document: TranslatableDocument, wanted: Wanted
+) -> bytes:
+    (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
+    return await service.translation_service.translate_document(document, routes[code])
+
+
+@router.get("/download_file/{name}", response_class=Response)
+def download_file(name: str, service: TheService) -> Response:
+    """Return a translated document."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    data = service.files.find(name)
+    return Response(data, media_type="application/octet-stream", headers=headers)

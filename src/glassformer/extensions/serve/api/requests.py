@@ -1,0 +1,194 @@
+"""The bodies of requests: /api takes JSON, where an unknown key is an error, others take forms."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from email.message import Message
+from string import printable
+from typing import Any, Literal
+from urllib.parse import parse_qsl, quote, unquote_to_bytes
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import FormData, UploadFile
+
+from glassformer.config import Decode
+from glassformer.translator import Translator
+
+from ..api_error import ApiError
+from ..limits import Limits
+
+Prefix = str | list[int]
+FIELDS = 1000  # of a form
+VALUES = 10_000  # of JSON, lists and objects included
+STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # of JSON, perhaps without its end
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SearchRequest(Body):
+    """A request to search for translations of a text."""
+
+    text: str = Field(examples=["The cat is on the mat."])
+    model: str | None = Field(
+        None, description="The id of a model; the first if none is named.", examples=["demo"]
+    )
+    decode: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings of the search that are not the model's own.",
+        examples=[{"search": "beam", "beam": 4}],
+    )
+    seed: int = Field(0, ge=0, lt=2**63)
+
+
+class TraceRequest(SearchRequest):
+    """The request to record a translation."""
+
+    sentence: int = Field(0, ge=0, description="Which sentence of the text, from 0.")
+    level: Literal["attention", "states", "everything"] = "everything"
+    prefix: Prefix = Field("", max_length=20_000, description="Text or ids it begins with.")
+    hypothesis: int = Field(0, ge=0, description="Which of those that ended; 0 the best.")
+    target: str | None = Field(None, max_length=20_000, description="Record this translation.")
+    edits: list[dict[str, Any]] = Field([], max_length=64)
+    base: bool = Field(True, description="Under edits, record the translation without them too.")
+
+
+class EditRequest(Body):
+    """The request to record a translation again under edits."""
+
+    edits: list[dict[str, Any]] = Field(
+        max_length=64, examples=[[{"do": "silence", "name": "encoder.1.self_attention", "head": 2}]]
+    )
+    model: str | None = Field(None, description="For a recording that was uploaded.")
+
+
+class SamplesRequest(SearchRequest):
+    """The request to draw translations of one sentence at random."""
+
+    count: int = Field(50, ge=1, le=200)
+    edits: list[dict[str, Any]] = Field([], max_length=64)
+
+
+class HeadsRequest(Body):
+    """The request to measure the effect of each head on one token of the translation."""
+
+    step: int = Field(0, description="Of the translation, from 0; -1 the last.", examples=[8])
+    rival: int | None = Field(None, ge=0, description="A token's id; the likeliest other if none.")
+
+
+class CutsRequest(Body):
+    """The request to cut groups of source tokens, each on its own, and score a word again."""
+
+    rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
+    groups: list[list[int]] = Field(min_length=1, max_length=256, examples=[[[0], [1, 2]]])
+
+
+class GradientsRequest(Body):
+    """The request to attribute a word of the translation to all tokens, by gradients."""
+
+    rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
+
+
+class StreamRequest(SearchRequest):
+    """The request to translate and stream each step."""
+
+    prefix: Prefix = Field("", max_length=20_000)
+    candidates: int = Field(5, ge=0, le=50)
+
+
+def read_search(translator: Translator, changes: dict[str, Any], limits: Limits) -> Decode:
+    """Return the model's search settings with changes. Raises ApiError if one is not allowed."""
+    try:
+        decode = translator.config.decode.override(changes)
+    except ValueError as error:
+        raise ApiError(400, str(error).removeprefix("settings: ")) from None
+    if decode.beam > limits.beam:
+        raise ApiError(400, f"decode.beam={decode.beam}: at most {limits.beam} here")
+    return decode
+
+
+def check_characters(size: int, most: int) -> None:
+    if size > most:
+        raise ApiError(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+
+
+def check_text(text: str, limits: Limits) -> None:
+    if len(text) > limits.characters:
+        raise ApiError(400, f"the text has {len(text)} characters: at most {limits.characters}")
+
+
+def check_text_size(translator: Translator, sentence: str, limits: Limits) -> None:
+    """Raise ApiError 400 that names the limit if a sentence has too many tokens."""
+    tokens = len(translator.read(sentence.strip()).ids)
+    most = min(limits.tokens, translator.longest - 1)  # EOS takes one position
+    if tokens > most:
+        raise ApiError(
+            400,
+            f"the sentence has {tokens} tokens: at most {most} are recorded; "
+            "look into a part of it",
+        )
+
+
+@asynccontextmanager
+async def read_form(request: Request) -> AsyncIterator[FormData]:
+    """Give the fields of a form. Raises ApiError 400 if its text is not UTF-8.
+
+    A form with files may have another charset, if its Content-Type names it.
+    """
+    kind = Message()
+    kind["Content-Type"] = request.headers.get("content-type", "")
+    if kind.get_content_type() != "multipart/form-data":
+        is_form = kind.get_content_type() == "application/x-www-form-urlencoded"
+        given = await request.body() if is_form else b""
+        check_escapes(given, "the form")
+        escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
+        if given.count(b"&") >= FIELDS:
+            raise ApiError(413, f"the form has more than {FIELDS} fields")
+        fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(escaped, keep_blank_values=True)]
+        yield FormData(fields)
+        return
+    charset = str(kind.get_param("charset", "utf-8"))
+    kind.set_param("charset", "latin-1")  # in which each byte is a character: nothing is lost
+    headers = [each for each in request.scope["headers"] if each[0] != b"content-type"]
+    headers.append((b"content-type", kind["Content-Type"].encode("latin-1")))
+    raw = Request({**request.scope, "headers": headers}, request.receive)
+    async with raw.form() as form:
+        yield FormData([_decode_field(*field, charset) for field in form.multi_items()])
+
+
+def _decode_field(name: str, value: str | UploadFile, charset: str) -> tuple[str, str | UploadFile]:
+    try:
+        name = name.encode("latin-1").decode(charset)
+        if isinstance(value, str):
+            return name, value.encode("latin-1").decode(charset)
+        value.filename = (value.filename or "").encode("latin-1").decode(charset)
+    except LookupError:
+        raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
+    except ValueError:
+        raise ApiError(400, f"the field {name!r} of the form is not {charset.upper()}") from None
+    return name, value
+
+
+def parse_json_body(body: bytes, charset: str) -> Any:
+    """Return what a body of JSON says; without a charset, it is in UTF-8, UTF-16 or UTF-32.
+
+    Raises LookupError for an unknown charset, ValueError or RecursionError if it is no JSON, and
+    ApiError if it has more values than any request needs: each takes a hundred times its length.
+    """
+    errors = "strict" if charset else "surrogatepass"  # half a character is mended later
+    text = body.decode(charset or json.detect_encoding(body), errors)
+    values = STRING.sub("", text)
+    if sum(map(values.count, ",[{")) > VALUES:
+        raise ApiError(413, f"the body has more than {VALUES} values")
+    return json.loads(text)
+
+
+def check_escapes(given: bytes, what: str) -> None:
+    """Raise ApiError 400 if a query, or a form that is written like one, is not UTF-8."""
+    try:
+        unquote_to_bytes(given).decode()
+    except UnicodeDecodeError:
+        raise ApiError(400, f"{what} is not UTF-8") from None

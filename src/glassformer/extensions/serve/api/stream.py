@@ -1,0 +1,196 @@
+"""Routes /api/translate, whose search is streamed step by step, and /api/samples: random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request, Response
+
+from glassformer.checks.familiarity import Familiarity
+from glassformer.checks.quality_check import judge
+from glassformer.config import EOS, Decode
+from glassformer.see.tokens import read_source, spell_tokens
+from glassformer.text.sentences import cut_spans
+from glassformer.translation import Translation, assemble
+from glassformer.translator import Translator
+
+from ..api_error import ApiError
+from ..request_log import note, note_texts
+from ..service.jobs import BackgroundJob
+from ..service.service import Service, TheService
+from ..service.streams import Json, stream_answer
+from .models import check_ids
+from .requests import SamplesRequest, StreamRequest, check_text, check_text_size, read_search
+
+if TYPE_CHECKING:  # a stream shows the search in PyTorch
+    from glassformer.decode import Hypothesis, Step
+
+router = APIRouter(tags=["translate"])
+
+
+@router.post("/translate", response_class=Json)
+async def stream_translation(
+    body: StreamRequest, request: Request, service: TheService
+) -> Response:
+    """Translate, and stream each step of the search with its likeliest tokens."""
+    return await answer_text(body, request, service, tell)
+
+
+async def answer_text(
+    body: Any,
+    request: Request,
+    service: Service,
+    work: Callable[[BackgroundJob, Service, Any], dict[str, Any]],
+) -> Response:
+    """Answer with what a job makes of the text of a request, which is checked and logged."""
+    check_text(body.text, service.limits)
+    note_texts(request, [body.text])
+    note(request, models=[service.model_pool.find(body.model).id])
+    return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))
+
+
+def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
+    """Translate sentence by sentence and report each step; for a job's thread.
+
+    The request's prefix is the beginning of the first sentence's translation.
+    """
+    translator = service.model_pool.load(service.model_pool.find(body.model))
+    decode = read_search(translator, body.decode, service.limits)
+    prefix = check_ids(translator, body.prefix)
+    spans = translator.split(body.text)
+    job.say("sentences", sentences=spans)
+    told, made = [], list[Translation]()
+    read = translator.extend_parts([body.text], [spans])
+    for number, said in enumerate(cut_spans(body.text, spans)):
+        forced = [] if number else _encode(translator, prefix)
+        found = _search(job, translator, decode, body, number, read[number], forced)
+        made += translator.read_hypotheses([said], [[found]])[0]
+        told.append(_tell_found(translator, found))
+        job.say("sentence", sentence=number, **told[-1])
+    whole = assemble(body.text, spans, made)
+    judged = judge(body.text, [whole], Familiarity(translator))
+    checked = {name: judged.to_json()[name] for name in ("confidence", "problems")}
+    return {"translation": whole.text, **checked, "sentences": told}
+
+
+def _search(
+    job: BackgroundJob,
+    translator: Translator,
+    decode: Decode,
+    body: StreamRequest,
+    number: int,
+    text: str,
+    forced: list[int],
+) -> Hypothesis:
+    """Return the best translation of a sentence; PyTorch tells the steps on the way to it."""
+    tokens = read_source(translator, text)
+    job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
+    source = [token.id for token in tokens]
+    how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
+    how["longest"] = translator.longest
+    how |= {"lengths": lengths} if (lengths := translator.count_lengths([source])) else {}
+    if find_spec("torch") is None:
+        engine, how["budget"] = translator.choose_engine(decode), translator.batch_budget
+        ((found,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **how)
+        return found
+    import torch
+
+    from glassformer.decode import search
+    from glassformer.see.search_networks import Overheard
+
+    network = Overheard(translator.model, body.candidates, decode)
+    steps = count()
+
+    def watch(_: list[int], step: Step) -> None:
+        told = _tell_step(translator, step, network.candidates(step))
+        job.say("step", sentence=number, step=next(steps), **told)
+
+    with torch.inference_mode():
+        device = translator.device
+        ((found,),) = search(network, [source], decode, device=device, watch=watch, **how)
+    return found
+
+
+def _tell_step(
+    translator: Translator, step: Step, candidates: list[tuple[int, float]]
+) -> dict[str, Any]:
+    from glassformer.decode import Fate
+
+    tokenizer = translator.tokenizers.target
+    hypotheses = list[dict[str, Any]]()
+    shown = Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT
+    for each in step.candidates(0):
+        if each.fate in shown:
+            past = step.before.tokens_BWL[0, each.parent].tolist()
+            ids = [*past[len(past) - int(step.before.length_B[0]) :], each.token]
+            written = ids[:-1] if each.token == EOS else ids
+            hypotheses.append(
+                {
+                    "ids": ids,
+                    "text": spell_tokens(tokenizer, written),
+                    "log_prob": each.log_prob,
+                    "score": each.score,
+                    "finished": each.fate is Fate.FINISHED,
+                }
+            )
+    best = hypotheses[0]
+    return {
+        "ids": best["ids"],
+        "text": best["text"],
+        "tokens": [tokenizer.token(id) for id in best["ids"]],
+        "log_prob": best["log_prob"],
+        "candidates": tell_candidates(translator, candidates),
+        "hypotheses": hypotheses,
+    }
+
+
+def tell_candidates(
+    translator: Translator, candidates: list[tuple[int, float]]
+) -> list[dict[str, Any]]:
+    token = translator.tokenizers.target.token
+    return [{"text": token(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
+
+
+def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
+    tokenizer = translator.tokenizers.target
+    return {
+        "text": spell_tokens(tokenizer, found.tokens),
+        "ids": found.tokens,
+        "tokens": [tokenizer.token(id) for id in found.tokens],
+        "token_log_probs": found.token_log_probs,
+        "log_prob": found.log_prob,
+        "score": found.score,
+        "finished": found.finished,
+    }
+
+
+def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
+    if isinstance(prefix, str):
+        prefix = translator.tokenizers.target.encode(prefix)
+    if len(prefix) >= translator.longest:
+        raise ApiError(400, f"prefix: at most {translator.longest - 1} tokens")
+    return prefix
+
+
+@router.post("/samples", response_class=Json)
+async def sample_translations(
+    body: SamplesRequest, request: Request, service: TheService
+) -> Response:
+    """Draw translations of one sentence; `texts` has each as often as it was drawn."""
+    return await answer_text(body, request, service, draw_translations)
+
+
+def draw_translations(job: BackgroundJob, service: Service, body: SamplesRequest) -> dict[str, Any]:
+    """Draw the translations, all in one batch; for a job's thread."""
+    translator = service.model_pool.load(service.model_pool.find(body.model))
+    decode = read_search(translator, {**body.decode, "search": "sample"}, service.limits)
+    check_text_size(translator, body.text, service.limits)
+    job.check()
+    from glassformer.see.edit import prepare_edits
+    from glassformer.see.searching import draw_samples
+
+    edited = prepare_edits(translator, body.text, "", body.edits)
+    return {"texts": draw_samples(translator, edited, decode.model_dump(), body.count, body.seed)}

@@ -1,0 +1,174 @@
+"""The whole server as one FastAPI application: both APIs, middleware and error answers."""
+
+import logging
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from glassformer.foundation.machine.extras import explain_missing
+from glassformer.foundation.version import __version__
+
+from .api import derived as api_derived
+from .api import files, libre
+from .api import models as api_models
+from .api import pictures as api_pictures
+from .api import runs as api_runs
+from .api import stream as api_stream
+from .api import tensors as api_tensors
+from .api import traces as api_traces
+from .api import trainings as api_trainings
+from .api.auth import Guard
+from .api.openapi import describe_api
+from .api.pages import add_pages
+from .api_error import ApiError, TrainingError, choose_language, say_invalid
+from .request_log import Observed, RequestLog
+from .service import metrics
+from .service.service import Service
+from .service.streams import EVENTS
+
+SMALLEST = 1000  # bytes from which compression is worth it
+LEVEL = 5  # higher levels take longer and hardly shrink a page of the app
+NUMBERS = re.compile(r"/(?:tensors|weights|file|download_file)(?:/|$)")  # fp32 hardly shrinks
+log = logging.getLogger("glassformer.extensions.serve")
+ABOUT = "Translate, and look inside. /api needs the token; LibreTranslate's paths do not."
+ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": about, **ERROR}
+    for status, about in {
+        400: "A value is wrong; the sentence says which.",
+        401: "No token.",
+        403: "The page of another origin, or a wrong key.",
+        404: "There is no such thing.",
+        413: "Too large.",
+        415: "The body is no JSON by its Content-Type.",
+        503: "Too much to do: try again after Retry-After seconds.",
+    }.items()
+}
+
+OURS = (
+    api_models,
+    api_traces,
+    api_tensors,
+    api_derived,
+    api_pictures,
+    api_stream,
+    api_runs,
+    api_trainings,
+)
+
+
+def build_app(
+    service: Service,
+    *,
+    token: str,
+    cookie: str = "glassformer",
+    hosts: Sequence[str] = ("*",),
+    origins: Sequence[str] = (),
+    log: RequestLog | None = None,
+) -> FastAPI:
+    """Return the application.
+
+    hosts: the Host names that this server answers to. origins: of pages elsewhere that may send
+    requests; "*": all.
+    """
+
+    app = FastAPI(
+        title="glassformer",
+        version=__version__,
+        description=ABOUT,
+        openapi_url="/spec",
+        docs_url=None,  # it would fetch its scripts from elsewhere
+        redoc_url=None,
+        lifespan=_live,
+    )
+    app.state.service = service
+    _answer_errors(app)
+    api = APIRouter(prefix="/api", responses=ERRORS)
+    for part in OURS:
+        api.include_router(part.router)
+    app.include_router(api)
+    for face in (libre, files, metrics):
+        app.include_router(face.router, responses=ERRORS)
+    add_pages(app)
+    document = describe_api(app)
+    app.openapi = lambda: document  # type: ignore[method-assign]
+    app.add_middleware(Compressed)
+    guard = {"hosts": hosts, "origins": origins, "token": token, "cookie": cookie}
+    app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
+    if origins:
+        methods, headers = ["GET", "POST"], ["Authorization", "Content-Type"]
+        app.add_middleware(
+            CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
+        )
+    app.add_middleware(Observed, metrics=service.metrics, log=log)
+    return app
+
+
+class Compressed:
+    """Middleware that compresses answers with gzip for clients that accept it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.packed = GZipMiddleware(app, minimum_size=SMALLEST, compresslevel=LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        as_it_is = scope["type"] != "http" or (
+            EVENTS in Headers(scope=scope).get("accept", "") or NUMBERS.search(scope["path"])
+        )
+        await (self.app if as_it_is else self.packed)(scope, receive, send)
+
+
+@asynccontextmanager
+async def _live(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    await run_sync(app.state.service.close)
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Add handlers that answer every error as {"error": one sentence}."""
+
+    @app.exception_handler(ApiError)
+    async def refuse(_: Request, error: ApiError) -> Response:
+        return JSONResponse({"error": error.sentence}, error.status, headers=error.headers)
+
+    @app.exception_handler(TrainingError)
+    async def decline(request: Request, error: TrainingError) -> Response:
+        said = error.say(choose_language(request.headers.get("accept-language", "")))
+        return JSONResponse({"error": said, "kind": error.kind}, error.status)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        return JSONResponse({"error": say_invalid(error.errors()[0])}, 400)
+
+    @app.exception_handler(ValueError)
+    async def wrong(_: Request, error: ValueError) -> Response:
+        return JSONResponse({"error": str(error)}, 400)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # nobody reads it
+
+    @app.exception_handler(ModuleNotFoundError)
+    async def missing(_: Request, error: ModuleNotFoundError) -> Response:
+        return JSONResponse({"error": explain_missing(error) or "internal error"}, 501)
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Request, error: HTTPException) -> Response:
+        said = str(error.detail)
+        return JSONResponse({"error": said}, error.status_code, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(_: Request, error: Exception) -> Response:
+        return JSONResponse({"error": "internal error"}, 500)

@@ -1,0 +1,1 @@
+"""The server serves models, translations, recordings and trainings with these."""

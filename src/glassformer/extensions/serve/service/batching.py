@@ -1,0 +1,241 @@
+"""Dynamic batching: sentences of many requests are translated together.
+
+The next batch collects while one is translated. An idle server therefore translates at once, and
+a busy one in large batches. Requests take turns, sentence by sentence.
+"""
+
+import asyncio
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from glassformer.checks import quality_check
+from glassformer.checks.quality_check import Judged
+from glassformer.config import Decode
+from glassformer.text.context import cut_source
+from glassformer.translator import Translator
+
+from ..api_error import ApiError
+from ..limits import Limits
+from .answers import AnswerCache
+
+log = logging.getLogger("glassformer.extensions.serve")
+Found = list[Judged]
+Key = tuple[int, Decode, int]
+Search = Callable[[Translator, list[str], Decode, int], Found]
+IDLE = 1.0  # seconds after which a thread without work looks after its process
+
+
+def search_here(translator: Translator, sentences: list[str], decode: Decode, n_best: int) -> Found:
+    """Return the checked translations of sentences, computed in this process.
+
+    With data.context, each is an extended source.
+    """
+    told: dict[str, Any] = {
+        "again": n_best == 1,
+        "decode": decode,
+        "n_best": n_best,
+        "split": False,
+    }
+    if translator.context:
+        cut = [cut_source(each) for each in sentences]
+        sentences, told["contexts"] = [own for _, own in cut], [context for context, _ in cut]
+    return quality_check.search_checked(translator, sentences, **told)
+
+
+class Order:
+    """The sentences of one request, and the translations found so far."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        sentences: Sequence[str],
+        decode: Decode,
+        n_best: int,
+        seconds: float,
+    ) -> None:
+        self.translator, self.sentences = translator, sentences
+        self.decode, self.n_best = decode, n_best
+        self.begun = time.monotonic()
+        self.deadline, self.seconds = self.begun + seconds, seconds
+        self.next, self.left = 0, len(sentences)
+        self.found: list[Judged | None] = [None] * len(sentences)
+        self._loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[Found] = self._loop.create_future()
+
+    @property
+    def key(self) -> Key:
+        """Return the key; requests with equal keys may be translated together."""
+        return id(self.translator), self.decode, self.n_best
+
+    def put(self, place: int, judged: Judged) -> None:
+        self.found[place] = judged
+        self.left -= 1
+        if not self.left:
+            found = [each for each in self.found if each is not None]
+            self._tell(lambda: self.answer.set_result(found))
+
+    def fail(self, error: Exception) -> None:
+        self._tell(lambda: self.answer.set_exception(error))
+
+    def _tell(self, act: Callable[[], object]) -> None:
+        def once() -> None:
+            if not self.answer.done():
+                act()
+
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(once)
+
+
+class Batcher:
+    """Threads that translate, with a bounded queue of sentences and a cache of answers.
+
+    There is a thread for each of `searches`, which may be called at the same time.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        observe: Callable[[int, float], object] = lambda size, seconds: None,
+        searches: Sequence[Search] = (search_here,),
+        answers: AnswerCache | None = None,
+    ) -> None:
+        self.limits, self.observe = limits, observe
+        self.answers = answers or AnswerCache(0)
+        self.waiting = 0  # sentences accepted and not yet translated
+        self._orders: deque[Order] = deque()
+        self._wake = threading.Condition()
+        self._is_closed = False
+        self._told = ""  # the last internal error
+        self._pace = 0.01  # seconds for a sentence, a running average
+        self._threads = [
+            threading.Thread(target=self._work, args=(search,), name="batcher", daemon=True)
+            for search in searches
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    async def search(
+        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
+    ) -> Found:
+        """Return the checked translations of each sentence; repeated ones come from the cache.
+
+        Raises ApiError if the queue is full, or if the sentences waited too long.
+        """
+        known = self.answers.find(translator, sentences, decode, n_best)
+        missing = [text for text in dict.fromkeys(sentences) if text not in known]
+        if missing:
+            made = await self._order(translator, missing, decode, n_best)
+            self.answers.keep(translator, missing, decode, n_best, made)
+            known |= zip(missing, made, strict=True)
+        return [known[text] for text in sentences]
+
+    async def _order(
+        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int
+    ) -> Found:
+        """Return the translations of sentences, after they waited for their turn."""
+        order = Order(translator, sentences, decode, n_best, self.limits.seconds)
+        with self._wake:
+            if self._is_closed:
+                raise ApiError(503, "the server is ending", 5)
+            if self.waiting and self.waiting + len(sentences) > self.limits.waiting:
+                raise ApiError(503, "too much to do: try again later", self.say_when())
+            self.waiting += len(sentences)
+            self._orders.append(order)
+            self._wake.notify_all()
+        return await order.answer
+
+    def say_when(self) -> int:
+        """Return the seconds after which half of the queue will be done, 1 to 60."""
+        return min(60, max(1, math.ceil(self.waiting * self._pace / 2 / len(self._threads))))
+
+    def close(self) -> None:
+        """Finish the accepted sentences, and end the threads."""
+        with self._wake:
+            self._is_closed = True
+            self._wake.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, search: Search) -> None:
+        look = getattr(search, "look", lambda: None)
+        while True:
+            with self._wake:
+                if not self._orders and not self._is_closed:
+                    self._wake.wait(IDLE)
+                if not self._orders and self._is_closed:
+                    return
+                batch = self._take() if self._orders else []
+            if not batch:
+                look()
+            else:
+                begun = time.monotonic()
+                self._translate(batch, search)
+                seconds = time.monotonic() - begun
+                self._pace += 0.1 * (seconds / len(batch) - self._pace)
+                self.observe(len(batch), seconds)
+
+    def _take(self) -> list[tuple[Order, int]]:
+        """Return the next batch: one sentence of each request in turn, all with the first's key."""
+        self._drop_ended()
+        if not self._orders:
+            return []
+        key, others = self._orders[0].key, deque[Order]()
+        batch: list[tuple[Order, int]] = []
+        while self._orders and len(batch) < self.limits.batch:
+            order = self._orders.popleft()
+            if order.key != key:
+                others.append(order)
+                continue
+            batch.append((order, order.next))
+            order.next += 1
+            if order.next < len(order.sentences):
+                self._orders.append(order)
+        self._orders = others + self._orders
+        self.waiting -= len(batch)
+        return batch
+
+    def _drop_ended(self) -> None:
+        """Drop requests that were cancelled, and fail those past their deadline."""
+        now, alive = time.monotonic(), deque[Order]()
+        for order in self._orders:
+            if order.answer.done() or now > order.deadline:
+                self.waiting -= len(order.sentences) - order.next
+                said = f"this waited longer than {order.seconds:g} seconds"
+                order.fail(ApiError(503, said, self.say_when()))
+            else:
+                alive.append(order)
+        self._orders = alive
+
+    def _translate(self, batch: list[tuple[Order, int]], search: Search) -> None:
+        first = batch[0][0]
+        sentences = [order.sentences[place] for order, place in batch]
+        try:
+            found = search(first.translator, sentences, first.decode, first.n_best)
+        except Exception as error:
+            self._fail(batch, error, search)
+            return
+        with self._wake:
+            for (order, place), judged in zip(batch, found, strict=True):
+                order.put(place, judged)
+
+    def _fail(self, batch: list[tuple[Order, int]], error: Exception, search: Search) -> None:
+        """Translate a failed batch again in halves, so that only the request at fault fails."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            self._translate(batch[:middle], search)
+            self._translate(batch[middle:], search)
+            return
+        ((order, _),) = batch
+        if isinstance(error, ValueError):
+            order.fail(ApiError(400, str(error)))
+        else:
+            if repr(error) != self._told:  # log an error once: there may be thousands
+                log.error("internal error", exc_info=error)
+                self._told = repr(error)
+            order.fail(ApiError(500, "internal error"))

@@ -1,0 +1,220 @@
+"""Write the site: a first page in each language, and the pages that it leads to.
+
+No page asks for anything outside the folder; all links are relative, so that the folder opens from
+disk, and below any path of any web space.
+"""
+
+import shutil
+from collections.abc import Sequence
+from fnmatch import fnmatch
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+from glassformer.config import Decode
+from glassformer.extensions.serve.page import assemble_page, spell_data, spell_icon
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.messages import LANGUAGES, Messages
+from glassformer.model.files.directory import SHIPPED, locate
+from glassformer.see.derive import describe_answer
+from glassformer.see.trace import Trace
+from glassformer.translator import Translator
+
+from .living import build_living_page
+from .portable import describe_for_page
+from .threads import draw_threads
+
+HERE = Path(__file__).parent
+MODELS = ("demo", "everyday-en-fr")  # where none is given
+SWITCH = {"en": "English", "zh": "中文"}
+INDEX = {"en": "index.html", "zh": "index.zh.html"}
+NETWORKS = "networks.html"
+COMPARED = ("demo-rnn", "demo-rnn-attention", "demo")
+RIDDLE = "The animal didn't cross the street because it was too tired."
+SENTENCES = (  # those that the app offers for the comparison
+    RIDDLE,
+    "The old farmer did not eat the red apple because it was too sour.",
+    "The small cat did not cross the old street because it was too tired, but the big dog crossed "
+    "the street because it was hungry.",
+)
+DRAWN = ("V49", "V112", "V79", "V46", "V54", "V77", "V80", "V26", "V35", "V58", "V03", "V01")
+FILM = "film.mp4"
+PICTURES = ("V49", "V112", "V77")  # on the first page
+DEMO = {"en": "gallery/demo", "zh": "gallery/demo/zh"}  # the folder of the story's pictures
+GALLERY = {"en": "gallery/index.html", "zh": f"{DEMO['zh']}/index.html"}
+COUNTS = (("numbers", "parameters"), ("words", "words"))  # what a card counts, by what is told
+CHINESE = {"en": "英语", "fr": "法语", "de": "德语", "zh": "中文", "es": "西班牙语"}
+COLOURS = 128  # of a picture that is drawn for the site
+COPIED = {".gif", ".html", ".jpg", ".mp4", ".png", ".svg", ".webp"}
+
+
+def write_site(
+    folder: Path, models: Sequence[Path | str] = (), gallery: Path | None = None
+) -> list[Path]:
+    """Write the pages into a folder, and return all files that were written.
+
+    gallery: pictures to copy; else a few are drawn. Raises ValueError if a model cannot run in a
+    browser, or if the app is not built.
+    """
+    chosen = [locate(each) for each in models or MODELS]
+    pages = {f"{each.name}.html": build_living_page([each], site=True) for each in chosen}
+    if len(pages) < len(chosen):
+        raise ValueError("two models have one name: rename the folder of one")
+    folder.mkdir(parents=True, exist_ok=True)
+    pages[NETWORKS] = build_networks_page()
+    for name, html in pages.items():
+        write_text(folder / name, html)
+    riddle = record_sentence("demo", RIDDLE)
+    found = copy_gallery(gallery, folder) if gallery else draw_gallery(riddle, folder)
+    found += draw_in_chinese(riddle, folder, found)
+    facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
+    for fact in facts:
+        fact["size"] = (folder / str(fact["page"])).stat().st_size
+    for lang in LANGUAGES:
+        write_text(folder / INDEX[lang], tell_index(lang, facts, draw_threads(riddle), found))
+    return [folder / name for name in (*pages, *INDEX.values(), *found)]
+
+
+def build_networks_page() -> str:
+    """Return the page on which a recurrent network stands beside a Transformer."""
+    recorded = {
+        text: [describe_answer(record_sentence(model, text)) for model in COMPARED]
+        for text in SENTENCES
+    }
+    return assemble_page(spell_data("networks", recorded), site=True)
+
+
+def record_sentence(model: str, text: str) -> Trace:
+    """Return everything that a shipped model computes for a sentence, by greedy search."""
+    translator = Translator.load(SHIPPED / model, device="cpu", precision="fp32")
+    return translator.see(text, decode=Decode(search="greedy"))
+
+
+def copy_gallery(gallery: Path, folder: Path) -> list[str]:
+    """Copy pictures, and the pages that show them; return their names within the folder."""
+    if not (gallery / "index.html").is_file():
+        raise ValueError(f"{gallery} is no gallery: it has no index.html")
+    found = []
+    for path in sorted(gallery.rglob("*")):
+        if path.suffix in COPIED and path.is_file():
+            name = Path("gallery") / path.relative_to(gallery)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / name)
+            found.append(name.as_posix())
+    return found
+
+
+def draw_gallery(trace: Trace, folder: Path) -> list[str]:
+    """Draw a few pictures of one translation, and a page that shows them; return their names."""
+    from glassformer.extensions.pictures.parts.render import save_scene
+    from glassformer.extensions.pictures.pictures import make_scene
+
+    found, shown = [], []
+    for id in DRAWN:
+        name = f"{DEMO['en']}/{id}.png"
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        scene = make_scene(trace, id)
+        save_scene(scene, folder / name)
+        found.append(name)
+        shown.append({"file": f"demo/{id}.png", "title": scene.title, "told": scene.description})
+    pictures = "".join(_fill("picture", each) for each in shown)
+    page = _fill("gallery", {"icon": spell_icon()}, pictures=pictures, style=_read("style.css"))
+    write_text(folder / "gallery/index.html", page)
+    return [*found, "gallery/index.html"]
+
+
+def draw_in_chinese(trace: Trace, folder: Path, files: Sequence[str]) -> list[str]:
+    """Draw the pictures of the story with Chinese texts, and a page; return their names."""
+    from PIL import Image
+
+    from glassformer.extensions.pictures.gallery import gallery
+
+    ids = [Path(each).stem for each in files if fnmatch(each, f"{DEMO['en']}/V*.png")]
+    place = folder / DEMO["zh"]
+    made = gallery(trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids)
+    for path in made:
+        if path.suffix == ".png":  # a third of the size, which no eye sees
+            with Image.open(path) as drawn:
+                fewer = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            fewer.save(path, optimize=True)
+    return [path.relative_to(folder).as_posix() for path in made]
+
+
+def tell_index(
+    lang: str, facts: Sequence[dict[str, Any]], threads: str, files: Sequence[str]
+) -> str:
+    """Return the first page in one language; facts: of each model; files: of the gallery."""
+    texts = Messages(HERE / "messages.json")
+
+    def say(key: str, **fill: object) -> str:
+        return texts.say(key, lang, **fill)
+
+    def show(
+        page: str, key: str, size: int = 0, picture: str = "", about: str = "about", **fill: object
+    ) -> str:
+        image = f'<img src="{quote(picture)}" alt="" loading="lazy">' if picture in files else ""
+        weight = f" · {size / 1e6:.1f} MB" if size else ""
+        texts = {
+            "page": page,
+            "title": say(f"{key}.title", **fill),
+            "about": say(f"{key}.{about}", **fill) + weight,
+        }
+        return _fill("card", texts, image=image)
+
+    told = f"?language={lang}"
+    cards = []
+    for each in facts:
+        about = "about" if each["words"] else "less"
+        fill = _describe(each, lang)
+        page = f"{quote(each['page'])}#/first{told}"
+        cards.append(show(page, "model", each["size"], "", about, **fill))
+    pictures = [f"{DEMO[lang]}/{each}.png" for each in PICTURES]
+    page = quote(facts[0]["page"])
+    cards += [
+        show(f"{page}#/lecture/1{told}", "lecture", picture=pictures[2]),
+        show(f"{page}#/story{told}", "story", picture=pictures[1]),
+        show(f"{NETWORKS}#/networks{told}", "networks"),
+        show(GALLERY[lang], "gallery", picture=pictures[0]),
+    ]
+    if f"gallery/{FILM}" in files:
+        cards.append(show(f"gallery/{FILM}", "film"))
+    other = next(each for each in LANGUAGES if each != lang)
+    words = ("title", "lead", "call", "more", "own", "install", "source", "try", "frame")
+    return _fill(
+        "index",
+        {
+            "lang": "zh-CN" if lang == "zh" else "en",
+            "icon": spell_icon(),
+            "first": f"{page}#/first{told}",
+            "switch": INDEX[other],
+            "other": other,
+            "switched": SWITCH[other],
+            **{f"say_{key}": say(key) for key in words},
+        },
+        style=_read("style.css"),
+        threads=threads,
+        cards="".join(cards),
+    )
+
+
+def _describe(fact: dict[str, Any], lang: str) -> dict[str, str]:
+    """Return what the card of a model says of it."""
+    sides = {}
+    for side in ("source", "target"):
+        code = str(fact[side] or "?")
+        name = CHINESE.get(code) if lang == "zh" else fact[f"{side}_name"]
+        sides[side] = str(name or code)
+    counts = {key: f"{fact[name] or 0:,}" for key, name in COUNTS}
+    return {"name": fact["name"], **counts, **sides}
+
+
+def _fill(name: str, texts: dict[str, str], **markup: str) -> str:
+    """Return a template with these texts, which are escaped, and with pieces of HTML."""
+    escaped = {key: escape(text) for key, text in texts.items()}
+    return Template(_read(f"{name}.html")).substitute(escaped, **markup)
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The command line writes a site, or a page of it."""

@@ -1,0 +1,1 @@
+"""The foundation knows nothing of translation: files, messages, settings, machines."""

@@ -1,0 +1,47 @@
+"""Weights in int8: a quarter of the size of fp32.
+
+A matrix is stored as int8 numbers, and beside it, under its name and `.scale`, one fp32 number for
+each row: the largest weight of the row, divided by 127. Vectors stay in fp32.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from ...foundation.disk import write_bytes
+from .weights_file import ALIASES, NOTES, SCALE, WeightsFile
+
+LARGEST = 127
+
+
+def quantize(weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return the rows of a matrix as int8 numbers, and the scale of each row."""
+    largest = np.abs(weights).max(axis=1)
+    scale = np.where(largest > 0, largest / np.float32(LARGEST), np.float32(1))
+    return np.rint(weights / scale[:, None]).astype(np.int8), scale.astype(np.float32)
+
+
+def quantize_file(file: WeightsFile) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the weights of an opened file in int8, each once, and the names that share one."""
+    tensors = dict[str, NDArray[Any]]()
+    for name, each in file.stored.items():
+        weights = each.to_fp32()
+        if weights.ndim == 2 and weights.size:
+            tensors[name], tensors[f"{name}{SCALE}"] = quantize(weights)
+        else:
+            tensors[name] = weights
+    first = {id(each): name for name, each in file.stored.items()}
+    aliases = {
+        name: first[id(each)] for name, each in file.tensors.items() if name not in file.stored
+    }
+    return tensors, aliases
+
+
+def save_int8(file: WeightsFile, path: Path) -> None:
+    """Write the weights of an opened file in int8, with the same notes; a tied one only once."""
+    tensors, aliases = quantize_file(file)
+    write_bytes(path, save(tensors, {NOTES: json.dumps({**file.notes, ALIASES: aliases})}))

@@ -1,0 +1,1 @@
+"""A training may follow these ideas of other papers; each hooks into it."""

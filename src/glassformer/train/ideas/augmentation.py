@@ -1,0 +1,206 @@
+"""Pairs made by a model from text of one language: to train another model on.
+
+back     text of the target language is translated to the source (Sennrich et al. 2016)
+forward  text of the source language is translated: self-training, and distillation (Kim and Rush
+         2016); with several copies diversification (Nguyen et al. 2020)
+
+The text is cut into shards. Each is made under a lock and gets its name when it is complete, so
+several processes can share the work, and a run that was killed goes on with what is missing.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...checks.quality_check import Judged, judge, search_checked
+from ...config import Decode
+from ...data.files import take_fingerprint
+from ...extensions.cluster.shards import (
+    Shard,
+    begin_parts,
+    cut_file,
+    join_shards,
+    name_shard,
+    read_shard,
+)
+from ...foundation.disk import take_lock, write_text
+from ...model.files.directory import WEIGHTS, locate
+from ...translator import Translator
+
+KINDS = ("back", "forward")
+LOST = {"empty", "loop", "copy", "short", "long", "cut"}  # problems that spoil a pair
+WAIT = 1.0  # seconds between two looks at what other processes make
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """The settings that decide which pairs are made."""
+
+    models: list[str]
+    source: str
+    kind: str
+    decode: dict[str, Any]
+    copies: int  # translations of each line
+    min_confidence: float
+    keep_doubtful: bool  # pairs whose translation looks wrong
+    seed: int
+    precision: str
+    device: str
+    shard_lines: int
+    every_line: bool = False  # a line without a good translation has a row too, without a target
+
+
+@dataclass(frozen=True)
+class Made:
+    """How many pairs were made of how many lines, and how many shards were there already."""
+
+    lines: int
+    pairs: int
+    found: int
+
+
+def make_pairs(
+    job: Augmentation,
+    out: Path,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] = lambda lines: None,
+) -> Made:
+    """Write a .tsv of pairs, with the languages and "confidence" above its columns.
+
+    Other processes may call this with the same arguments. ValueError if `out` is there, or was
+    begun with others.
+    """
+    check_augmentation(job, out)
+    shards = list(cut_file(Path(job.source), job.shard_lines))
+    if not shards:
+        raise ValueError(f"{job.source}: the file is empty")
+    parts = out.with_name(f"{out.name}.parts")
+    _begin(parts, job)
+    there = [shard for shard in shards if name_shard(parts, shard).is_file()]
+    progress(sum(shard.lines for shard in there))
+    missing = [shard for shard in shards if shard not in there]
+    if missing:
+        maker = Maker(job, parts, threads)
+        while missing:
+            done = [shard for shard in missing if maker.make(shard)]
+            progress(sum(shard.lines for shard in done))
+            missing = [s for s in missing if not name_shard(parts, s).is_file() and parts.is_dir()]
+            if missing and not done:
+                time.sleep(WAIT)  # others make the rest
+    _join(parts, shards, out)
+    with out.open(encoding="utf-8") as file:
+        pairs = sum(1 for _ in file) - 1
+    return Made(sum(shard.lines for shard in shards), pairs, len(there))
+
+
+def check_augmentation(job: Augmentation, out: Path) -> None:
+    """Raise ValueError for settings that do not fit together, or if `out` would be lost."""
+    if job.kind not in KINDS:
+        raise ValueError(f"--kind {job.kind}: one of {', '.join(KINDS)}")
+    if out.suffix != ".tsv":
+        raise ValueError(f"{out}: pairs are written as .tsv")
+    if out.exists():
+        raise ValueError(f"{out} is there already: name another --out, or delete it")
+    if job.copies > 1 and job.decode["search"] == "greedy":
+        raise ValueError("--copies needs --search beam or --search sample: greedy has one outcome")
+
+
+def _begin(parts: Path, job: Augmentation) -> None:
+    """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
+    prints = [take_fingerprint(locate(model) / WEIGHTS).sha256 for model in job.models]
+    text = take_fingerprint(Path(job.source)).sha256
+    begin_parts(parts, {**asdict(job), "weights": prints, "text": text})
+
+
+class Maker:
+    """A loaded model that makes the pairs of one shard at a time."""
+
+    def __init__(self, job: Augmentation, parts: Path, threads: int | None) -> None:
+        self.job, self.parts = job, parts
+        how: dict[str, Any] = {"device": job.device, "precision": job.precision}
+        self.translator = Translator.load(job.models, threads=threads, **how)
+        data = self.translator.config.data
+        langs = (data.source_lang or "source", data.target_lang or "target")
+        self.header = langs if job.kind == "forward" else langs[::-1]
+        if None in (data.source_lang, data.target_lang) or job.every_line:
+            self.header = ("source", "target")
+
+    def make(self, shard: Shard) -> bool:
+        """Make a shard, unless another process does or has done; return whether it was made."""
+        place = name_shard(self.parts, shard)
+        with _try_lock(place.with_suffix(".lock")) as is_ours:
+            if not is_ours or place.is_file() or not self.parts.is_dir():
+                return False
+            rows = ["\t".join((*self.header, "confidence"))] if shard.number == 0 else []
+            rows += self.translate(shard)
+            write_text(place, "".join(f"{row}\n" for row in rows))
+            return True
+
+    def translate(self, shard: Shard) -> Iterator[str]:
+        """Yield a row for each pair that is kept."""
+        job, decode = self.job, Decode(**self.job.decode)
+        texts = read_shard(Path(job.source), shard)
+        is_drawn = decode.search == "sample"
+        how: dict[str, Any] = {"decode": decode, "first_line": shard.first}
+        how["n_best"] = 1 if is_drawn else job.copies
+        found = [
+            search_checked(self.translator, texts, seed=job.seed + draw, **how)
+            for draw in range(job.copies if is_drawn else 1)
+        ]
+        for text, *draws in zip(texts, *found, strict=True):
+            seen: set[str] = set()
+            if job.every_line and not any(self._is_good(text, ways) for ways in draws):
+                yield f"{_clean(text)}\t\t0"
+            for judged in (each for ways in draws for each in _part(text, ways)):
+                made = judged.best[0].text
+                if self._is_good(text, judged) and made not in seen:
+                    seen.add(made)
+                    pair = (text, made) if job.kind == "forward" else (made, text)
+                    sides = map(_clean, pair)
+                    yield "\t".join((*sides, f"{judged.confidence:.4f}"))
+
+    def _is_good(self, text: str, judged: Judged) -> bool:
+        if not text.strip() or not judged.best[0].text.strip():
+            return False
+        is_lost = LOST & {each.kind for each in judged.problems}
+        if is_lost and not self.job.keep_doubtful:
+            return False
+        return judged.confidence >= self.job.min_confidence
+
+
+def _clean(side: str) -> str:
+    """Return a text as a cell of the table."""
+    return side.replace("\t", " ").strip()
+
+
+def _part(text: str, judged: Judged) -> Iterator[Judged]:
+    """Yield each of the n best translations of a text, judged by itself."""
+    yield judged
+    for other in judged.best[1:]:
+        yield judge(text, [other])
+
+
+@contextmanager
+def _try_lock(path: Path) -> Iterator[bool]:
+    """Yield whether the lock of this name is ours; a killed process holds none."""
+    try:
+        file = path.open("a+", encoding="utf-8")
+    except FileNotFoundError:  # another process has joined the shards
+        yield False
+        return
+    with file:
+        yield take_lock(file)
+
+
+def _join(parts: Path, shards: list[Shard], out: Path) -> None:
+    """Join the shards, once: of several processes one does, and the others wait for it."""
+    while not out.is_file():
+        with _try_lock(parts / "join.lock") as is_ours:
+            if is_ours and not out.is_file():
+                join_shards(parts, shards, out)
+                return
+        time.sleep(WAIT)

@@ -1,0 +1,1 @@
+"""A training decides these before its first update: settings, data, vocabulary, steps."""

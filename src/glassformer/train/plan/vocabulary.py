@@ -1,0 +1,160 @@
+"""The vocabulary of a training: learned from its text, another model's, or in files of its own."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+from ...config import Config
+from ...data.corpus import read_pairs
+from ...data.sources import Corpora
+from ...foundation.progress import Reporter
+from ...model.files.directory import SIDES, Tokenizers, check_normalization, open_tokenizers
+from ...text import Normalization, Tokenizer
+from ...text.characters import watch_characters
+from ...text.normalization import KINDS as NORMALIZATIONS
+from ...text.subwords import make_tokenizer, read_subwords
+from ..ideas.language_prior import PRIOR
+from .init_from import PARENT, count_known
+
+SUBWORDS = "subwords"  # the folder, in that of the run, of SentencePiece models or BPE codes
+KINDS = {"dropout": "bpe", "sampling_alpha": "unigram"}  # what can be sampled so
+
+
+def check_subwords(paths: Sequence[Path | str], config: Config, others: Sequence[str]) -> None:
+    """Raise ValueError if files cannot be the vocabulary of a training.
+
+    others: the options that bring tokens too.
+    """
+    if not paths:
+        return
+    for option in others:
+        raise ValueError(f"{option} brings its own tokens: --subwords has no effect with it")
+    if len(paths) > 2:
+        raise ValueError(f"--subwords: {len(paths)} files, but there are two sides")
+    text = config.text
+    if text.shared != (len(paths) == 1):
+        wanted = "one file, of both sides" if text.shared else "two files, source and target"
+        raise ValueError(f"text.shared={str(text.shared).lower()} needs {wanted}: --subwords")
+    for changed in text.list_changed(("vocabulary", *NORMALIZATIONS)):
+        raise ValueError(
+            f"text.{changed} has no effect with --subwords, which are taken as they are"
+        )
+    for path in paths:
+        read_subwords(Path(path))
+
+
+def copy_subwords(paths: Sequence[Path | str], run: Path) -> None:
+    """Copy the files of a vocabulary to the run's folder."""
+    for number, path in enumerate(paths):
+        (run / SUBWORDS).mkdir(exist_ok=True)
+        copyfile(path, run / SUBWORDS / f"{number}-{Path(path).name}")
+
+
+def take_subwords(run: Path, train: Corpora, config: Config) -> tuple[Config, Tokenizers | None]:
+    """Return the tokenizers of given files, and the settings that they settle; None without files.
+
+    ValueError if text.tokenizer says that the tokens are others.
+    """
+    paths = sorted((run / SUBWORDS).glob("*"))
+    if not paths:
+        return config, None
+    tags, made = config.data.list_tags(), list[Tokenizer]()
+    for side, path in enumerate(paths):
+        sides = (0, 1) if len(paths) == 1 else (side,)
+        texts = chain.from_iterable(_read_side(train, each) for each in sides)
+        made.append(make_tokenizer(path, tags if side == 0 else (), texts))
+    tokenizers = Tokenizers(made[0], made[-1])
+    tokenizers.save(run)
+    kind = KINDS[made[0].sampling]
+    if config.text.tokenizer not in ("bpe", kind):
+        raise ValueError(f"text.tokenizer={config.text.tokenizer}: the tokens given are of {kind}")
+    size = max(300, *map(len, made))
+    return config.changed(text={"vocabulary": size, "tokenizer": kind}), tokenizers
+
+
+def find_tokenizers(
+    folder: Path, train: Corpora, config: Config, record: dict[str, Any], report: Reporter
+) -> Tokenizers:
+    """Return the tokenizers of the initial model if they are kept, or else new ones."""
+    parent = record.get("parent")
+    if record.get("initial"):
+        return open_tokenizers(folder, config)
+    if parent and parent["tokens"] == "kept":
+        kept = open_tokenizers(folder, config)
+        try:
+            kept.source.find_tags(config.data.list_tags())
+        except ValueError as error:
+            raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
+        return kept
+    known = Tokenizers.load(folder / PRIOR).target if record.get("prior") else None
+    with report.phase("vocabulary") as advance:
+
+        def counted(lines: Iterable[str]) -> Iterable[str]:
+            for number, line in enumerate(lines, 1):
+                if not number % 1000:
+                    advance(number)
+                yield line
+
+        both = SIDES[:1] if config.model.is_language_model else SIDES
+        counts: dict[str, dict[str, int]] = {side: {} for side in SIDES}
+        sides = [
+            counted(watch_characters(_read_side(train, number), counts[side]))
+            for number, side in enumerate(both)
+        ]
+        tokenizers = learn_tokenizers(config, sides, known).know_characters(config, counts)
+    tokenizers.save(folder)
+    if parent:
+        count = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
+        report.say(f"{parent['name']} knows {count:,} of the target tokens")
+    return tokenizers
+
+
+def learn_tokenizers(
+    config: Config, sides: Sequence[Iterable[str]], target: Tokenizer | None = None
+) -> Tokenizers:
+    """Learn the tokenizers of the text of each side, or of a language model's one.
+
+    `target` is that of the target, if it is known; with one vocabulary it is that of both sides.
+    These have two tokenizers of the same tokens if their normalization differs.
+    """
+    text, tags = config.text, config.data.list_tags()
+    before, after = (Normalization.choose(text, side) for side in ("source", "target"))
+    room, kind = text.vocabulary - len(tags), text.tokenizer
+    if not text.shared:
+        source = Tokenizer.train(sides[0], room, kind, before).with_tags(tags)
+        return Tokenizers(source, target or Tokenizer.train(sides[1], text.vocabulary, kind, after))
+    if config.model.is_language_model:
+        after = before
+    if before != after:
+        sides = [map(before.clean, sides[0]), *sides[1:]]
+    both = (target or Tokenizer.train(chain(*sides), room, kind, after)).with_tags(tags)
+    return Tokenizers(both.with_normalization(before), both)
+
+
+def check_tokenizers(config: Config, tokenizers: Tokenizers) -> None:
+    """Raise ValueError if the tokens are of other text, or cannot be sampled as is wanted."""
+    check_normalization(config, tokenizers, "the vocabulary")
+    for side in ("source", "target"):
+        possible = getattr(tokenizers, side).sampling
+        for name in KINDS:
+            if getattr(config.text, name) and name != possible:
+                raise ValueError(
+                    f"text.{name} has no effect on the tokens of the {side} side: "
+                    f"text.{possible} samples these"
+                )
+
+
+def describe_vocabulary(tokenizers: Tokenizers) -> str:
+    """Return, in words, how many tokens there are, and the tags among them."""
+    sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
+    said = f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"
+    tags = tokenizers.source.tags
+    return f"{said}, {', '.join(tags)} among them" if tags else said
+
+
+def _read_side(train: Corpora, side: int) -> Iterator[str]:
+    for part in train.parts:
+        yield from map(itemgetter(side), read_pairs(part))

@@ -1,0 +1,159 @@
+"""The README.md of a published model, as the Hugging Face hub shows it: facts in YAML, then text.
+
+The YAML's values are JSON, so that nothing has to be installed to write or to read it.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...config import Config
+from ...foundation.plurals import say_count
+from ...model.files.directory import write_text
+from .markdown import escape_markdown, quote_for_shell
+
+README = "README.md"
+# The hub's names of licences of data and of models; any other is named beside "other".
+LICENCES = {
+    *("apache-2.0", "mit", "bsd-3-clause", "gpl-3.0", "agpl-3.0", "lgpl-3.0", "mpl-2.0"),
+    *("cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0"),
+    *("cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0", "cc-by-nd-4.0"),
+    *("odbl", "openrail", "unlicense"),
+}
+METRICS = {"bleu": "bleu", "chrf2": "chrf", "chrf2++": "chrf", "ter": "ter"}  # the hub's names
+
+
+def write_readme(
+    folder: Path,
+    name: str,
+    config: Config,
+    facts: Mapping[str, Any],
+    reveals: Sequence[str],
+    *,
+    licence: str | None = None,
+    datasets: Sequence[str] = (),
+) -> None:
+    """Write README.md of the model in `folder`, to be called `name`.
+
+    facts: those of its card, of which any may be missing. reveals: sentences on what the files tell
+    of the training text. licence: the hub's name of one, or any other; None: that of the card.
+    datasets: names of data sets on the hub.
+    """
+    licence = licence or facts.get("licence")
+    head = _list_facts(name, config, facts, licence, datasets)
+    lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head)
+    body = _write_body(name, config, facts, reveals, licence)
+    write_text(folder / README, f"---\n{lines}---\n{body}")
+
+
+def _list_facts(
+    name: str,
+    config: Config,
+    facts: Mapping[str, Any],
+    licence: str | None,
+    datasets: Sequence[str],
+) -> list[tuple[str, Any]]:
+    languages = _list_languages(config)
+    kind = "translation" if not config.model.is_language_model else "text-generation"
+    head: list[tuple[str, Any]] = [("language", languages)] if languages else []
+    if licence:
+        known = licence.lower().replace(" ", "-")
+        if known in LICENCES:
+            head.append(("license", known))
+        else:
+            named = re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
+            head += [("license", "other"), ("license_name", named)]
+    head += [("library_name", "glassformer"), ("pipeline_tag", kind)]
+    head.append(("tags", [kind, config.model.network, "glassformer"]))
+    if datasets:
+        head.append(("datasets", list(datasets)))
+    results = _list_results(config, facts)
+    if results:
+        head.append(("metrics", list(dict.fromkeys(m["type"] for m in results[0]["metrics"]))))
+        head.append(("model-index", [{"name": name, "results": results}]))
+    return head
+
+
+def _list_languages(config: Config) -> list[str]:
+    codes = (code for pair in config.data.pairs for code in pair)
+    return list(dict.fromkeys(code for code in codes if code))
+
+
+def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores as the hub's index of models has them, with sacreBLEU's signature."""
+    found = []
+    signed = next(iter(facts.get("scores", ())), None)  # the score that the signature is of
+    for key, text in (("scores", "validation text"), ("test", "test text")):
+        metrics = [
+            {"type": METRICS[metric.lower()], "name": metric, "value": round(value, 2)}
+            | (
+                {"args": {"signature": facts["signature"]}}
+                if metric == signed and "signature" in facts
+                else {}
+            )
+            for metric, value in facts.get(key, {}).items()
+            if metric.lower() in METRICS
+        ]
+        if metrics:
+            task = {"type": "translation", "name": _say_pair(config)}
+            dataset = {"type": "text", "name": text}
+            found.append({"task": task, "dataset": dataset, "metrics": metrics})
+    return found
+
+
+def _say_pair(config: Config) -> str:
+    pairs = (" to ".join(code or "?" for code in pair) for pair in config.data.pairs)
+    return ", ".join(dict.fromkeys(pairs))
+
+
+def _write_body(
+    name: str, config: Config, facts: Mapping[str, Any], reveals: Sequence[str], licence: str | None
+) -> str:
+    use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
+    parts = [f"# {escape_markdown(name)}", _say_what(config, facts), use]
+    data = [
+        f"- {escape_markdown(each['name'])}: {say_count(each['lines'], 'line')}, "
+        f"sha256 {each['sha256']}"
+        for each in facts.get("data", ())
+    ]
+    if data:
+        parts.append("## Data\n\n" + "\n".join([f"{facts.get('counts', 'Files')}:", "", *data]))
+    scores = [
+        f"| {text} | {metric} | {value:.2f} |"
+        for key, text in (("scores", "validation"), ("test", "test"))
+        for metric, value in facts.get(key, {}).items()
+    ]
+    if scores:
+        table = ["| text | score | value |", "|---|---|--:|", *scores]
+        if "signature" in facts and facts.get("scores"):
+            table += ["", f"Signature of {next(iter(facts['scores']))}: `{facts['signature']}`"]
+        parts.append("## Scores\n\n" + "\n".join(table))
+    told = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
+    parts.append(f"## What these files tell of the training text\n\n{told}")
+    said = licence or "Not said. Mind the licence of the data: the weights were made from it."
+    parts.append(f"## Licence\n\n{escape_markdown(said)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _say_what(config: Config, facts: Mapping[str, Any]) -> str:
+    size = f" with {facts['parameters']:,} parameters" if "parameters" in facts else ""
+    pair = escape_markdown(_say_pair(config))
+    return f"A {config.model.network} network{size}: {pair}. More in card.md."
+
+
+_USE = """## Use
+
+```sh
+pip install glassformer
+hf download YOUR-NAME/{name} --local-dir {name}
+echo "..." | glassformer translate {name}
+glassformer serve {name}
+```
+
+```python
+from glassformer.translator import Translator
+
+print(Translator.load({quoted}).translate("..."))
+```"""

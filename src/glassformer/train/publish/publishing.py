@@ -1,0 +1,196 @@
+"""Publishing: a copy of a model without its training, and the size of what is left behind."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...checks.known_words import WORDS
+from ...foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
+from ...foundation.plurals import say_count
+from ...model.files.directory import (
+    ALIGNMENT,
+    CARD,
+    CHECKPOINTS,
+    CONFIG,
+    GOLDEN,
+    HEADS,
+    RUN,
+    SEPARATE,
+    SHARED,
+    SHORTLIST,
+    VALID,
+    VALID_CONTEXT,
+    WEIGHTS,
+    locate,
+    open_model,
+    write_text,
+)
+from ...model.files.int8 import save_int8
+from .card import hash_files, read_facts, write_card
+from .golden import write_golden
+from .health import examine_model
+from .hub_readme import README, write_readme
+from .markdown import quote_for_shell
+
+PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST)
+STORE = "store"  # a folder in `run`: the training text as ids
+TEXT = """\
+# Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}
+# A wheel of your own, put into this folder: --build-arg GLASSFORMER="/model/NAME.whl[serve]"
+FROM python:3.12-slim
+ARG GLASSFORMER="glassformer[serve]"
+COPY . /model
+RUN pip install --no-cache-dir "$GLASSFORMER" \\
+    && useradd --create-home --uid 10001 server
+USER server
+ENV PYTHONUNBUFFERED=1
+EXPOSE 5000
+HEALTHCHECK --start-period=30s CMD ["python", "-c", \\
+    "import urllib.request; urllib.request.urlopen('http://localhost:5000/health', timeout=5)"]
+CMD ["glassformer", "serve", "/model", "--host", "0.0.0.0", "--port", "5000"]
+"""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The sizes in bytes of the folder `run` of a model, by kind of file."""
+
+    checkpoints: int
+    training_text: int
+    validation_text: int
+    rest: int
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+    def __str__(self) -> str:
+        parts = (f"{name.replace('_', ' ')} {say_size(n)}" for name, n in asdict(self).items() if n)
+        return f"{say_size(self.total)}: {', '.join(parts)}"
+
+    def to_json(self) -> dict[str, int]:
+        return {"bytes": self.total, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published copy: its files with their bytes, what was left behind, and what it reveals."""
+
+    files: dict[str, int]
+    run: Contents | None
+    reveals: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = [f"{say_count(len(self.files), 'file')}, {say_size(sum(self.files.values()))}"]
+        if self.run:
+            said[0] += f"; left behind: {RUN} with {self.run}"
+        return "\n".join([*said, *self.reveals])
+
+    def to_json(self) -> dict[str, Any]:
+        run = {"left_behind": self.run.to_json()} if self.run else {}
+        return {"files": self.files, **run, "reveals": list(self.reveals)}
+
+
+def publish_model(
+    model: Path | str,
+    out: Path,
+    *,
+    int8: bool = False,
+    licence: str | None = None,
+    datasets: Sequence[str] = (),
+    dockerfile: bool = False,
+) -> Published:
+    """Copy the files that translating needs, without the training text, to a new folder `out`.
+
+    A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
+    dockerfile: one that serves the copy is added too. int8: the weights are quantized, a quarter
+    of fp32; golden translations and card follow them. ValueError if `out` is there, or if `doctor`
+    would find an error in the copy; then nothing is written.
+    """
+    folder = locate(model)
+    check_new(out)
+    config, _, weights = open_model(folder)
+    with prepare_beside(out) as scratch:
+        whole = scratch / "model"
+        whole.mkdir()
+        for name in PUBLISHED:
+            if (folder / name).is_file():
+                shutil.copyfile(folder / name, whole / name)
+        if int8:
+            save_int8(weights, whole / WEIGHTS)
+            _follow_weights(whole)
+        if wrong := [each for each in examine_model(whole) if each.is_wrong]:
+            said = "; ".join(f"{each.about}: {each.said}" for each in wrong)
+            raise ValueError(
+                f"{folder} is not fit to be published ({said}): see glassformer doctor"
+            )
+        reveals = tuple(_list_revealed(whole))
+        told: dict[str, Any] = {"licence": licence, "datasets": datasets}
+        name = out.resolve().name
+        write_readme(whole, name, config, read_facts(whole), reveals, **told)
+        if dockerfile:
+            write_dockerfile(whole, name)
+        sync_files(whole)
+        put_folder(whole, out)
+    written = (*PUBLISHED, README, DOCKERFILE, IGNORED)
+    files = {name: (out / name).stat().st_size for name in written if (out / name).is_file()}
+    return Published(files, measure_run(folder), reveals)
+
+
+def _follow_weights(folder: Path) -> None:
+    """Make golden translations and card of a copy anew, after its weights have changed."""
+    if (folder / GOLDEN).is_file():
+        write_golden(folder, [line["source"] for line in read_json(folder / GOLDEN)["lines"]])
+    facts = read_facts(folder)
+    if "sha256" in facts:
+        write_card(folder, {**facts, "sha256": hash_files(folder)})
+
+
+def measure_run(folder: Path) -> Contents | None:
+    """Return the sizes of the training's files in a model's folder; None if there are none."""
+    run = folder / RUN
+    if not run.is_dir():
+        return None
+    kinds = {CHECKPOINTS: "checkpoints", STORE: "training_text"}
+    kinds |= dict.fromkeys((*VALID, VALID_CONTEXT), "validation_text")
+    sizes = dict.fromkeys(("checkpoints", "training_text", "validation_text", "rest"), 0)
+    for path in run.rglob("*"):
+        if path.is_file():
+            kind = kinds.get(path.relative_to(run).parts[0], "rest")
+            sizes[kind] += path.stat().st_size
+    return Contents(**sizes)
+
+
+def say_size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size:,} bytes"
+
+
+def _list_revealed(folder: Path) -> Iterator[str]:
+    """Yield one sentence for each thing that the files reveal of the training text."""
+    names = [str(each["name"]) for each in read_facts(folder).get("data", ())]
+    if names:
+        yield f"{CARD} names the files of the training ({', '.join(names)}) with lines and SHA-256"
+    if (folder / GOLDEN).is_file():
+        lines = len(read_json(folder / GOLDEN)["lines"])
+        yield (
+            f"{GOLDEN} holds {lines} sentences of the validation text with their translations: "
+            "doctor compares them, and the model works without the file"
+        )
+    if (folder / WORDS).is_file():
+        yield f"{WORDS} lists the source words of the training text; the model works without it"
+    if (folder / HEADS).is_file():
+        yield f"{HEADS} lists tokens that heads read in the sentences they were measured on"
+    if (folder / SHORTLIST).is_file():
+        yield f"{SHORTLIST} lists which tokens stood beside which in the text it was made from"
+    yield "the tokenizer knows words of the training text, as its vocabulary"
+
+
+DOCKERFILE, IGNORED = "Dockerfile", ".dockerignore"
+
+
+def write_dockerfile(folder: Path, name: str) -> None:
+    """Write a Dockerfile to the folder of a model that is called `name`."""
+    write_text(folder / DOCKERFILE, TEXT.format(name=quote_for_shell(name)))
+    write_text(folder / IGNORED, f"{DOCKERFILE}\n{IGNORED}\nREADME.md\n")

@@ -1,0 +1,1 @@
+"""A training runs here: the loop, its updates, validation, checkpoints."""

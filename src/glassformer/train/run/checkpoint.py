@@ -1,0 +1,309 @@
+"""Checkpoints: the state of a training on disk, as safetensors and JSON, written atomically.
+
+00000120/                    after 120 updates
+    weights.safetensors . averaged.safetensors . optimizer.safetensors
+    config.toml              the settings it was made with
+    progress.json            the rest of its state, and the SHA-256 of the other files
+
+A checkpoint is written as 00000120.partial and renamed when all of it is on the disk; only then is
+an earlier one removed. A damaged checkpoint is renamed to 00000120.damaged.
+"""
+
+import copy
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...config import Config
+from ...foundation.compatibility.former_names import rename_keys
+from ...foundation.disk import FORMER, PARTIAL, drop_folder, sync_folder, write_json, write_text
+from ...foundation.typed_json import check_type, read_typed
+from ...foundation.version import __version__
+from ...model.encoder_decoder import EncoderDecoder
+from ...model.files.directory import CHECKPOINTS, CONFIG, RUN
+from ...model.files.tensors import load_tensors, save_tensors
+from ..plan.schedule import Plateau
+from ..publish.card import hash_file
+from ..publish.health import HealthFinding
+from .divergence import DivergenceDetector
+from .sharding import Moments, collect, collect_moments, spread_model, spread_moments
+from .updates import Updater
+
+FORMAT = 2  # 1 had no digests and no settings
+DAMAGED = ".damaged"
+HEAD, MOMENTS = "progress.json", "optimizer.safetensors"
+
+
+@dataclass(frozen=True, order=True)
+class RankedModel:
+    """One of the best validated models, in a folder called as its step."""
+
+    score: float
+    step: int
+    sentences: int  # that the score is of
+
+
+@dataclass
+class Progress:
+    """The state of a training without its tensors."""
+
+    step: int = 0  # updates done
+    best: float | None = None  # of the score that `train.best_by` names; larger is better
+    best_step: int = 0
+    validations_since_best: int = 0
+    skipped: int = 0  # latest updates in a row without a finite gradient: they are left out
+    skipped_in_all: int = 0
+    rate_factor: float = 1.0  # on the learning rate: below 1 after a divergence
+    goings_back: int = 0  # returns to a checkpoint since a later checkpoint was written
+    trouble_step: int = 0  # the update of the latest divergence
+    most_cells: int | None = None  # of a micro-batch that fits into memory; None: of any size
+    source_tokens: int = 0  # seen in training, padding not counted, eos counted
+    target_tokens: int = 0
+    cpu_seconds: float = 0.0
+    seconds: float = 0.0  # of updates
+    spent: float = 0.0  # seconds of the whole training, without the time while it was stopped
+    best_sentences: int = 0  # sentences of the best score; 0: there is none, or it is unknown
+    scored_sentences: int = 0  # sentences of `scores`
+    parent_loss: float | None = None  # of the initial model, if it must be beaten to keep another
+    scores: dict[str, float] = field(default_factory=dict)  # of the best validation
+    signature: str = ""  # of its BLEU
+    plateau: Plateau = field(default_factory=Plateau)
+    kept_best: list[RankedModel] = field(default_factory=list)  # in run/best, the best first
+    loss_scale: dict[str, float] = field(default_factory=dict)  # of fp16
+    detector: DivergenceDetector = field(default_factory=DivergenceDetector)
+
+    def troubles(self) -> dict[str, float]:
+        """Return the traces of divergence and of lack of memory so far, for the metrics."""
+        told = {"skipped": self.skipped_in_all, "most_cells": self.most_cells or 0}
+        lower = {"rate_factor": self.rate_factor} if self.rate_factor != 1 else {}
+        return {name: value for name, value in told.items() if value} | lower
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Return all checkpoints in a folder, the oldest first."""
+    found = [path for path in folder.glob("*") if path.name.isdigit() and path.is_dir()]
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def save_checkpoint(
+    folder: Path,
+    progress: Progress,
+    model: nn.Module,
+    averaged: nn.Module | None,
+    optimizer: torch.optim.Optimizer,
+    keep: int,
+    config: Config | None = None,
+) -> Path:
+    """Write a checkpoint if it is not there, remove all but the latest `keep`; return its path."""
+    path = folder / f"{progress.step:08d}"
+    _sweep(folder)
+    if not path.is_dir():
+        _write(path, progress, model, averaged, optimizer, config)
+    for old in checkpoints(folder)[:-keep]:
+        drop_folder(old)
+    return path
+
+
+def _write(
+    path: Path,
+    progress: Progress,
+    model: nn.Module,
+    averaged: nn.Module | None,
+    optimizer: torch.optim.Optimizer,
+    config: Config | None,
+) -> None:
+    partial = path.with_name(path.name + PARTIAL)
+    partial.mkdir(parents=True)
+    save_tensors(partial / "weights.safetensors", model.state_dict())
+    if averaged is not None:
+        save_tensors(partial / "averaged.safetensors", averaged.state_dict())
+    save_tensors(partial / MOMENTS, _moments(model, optimizer))
+    if config is not None:
+        write_text(partial / CONFIG, config.to_toml())
+    head = {"format": FORMAT, "glassformer": __version__, "sha256": _digests(partial)}
+    write_json(partial / HEAD, {**head, **asdict(progress)})
+    os.replace(partial, path)
+    sync_folder(path.parent)
+
+
+def load_checkpoint(
+    path: Path,
+    model: nn.Module,
+    averaged: nn.Module | None,
+    optimizer: torch.optim.Optimizer,
+) -> Progress:
+    """Load model, average and optimizer; return the progress. ValueError if a file is damaged."""
+    progress = read_progress(path)
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    model.load_state_dict(load_tensors(path / "weights.safetensors", shapes))
+    if averaged is not None:
+        averaged.load_state_dict(load_tensors(path / "averaged.safetensors", shapes))
+    parameters = dict(model.named_parameters())
+    for name, tensor in load_tensors(path / MOMENTS).items():
+        key, _, owner = name.partition(".")
+        if owner not in parameters:
+            raise ValueError(
+                f"{path / MOMENTS}: {name} belongs to no weight of this model: the checkpoint is "
+                "of another version of glassformer, or of other settings"
+            )
+        parameter = parameters[owner]
+        optimizer.state[parameter][key] = tensor.to(parameter.device)
+    return progress
+
+
+def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
+    """Rename damaged checkpoints, so that the latest one is intact; format 1 cannot be checked.
+
+    ValueError if none is left.
+    """
+    found = checkpoints(folder)
+    for path in reversed(found):
+        wrong = find_damage(path)
+        if not wrong:
+            return
+        if path == found[0]:
+            raise ValueError(
+                f"{path}: damaged ({wrong}), and there is no earlier checkpoint: "
+                "begin anew, in another folder"
+            )
+        aside = path.with_name(path.name + DAMAGED)
+        shutil.rmtree(aside, ignore_errors=True)
+        os.replace(path, aside)
+        say(f"{path}: damaged ({wrong}); it is now {aside.name}, and the one before it is taken")
+
+
+def settings_of(path: Path) -> Config | None:
+    """Return the settings that a checkpoint was made with; None in format 1."""
+    return Config.load(path / CONFIG) if (path / CONFIG).is_file() else None
+
+
+def read_progress(path: Path) -> Progress:
+    """Return the progress in a checkpoint. ValueError if it is damaged, or of another format."""
+    found = _read_head(path)
+    number = found.get("format", 1)
+    if number not in (1, FORMAT):
+        raise ValueError(
+            f"{path}: a checkpoint of format {number}, written by glassformer "
+            f"{found.get('glassformer')}; this is {__version__}, which reads {FORMAT}"
+        )
+    return _take_progress(path, found)
+
+
+def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
+    known = {each.name for each in fields(Progress)}
+    values = {name: value for name, value in head.items() if name in known}
+    detector = values.pop("detector", None)
+    if isinstance(detector, dict) and detector.keys() == {
+        x.name for x in fields(DivergenceDetector)
+    }:
+        values["detector"] = detector  # that of an earlier version is dropped
+    return check_type(values, Progress, str(path / HEAD))
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    if not (path / HEAD).is_file():
+        raise ValueError(f"{path}: damaged: it has no {HEAD}")
+    found: dict[str, Any] = rename_keys(read_typed(path / HEAD, dict[str, Any]))
+    return found
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.name: hash_file(path) for path in sorted(folder.iterdir())}
+
+
+def find_damage(path: Path) -> str:
+    """Return, in words, what of a checkpoint is not as it was written; "" if all is intact."""
+    try:
+        head = _read_head(path)
+        wanted = check_type(head.get("sha256", {}), dict[str, str], f"{path / HEAD}: sha256")
+        if head.get("format", 1) in (1, FORMAT):
+            _take_progress(path, head)
+    except ValueError as error:
+        return str(error)
+    for name, digest in wanted.items():
+        if not (path / name).is_file():
+            return f"{name} is missing"
+        try:
+            is_same = hash_file(path / name) == digest
+        except ValueError:  # not even its size is right
+            is_same = False
+        if not is_same:
+            return f"{name} is not as it was written"
+    return ""
+
+
+def examine_checkpoints(model: Path) -> Iterator[HealthFinding]:
+    """Yield what `doctor` says of each checkpoint in a model's folder, and of those set aside."""
+    folder = model / RUN / CHECKPOINTS
+    found = checkpoints(folder)
+    for path in found:
+        about = f"checkpoint {int(path.name):,}"
+        if not (wrong := find_damage(path)):
+            size = sum(each.stat().st_size for each in path.iterdir())
+            yield HealthFinding(about, f"{size:,} bytes, as it was written")
+            continue
+        advice = f"train --resume {model} sets it aside and takes the one before it"
+        if len(found) == 1:
+            advice = "the only one: begin anew"
+        yield HealthFinding(about, f"damaged ({wrong})", advice, is_wrong=True)
+    for path in sorted(folder.glob(f"*{DAMAGED}")):
+        yield HealthFinding(path.name, "set aside by a resume", "delete it when you have seen it")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed process left half written or half removed."""
+    for end in (PARTIAL, FORMER):
+        for path in folder.glob(f"*{end}"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return the state of the optimizer by parameter, named like `exp_avg.encoder.0. ...`."""
+    return {
+        f"{key}.{name}": tensor
+        for name, parameter in model.named_parameters()
+        for key, tensor in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def collect_all(updater: Updater) -> tuple[EncoderDecoder, EncoderDecoder | None, Any]:
+    """Return whole model, average and optimizer; all processes have to call this together."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        models = [each for each in (model, averaged) if each]
+        moments = (optimizer.state.get(p, {}).values() for p in model.parameters())
+        updater.group.align(chain(*(each.parameters() for each in models), *moments))
+        return model, averaged, optimizer
+    twin = collect(model, updater.plain)
+    average = collect(averaged, updater.plain) if averaged else None
+    return twin, average, collect_moments(optimizer, model, twin)
+
+
+def collect_best(updater: Updater) -> EncoderDecoder:
+    """Return `updater.best_model` unsharded; all processes have to call this together."""
+    best = updater.best_model
+    return best if updater.plain is None else collect(best, updater.plain)
+
+
+def go_to(path: Path, updater: Updater) -> Progress:
+    """Load a checkpoint into an updater, and return its progress."""
+    model, averaged, optimizer = updater.model, updater.averaged, updater.optimizer
+    if updater.plain is None:
+        return load_checkpoint(path, model, averaged, optimizer)
+    twin = copy.deepcopy(updater.plain).to_empty(device="cpu")
+    average = copy.deepcopy(twin) if averaged else None
+    moments = Moments()
+    likewise: Any = moments  # the only part of an optimizer that loading uses
+    progress = load_checkpoint(path, twin, average, likewise)
+    spread_model(model, twin)
+    if averaged and average:
+        spread_model(averaged, average)
+    spread_moments(optimizer, model, twin, moments)
+    return progress

@@ -1,0 +1,96 @@
+"""Which model of a training is kept (by default the best by its scores), and early stopping."""
+
+from collections.abc import Mapping
+
+from ...config import Train
+from .checkpoint import Progress, RankedModel
+from .validation import NAMED, Validation
+
+ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
+
+
+class ModelSelection:
+    """The rules by which a validated model is kept; what they need to know is in the progress."""
+
+    def __init__(self, train: Train, valid: int, has_parent: bool):
+        """`valid` is the number of pairs to validate on; `has_parent` means an initial model."""
+        self.train, self.valid, self.has_parent = train, valid, has_parent
+        self.can_choose = valid >= ENOUGH_TO_CHOOSE
+
+    def consider(self, progress: Progress, found: Validation) -> tuple[bool, bool]:
+        """Take a validation into account; return whether it is the best, and whether to keep it."""
+        is_best = self._is_best(progress, found)
+        return is_best, is_best if self.can_choose else self._is_worth_keeping(progress, found.loss)
+
+    def rank(self, progress: Progress, found: Validation) -> bool:
+        """Return whether a model is one of the `train.keep_best` best, and note it if it is.
+
+        Scores of other numbers of sentences do not compare: those of fewer are dropped.
+        """
+        if progress.detector.is_blown_up or found.sentences < progress.best_sentences:
+            return False
+        score = found.by(self.train.best_by if self.can_choose else "loss")
+        this = RankedModel(score, progress.step, found.sentences)
+        others = [
+            each
+            for each in progress.kept_best
+            if each.sentences == this.sentences and each.step != this.step
+        ]
+        progress.kept_best = sorted([this, *others], reverse=True)[: self.train.keep_best]
+        return this in progress.kept_best
+
+    def should_stop_early(self, progress: Progress) -> bool:
+        """Return whether `train.patience` validations in a row were not better than the best."""
+        patience = self.train.patience
+        return patience is not None and progress.validations_since_best >= patience
+
+    def describe(self, found: Validation, is_best: bool) -> str:
+        """Return the end of the line that reports a validation."""
+        is_part = found.sentences < self.valid
+        of = f" on {found.sentences:,} of {self.valid:,} pairs" if is_part else ""
+        if not (is_best and self.can_choose):
+            return of
+        name = NAMED.get(self.train.best_by, "")
+        if found.scores.get(name) == 0:
+            name = NAMED["chrf"]
+        best = f"highest {name}" if name in found.scores else "lowest loss"
+        among = " on as many pairs" if self.train.steps is None else ""  # else always on all
+        return f"{of}, {best} so far{among}"
+
+    def _is_best(self, progress: Progress, found: Validation) -> bool:
+        """Return whether a model is the best so far, and count the validations since the best.
+
+        A score of more sentences replaces all before it; one of fewer cannot be compared. A model
+        whose loss is far above that of a uniform distribution is worse than others at any score.
+        Equal scores are decided by chrF2: BLEU stays 0 while no four words in a row are right, and
+        for good where targets have fewer than four.
+        """
+        former = progress.best_sentences or found.sentences  # unknown in old checkpoints
+        if progress.best is not None and found.sentences < former:
+            return False
+        score = found.by(self.train.best_by if self.can_choose else "loss")
+        is_best = not progress.detector.is_blown_up
+        if progress.best is not None and found.sentences == former:
+            ceiling = progress.detector.ceiling
+            best = progress.scores["loss"] <= ceiling, progress.best, _get_chrf(progress.scores)
+            is_best = is_best and (found.loss <= ceiling, score, _get_chrf(found.scores)) > best
+        progress.best_sentences = found.sentences
+        if is_best:
+            progress.best, progress.validations_since_best = score, 0
+        else:
+            progress.validations_since_best += 1
+        return is_best
+
+    def _is_worth_keeping(self, progress: Progress, loss: float) -> bool:
+        """Return whether to keep a model where none is chosen: if the initial one is not better."""
+        if progress.detector.is_blown_up:
+            return False
+        if self.has_parent and not progress.step:
+            progress.parent_loss = loss
+            return True
+        return progress.parent_loss is None or loss < progress.parent_loss
+
+
+def _get_chrf(scores: Mapping[str, float]) -> float:
+    """Return chrF2, or 0 where nothing is translated."""
+    return scores.get(NAMED["chrf"], 0.0)

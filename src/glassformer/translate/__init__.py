@@ -1,0 +1,1 @@
+"""A text becomes its translation here."""

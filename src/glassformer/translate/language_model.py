@@ -1,0 +1,320 @@
+"""A language model: it completes a text, fills its masks, names its class, or scores it.
+
+A decoder alone (`network = "decoder"`) completes and scores. An encoder alone fills and scores; one
+with labels names classes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from ..config import CLASS, EOS, MASK, Config, Decode
+from ..decode import Budget
+from ..engine import Weights
+from ..foundation.validation_errors import check_list
+from ..model.files.directory import Tokenizers, open_model
+from ..model.files.weights_file import WeightsFile
+from ..text.layout import FIRST_BYTE
+from ..translation import LINE_BREAKS, Progress, Scored
+
+if TYPE_CHECKING:  # a model is opened without PyTorch
+    from torch import Tensor
+
+    from ..decode import Hypothesis
+    from ..model.encoder_decoder import EncoderDecoder
+
+__all__ = ["Classified", "Completion", "Guess", "LanguageModel"]
+
+MASK_TEXT = "[MASK]"  # what stands for a hidden token in a text
+MARK = "\ue000"  # stands for it while the text is cut into tokens: a private character, in bytes
+MARK_IDS = [FIRST_BYTE + byte for byte in MARK.encode()]
+COMPLETES, FILLS, CLASSIFIES = "completes text", "fills masks", "names classes"
+VERB = {"complete": COMPLETES, "fill": FILLS, "classify": CLASSIFIES}
+HOW = {
+    "complete": "train one with --network decoder, or take demo-lm",
+    "fill": "train one with --network encoder, or take demo-mlm",
+    "classify": "train one with --network encoder on a .tsv of labels and sentences",
+}
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A text with what a model wrote after it; logarithms are natural, of the new tokens."""
+
+    text: str  # the given text and the new one
+    added: str
+    tokens: list[str]
+    log_prob: float  # of the new tokens, the end mark included
+    score: float  # of all tokens, over the length penalty: what ranks
+    token_log_probs: list[float]  # one a new token, the end mark's last
+    finished: bool  # False: cut at the greatest length
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A token that may stand in the place of a mask."""
+
+    token: str
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The most probable class of a text, and the probability of each."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class LanguageModel:
+    """A loaded language model with its tokenizer. `how` is as for `Translator`."""
+
+    def __init__(
+        self,
+        config: Config,
+        tokenizers: Tokenizers,
+        model: EncoderDecoder | WeightsFile,
+        **how: Any,
+    ):
+        if not config.model.is_language_model:
+            raise ValueError("this model translates; it is no language model: use Translator")
+        self.config, self.tokenizer = config, tokenizers.source
+        self.weights = Weights(model, config.model, _encode_nothing, **how)
+        self.device = self.weights.device
+        self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
+
+    @classmethod
+    def load(cls, folder: Path | str, **how: Any) -> LanguageModel:
+        """Return the language model of a model directory. ValueError if it is not one."""
+        return cls(*open_model(folder), **how)
+
+    @property
+    def model(self) -> EncoderDecoder:
+        """Return the network, for recording."""
+        return self.weights.network
+
+    @property
+    def longest(self) -> int:
+        """Return the most tokens of a text, with its marks."""
+        return self.config.model.positions.max_positions
+
+    @property
+    def ability(self) -> str:
+        """Return, in words, what this model does."""
+        if self.config.model.network == "decoder":
+            return COMPLETES
+        return CLASSIFIES if self.config.model.labels else FILLS
+
+    def complete(
+        self, text: str, *, decode: Decode | Mapping[str, Any] | None = None, seed: int = 0
+    ) -> str:
+        """Return the text with what the model writes after it; see `search`."""
+        return self.search(text, decode=decode, seed=seed)[0].text
+
+    def search(
+        self,
+        text: str,
+        *,
+        decode: Decode | Mapping[str, Any] | None = None,
+        n_best: int = 1,
+        seed: int = 0,
+    ) -> list[Completion]:
+        """Return `n_best` completions of a text, the best first.
+
+        decode: settings that override the model's own; at most `max_extra` tokens are written.
+        Sampling draws each completion by itself, keyed by `seed` and its number.
+        """
+        self.check("complete")
+        prompt = self.tokenizer.encode(text)
+        own = self.config.decode.override(decode, None if self._draws(decode) else n_best)
+        settings = own.model_copy(update={"max_ratio": 1.0})  # `max_extra` counts from the prompt
+        copies = n_best if settings.search == "sample" else 1
+        found = self.weights.get_engine(self.weights.exact).search(
+            [[*prompt, EOS]] * copies,  # not read: it says how long the prompt is
+            settings,
+            n_best=1 if copies > 1 else n_best,
+            prefixes=[prompt] * copies,
+            lines=range(copies),
+            seed=seed,
+            longest=self.longest,
+            budget=self.batch_budget,
+            workers=1,
+        )
+        written = [self._compose(prompt, each) for best in found for each in best]
+        return sorted(written, key=lambda each: -each.score)
+
+    def _draws(self, decode: Decode | Mapping[str, Any] | None) -> bool:
+        return self.config.decode.override(decode).search == "sample"
+
+    def _compose(self, prompt: list[int], found: Hypothesis) -> Completion:
+        whole, given = (self.tokenizer.decode(ids) for ids in (found.tokens, prompt))
+        new = found.token_log_probs[len(prompt) :]
+        return Completion(
+            text=whole.translate(LINE_BREAKS),
+            added=whole[len(given) :].translate(LINE_BREAKS),
+            tokens=[self.tokenizer.token(id) for id in found.tokens[len(prompt) :]],
+            log_prob=sum(new),
+            score=found.score,
+            token_log_probs=new,
+            finished=found.finished,
+        )
+
+    def fill(self, text: str, top: int = 5) -> list[list[Guess]]:
+        """Return the most probable tokens for each [MASK] of a text, the best first."""
+        self.check("fill")
+        ids = self.encode_masked(text)
+        places = [place for place, id in enumerate(ids) if id == MASK]
+        if not places:
+            raise ValueError(f"there is no {MASK_TEXT} in {text!r}")
+        ((_, log_probs_NV),) = self._predict([ids], [places])
+        best = log_probs_NV.topk(min(top, log_probs_NV.size(1)))
+        return [
+            [Guess(self.tokenizer.token(id), id, math.exp(p)) for id, p in zip(*row, strict=True)]
+            for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+
+    @overload
+    def classify(self, texts: str) -> Classified: ...  # type: ignore[overload-overlap]
+    @overload
+    def classify(self, texts: Sequence[str]) -> list[Classified]: ...
+    def classify(self, texts: str | Sequence[str]) -> Classified | list[Classified]:
+        """Return the class of a text, or of each of a list."""
+        if isinstance(texts, str):
+            return self.classify([texts])[0]
+        self.check("classify")
+        rows = [self._frame(ids, line) for line, ids in enumerate(self._encode(texts))]
+        labels, found = self.config.model.labels, dict[int, Classified]()
+        for index, log_probs_NV in self._predict(rows, [[0]] * len(rows)):
+            values = log_probs_NV[0, 1:].exp().tolist()
+            named = dict(zip(labels, values, strict=True))
+            found[index] = Classified(max(named, key=named.__getitem__), named)
+        return [found[index] for index in range(len(rows))]
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, texts: str, *, progress: Progress | None = ...
+    ) -> Scored: ...
+    @overload
+    def score(self, texts: Sequence[str], *, progress: Progress | None = ...) -> list[Scored]: ...
+    def score(
+        self, texts: str | Sequence[str], *, progress: Progress | None = None
+    ) -> Scored | list[Scored]:
+        """Return how probable a text is, or each of a list, token by token.
+
+        A decoder's text ends with the end mark's log-probability. An encoder is asked for each
+        token with that token hidden: their sum is the pseudo-log-likelihood of Salazar et al. 2020.
+        """
+        if isinstance(texts, str):
+            return self.score([texts], progress=progress)[0]
+        if self.ability == CLASSIFIES:
+            raise ValueError(f"this model {CLASSIFIES}, so it does not score a text")
+        rows = self._encode(texts)
+        framed = [self._frame(ids, line) for line, ids in enumerate(rows)]
+        if self.ability == COMPLETES:
+            engine = self.weights.get_engine(self.weights.exact)
+            how: dict[str, Any] = {"budget": self.batch_budget, "workers": 1, "progress": progress}
+            scored = engine.score([[EOS]] * len(rows), rows, **how)
+            found = [each.log_probs for each in scored]
+        else:
+            found = [self._score_hidden(ids) for ids in framed]
+        token = self.tokenizer.token
+        return [
+            Scored(sum(log_probs), [token(id) for id in ids], log_probs)
+            for ids, log_probs in zip(rows, found, strict=True)
+        ]
+
+    def _score_hidden(self, ids: list[int]) -> list[float]:
+        """Return ln p of each token of a framed text, with that token alone hidden."""
+        places = range(1, len(ids) - 1)
+        rows = [[*ids[:place], MASK, *ids[place + 1 :]] for place in places]
+        found = self._predict(rows, [[place] for place in places])
+        log_probs = {index: float(log_probs_NV[0, ids[1 + index]]) for index, log_probs_NV in found}
+        return [log_probs[index] for index in range(len(rows))]
+
+    def guess_masked(
+        self, masked: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]
+    ) -> list[list[tuple[int, float]]]:
+        """Return, for each place of each text where `wanted` has a token, the most probable token
+        and ln p of the wanted one; a text is ids with its marks, and so is what is wanted."""
+        places = [[place for place, id in enumerate(row) if id] for row in wanted]
+        found: dict[int, list[tuple[int, float]]] = {}
+        for index, log_probs_NV in self._predict(masked, places):
+            own = [wanted[index][place] for place in places[index]]
+            log_probs = [float(row[id]) for row, id in zip(log_probs_NV, own, strict=True)]
+            found[index] = [*zip(log_probs_NV.argmax(-1).tolist(), log_probs, strict=True)]
+        return [found[index] for index in range(len(masked))]
+
+    def see(self, text: str, **how: Any) -> Any:
+        """Return a recording of one pass over a text, a `Trace`; see `see.language.record_text`."""
+        return import_module("..see.language", __package__).record_text(self, text, **how)
+
+    def describe(self) -> dict[str, Any]:
+        """Return sizes and settings, for people and programs."""
+        return {
+            "parameters": self.weights.parameters,
+            "vocabulary": len(self.tokenizer),
+            "device": str(self.device),
+            "settings": self.config.model_dump(mode="json", exclude_none=True),
+        }
+
+    def check(self, verb: str) -> None:
+        """Raise ValueError unless this model can do what the verb asks for."""
+        if self.ability != VERB[verb]:
+            raise ValueError(f"this model {self.ability}: to {verb}, {HOW[verb]}")
+
+    def encode_masked(self, text: str) -> list[int]:
+        """Return the ids of a text, with its marks, in which [MASK] is the id of a hidden token.
+
+        A mask takes the space before it, as a token does.
+        """
+        marked = re.sub(rf" ?{re.escape(MASK_TEXT)}", MARK, text)
+        ids, found = self.tokenizer.encode(marked), list[int]()
+        space = self.tokenizer.encode(f"{MARK}")[: -len(MARK_IDS)]  # of a mask at the beginning
+        while ids:
+            for beginning in (space + MARK_IDS, MARK_IDS):
+                if ids[: len(beginning)] == beginning:
+                    ids, found = ids[len(beginning) :], [*found, MASK]
+                    break
+            else:
+                found.append(ids.pop(0))
+        return self._frame(found, 0)
+
+    def encode_text(self, text: str) -> list[int]:
+        """Return the ids of a text, between the class token (or begin mark) and the end mark."""
+        return self._frame(self.tokenizer.encode(text), 0)
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        check_list("texts", texts)
+        return self.tokenizer.encode_many(texts)
+
+    def _frame(self, ids: list[int], line: int) -> list[int]:
+        if len(ids) + 2 > self.longest:
+            raise ValueError(
+                f"line {line + 1}: {len(ids)} tokens and two marks, but this model has "
+                f"{self.longest} positions (model.positions.max_positions)"
+            )
+        return [CLASS, *ids, EOS]
+
+    def _predict(
+        self, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> list[tuple[int, Tensor]]:
+        import torch
+
+        from ..decode.score import predict_positions
+        from ..foundation.machine.device import autocast
+
+        with torch.inference_mode(), autocast(self.weights.exact, self.device):
+            network: Any = self.weights.view
+            return [*predict_positions(network, rows, places, device=self.device)]
+
+
+def _encode_nothing(sources: Sequence[str], targets: Sequence[str]) -> list[Any]:
+    """Return no examples: int8, which is checked with some, is for Transformers."""
+    return []
