@@ -19,6 +19,7 @@ from .foundation.sizes import find_shape
 # Upper bounds. A settings file may come from somebody else, and its numbers decide how much memory
 # is allocated.
 WIDE, MANY = 1 << 17, 10**7
+MOST_COPIES = 64  # tokens
 
 PAD, BOS, EOS = 0, 1, 2  # the ids that are not text: padding, begin and end of a sentence
 CLASS = BOS  # what a text begins with that is read both ways: its class is predicted there
@@ -552,6 +553,13 @@ class Data(Settings):
     )
     max_length: int = setting(
         256, "The most tokens of a side; longer pairs are left out, and counted.", ge=1, le=WIDE
+    )
+    copies: int = setting(
+        0,
+        "How many copy tokens are learned: names, numbers and links that both sides share are "
+        "replaced with them, and copied in translating; 0: none.",
+        ge=0,
+        le=MOST_COPIES,
     )
     context: int = setting(
         0,

@@ -92,6 +92,11 @@ def evaluate(
         "Instead of translating: how often is a right translation more probable than wrong ones? "
         "A .tsv of source, right, wrong, or ContraPro's .json.",
     ),
+    robust: bool = flag(
+        "Instead: what the model loses on text as people write it, with curly quotes, capitals, "
+        "typing errors, names and links, in one table.",
+        "--robust",
+    ),
     output: Path | None = opt(
         "FILE",
         "Write the model's translations here; with -, they go to the standard output, and the "
@@ -154,6 +159,9 @@ def evaluate(
     asked = sort_files(files or (), source, hypothesis, reference or ())
     check_request(asked, given, typed)
     texts = read_texts(asked, against)
+    if robust:
+        print(evaluate_robustness(asked.models, texts, given))
+        return
     systems = list(make_systems(asked.models, texts.ours, given)) if asked.models else []
     systems = systems or [System(str(asked.text), texts.ours)]
     if any(each.translator and each.translator.context for each in systems):
@@ -166,6 +174,26 @@ def evaluate(
         write_page(html, systems[0], found)
     if store and systems[0].translator:
         store_evaluation(systems[0], found)
+
+
+def evaluate_robustness(models: Sequence[Path], texts: Texts, given: dict[str, Any]) -> str:
+    """Return the table of what one model loses on text as people write it; `given` are options."""
+    from ..evaluate.robustness import measure_robustness
+
+    if len(models) != 1:
+        raise ValueError("--robust needs one MODEL, its source text and a file of references")
+    translator = load_translator(models[0], given)
+    decode = choose_decode(translator.config, given["changes"] or (), given)
+    split, again = not given["no_split"], not given["no_guard"]
+    references = [each or "" for each in texts.references[0]]
+    data = translator.config.data
+    table = measure_robustness(
+        lambda lines: translator.translate(lines, decode=decode, split=split, again=again),
+        texts.ours,
+        references,
+        (data.source_lang, given["target_lang"] or data.target_lang),
+    )
+    return to_json(table.to_json()) if given["as_json"] else str(table)
 
 
 def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[str]) -> None:

@@ -221,6 +221,10 @@ class Tokenizer:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
+    def has_token(self, token: str) -> bool:
+        """Return whether a text is one token, such as " cat" with the space before a word."""
+        return token in self._ids
+
     @property
     def fingerprint(self) -> str:
         """Return the SHA-256 of the saved file."""

@@ -42,6 +42,18 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     return run
 
 
+def test_what_a_model_loses_on_text_as_people_write_it(run: Run) -> None:
+    code, said, _ = run("evaluate demo test.en test.fr --robust --json")
+    rows = {each["name"]: each for each in json.loads(said)["rows"]}
+    assert code == 0 and rows["as it is"]["bleu"] == pytest.approx(100)
+    assert rows["as it is"]["loss"] == rows["a tab"]["loss"] == pytest.approx(0)
+    assert 0 <= rows["200 short inputs"]["kept"] <= 1
+    assert run("evaluate demo test.en test.fr --robust")[1].startswith(
+        "| text | BLEU | loss | kept |"
+    )
+    assert "needs one MODEL" in run("evaluate theirs.fr test.fr --robust")[2]
+
+
 def test_the_worst_sentences_of_a_file_come_with_what_is_wrong(run: Run) -> None:
     command = "evaluate theirs.fr test.fr --source test.en --worst 3"
     worst = json.loads(run(f"{command} --json")[1])["worst"]

@@ -12,6 +12,7 @@ import numpy as np
 from ...checks.known_words import WordCollector
 from ...config import SEPARATOR, Config, CorpusShare, Decode
 from ...data.context import read_in_context
+from ...data.copying import CopyTeacher, count_names
 from ...data.corpus import (
     Corpus,
     FoundCorpora,
@@ -275,14 +276,18 @@ def encode_corpus(
     marks = 2 if config.model.network == "encoder" else 1  # that are read with the tokens
     total = prints[0].lines if len(train.parts) == 1 else train.count_lines()
     words = WordCollector()
+    read = [read_as_trained(config, part) for part in train.parts]
+    if config.data.copies:
+        teacher = make_copy_teacher(config, train)
+        read = [*map(teacher.watch, read)]
     parts = [
         StorePart(
             share.name if len(train.parts) > 1 else "",
-            words.watch(read_as_trained(config, part)),
+            words.watch(pairs),
             tuple(tokenizers.source.find_tags(config.data.tags_of(share))),
             find_separator(config, tokenizers),
         )
-        for part, share in zip(train.parts, train.shares, strict=True)
+        for pairs, share in zip(read, train.shares, strict=True)
     ]
     with report.phase("encoding", total) as advance:
         counts = build_mixed_store(
@@ -300,6 +305,12 @@ def encode_corpus(
         )
     words.write(folder)
     return counts
+
+
+def make_copy_teacher(config: Config, train: Corpora) -> CopyTeacher:
+    """Return what teaches the copy tokens; it reads the corpora once to count their names."""
+    pairs = chain.from_iterable(map(read_pairs, train.parts))
+    return CopyTeacher(config.data.copies, count_names(pairs), config.train.seed)
 
 
 def read_as_trained(config: Config, part: Corpus) -> Iterator[Pair]:

@@ -15,6 +15,7 @@ from ...model.files.directory import SIDES, Tokenizers, check_normalization, ope
 from ...text import Normalization, Tokenizer
 from ...text.characters import watch_characters
 from ...text.normalization import KINDS as NORMALIZATIONS
+from ...text.stand_ins import list_copies
 from ...text.subwords import make_tokenizer, read_subwords
 from ..ideas.language_prior import PRIOR
 from .init_from import PARENT, count_known
@@ -123,6 +124,9 @@ def learn_tokenizers(
     text, tags = config.text, config.data.list_tags()
     before, after = (Normalization.choose(text, side) for side in ("source", "target"))
     room, kind = text.vocabulary - len(tags), text.tokenizer
+    if config.data.copies:
+        copies = " ".join(list_copies(config.data.copies))
+        sides = [chain((copies,), side) for side in sides]
     if not text.shared:
         source = Tokenizer.train(sides[0], room, kind, before).with_tags(tags)
         return Tokenizers(source, target or Tokenizer.train(sides[1], text.vocabulary, kind, after))

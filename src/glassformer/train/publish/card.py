@@ -20,7 +20,7 @@ from ...foundation.compatibility.former_names import rename_keys
 from ...foundation.disk import check_file_size, read_text
 from ...foundation.plurals import say_count
 from ...foundation.typed_json import check_type
-from ...model.files.directory import CARD, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
+from ...model.files.directory import CARD, CHARACTERS, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ...model.files.weights_file import WeightsFile
 from .markdown import escape_markdown
 
@@ -30,7 +30,7 @@ READS = {
     "decoder": "Completes text",
     "encoder": "Reads text both ways: fills masks, or names classes",
 }
-HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, WORDS)
+HASHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CHARACTERS, WORDS)
 
 
 class Origin(BaseModel):

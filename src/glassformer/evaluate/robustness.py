@@ -1,0 +1,250 @@
+"""A standing test of text as people write it: what a model loses by each of its peculiarities.
+
+The lines of a test set are changed, one way at a time: curly quotes, no-break spaces, capitals,
+typing errors, planted names and links. The loss is the share of BLEU that is gone. The changes
+are the same each time, so models can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ..foundation.disk import read_text
+from ..text.noise import make_typos
+from ..text.spacing import is_unspaced, name_base
+from .quality import score_quality
+from .resampling import SEED
+
+LINES = 200  # of a test set, evenly spread
+TYPOS = 0.1  # of the longer words
+NAMES = """Kowalski Nguyen Oyelaran Fitzwilliam Takahashi Bergström Castellanos Dubrovin Achterberg
+Mbeki Okonkwo Lindqvist Papadakis Yamamoto Szymański Gonçalves Hrdlička Đorđević Müllner Aaltonen"""
+LINKS = ("https://example.org/a?b=1", "www.example.com/x_y", "me@example.net", "{name}", "%s")
+NUMBERS = ("4712", "3,150.25", "19:35", "2024-03-09", "86%")
+EMOJI = "\U0001f642\U0001f389\u2764\U0001f44d"
+STOPS = ".!?\u3002\uff01\uff1f\u0964\u061f"
+LONGEST_SHORT = 3  # times the words of a short input, and three more: longer has invented words
+
+Translate = Callable[[list[str]], list[str]]
+Change = Callable[[str, Random], str]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A test set after one change.
+
+    alter_target: what the change does to texts of the target side, to references and to the
+    translations of the unchanged sources, with which the changed ones are compared. planted: what
+    the translation of each line has to repeat. is_lowercased, drops: what is left out of the score.
+    """
+
+    name: str
+    sources: list[str]
+    alter_target: Callable[[Sequence[str]], list[str]] = list
+    planted: list[str] | None = None
+    is_lowercased: bool = False
+    drops: str = ""  # characters
+
+
+@dataclass(frozen=True)
+class RobustnessRow:
+    """The score of a variant: BLEU, the share of it that is lost, and what is kept of the planted.
+
+    Shares are from 0 to 1; None where there is nothing to measure.
+    """
+
+    name: str
+    bleu: float | None
+    loss: float | None
+    kept: float | None
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The rows of a table, the first of which is the test set as it is."""
+
+    lines: int
+    rows: tuple[RobustnessRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lines": self.lines, "rows": [asdict(each) for each in self.rows]}
+
+    def __str__(self) -> str:
+        """Return a table in Markdown."""
+        head = ["| text | BLEU | loss | kept |", "|---|---:|---:|---:|"]
+        rows = [
+            f"| {each.name} | {_show(each.bleu)} "
+            f"| {_show_share(each.loss)} | {_show_share(each.kept)} |"
+            for each in self.rows
+        ]
+        return "\n".join([*head, *rows])
+
+
+def measure_robustness(
+    translate: Translate,
+    sources: Sequence[str],
+    references: Sequence[str],
+    languages: tuple[str | None, str | None],
+) -> Robustness:
+    """Return the score of each variant of a test set, as `translate` translates it.
+
+    languages: of the sources and of the references. ValueError if a side has another length.
+    """
+    if len(sources) != len(references):
+        raise ValueError(f"{len(sources)} sources but {len(references)} references")
+    step = max(1, len(sources) // LINES)
+    pairs = list(zip(sources, references, strict=True))[::step][:LINES]
+    kept_references = [reference for _, reference in pairs]
+    rows, plain = list[RobustnessRow](), translate([source for source, _ in pairs])
+    for variant in list_variants([source for source, _ in pairs], languages[0]):
+        own = translate(variant.sources)
+        wanted = variant.alter_target(kept_references)
+        bleu, ideal = (
+            _score(variant, texts, wanted, languages[1])
+            for texts in (own, variant.alter_target(plain))
+        )
+        loss = 1 - bleu / ideal if ideal else None
+        rows.append(RobustnessRow(variant.name, bleu, loss, _count_kept(variant, own)))
+    rows.append(_measure_short(translate, languages[0]))
+    return Robustness(len(pairs), tuple(rows))
+
+
+def list_variants(sources: Sequence[str], language: str | None) -> list[Variant]:
+    """Return all variants of the sources of a test set, which are in this language."""
+    gap = "" if is_unspaced(language) else " "
+    return [
+        _alter(sources, "as it is", lambda text, _: text),
+        _alter(sources, "curly quotes and apostrophes", lambda text, _: curl_quotes(text)),
+        _alter(sources, "a no-break space", lambda text, draw: swap_space(text, "\u00a0", draw)),
+        _alter(sources, "a tab", lambda text, draw: swap_space(text, "\t", draw)),
+        _alter(sources, "CAPITALS", lambda text, _: text.upper(), is_lowercased=True),
+        _alter(sources, "Title Case", lambda text, _: write_title(text), is_lowercased=True),
+        _alter(sources, "small letters", lambda text, _: text.lower(), is_lowercased=True),
+        _alter(sources, "no final stop", lambda text, _: text.rstrip(STOPS), drops=STOPS),
+        _alter(sources, "typing errors", lambda text, draw: make_typos(text, TYPOS, draw)),
+        _alter(sources, "an emoji", _add_emoji, drops=EMOJI),
+        _plant(sources, "a planted name", NAMES.split(), "{0}: {1}{2}"),
+        _plant(sources, "a planted link or placeholder", LINKS, "{1} ({0}){2}"),
+        _plant(sources, "a planted number", NUMBERS, "{1} ({0}){2}"),
+        Variant("two sentences a line", _pair_up(sources, gap), _pair_up),
+    ]
+
+
+def _alter(sources: Sequence[str], name: str, change: Change, **how: Any) -> Variant:
+    draw = Random(f"{SEED} {name}")
+    return Variant(name, [change(each, draw) for each in sources], **how)
+
+
+def _plant(sources: Sequence[str], name: str, things: Sequence[str], shape: str) -> Variant:
+    """Return a variant with a thing in each line. shape: {0} the thing, {1}{2} text and stop."""
+
+    def add(texts: Sequence[str]) -> list[str]:
+        planted = (things[place % len(things)] for place in range(len(texts)))
+        return [
+            shape.format(thing, *_cut_stop(each))
+            for thing, each in zip(planted, texts, strict=False)
+        ]
+
+    planted = [things[place % len(things)] for place in range(len(sources))]
+    return Variant(name, add(sources), add, planted)
+
+
+def _cut_stop(text: str) -> tuple[str, str]:
+    """Return a text without the marks at its end, and these marks."""
+    bare = text.rstrip().rstrip(STOPS + " \u00a0\u202f")
+    return bare, text.rstrip()[len(bare) :]
+
+
+def _pair_up(texts: Sequence[str], gap: str = " ") -> list[str]:
+    return [gap.join(texts[place : place + 2]) for place in range(0, len(texts), 2)]
+
+
+def _add_emoji(text: str, draw: Random) -> str:
+    return swap_space(text, f" {draw.choice(EMOJI)} ", draw)
+
+
+def curl_quotes(text: str) -> str:
+    """Return a text with the quotes and apostrophes of printed English."""
+    text = re.sub(r'"([^"]*)"', "\u201c\\1\u201d", text)
+    return text.replace("'", "\u2019")
+
+
+def swap_space(text: str, new: str, random: Random) -> str:
+    """Return a text with something else in the place of one of its spaces; without any, behind."""
+    places = [place for place, each in enumerate(text) if each == " "]
+    if not places:
+        return text + new
+    place = random.choice(places)
+    return text[:place] + new + text[place + 1 :]
+
+
+def write_title(text: str) -> str:
+    """Return a text in which each word begins with a capital."""
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+def is_sound(source: str, translation: str) -> bool:
+    """Return whether the translation of a short input has no word twice, and none invented.
+
+    What has no letters, like a number or an emoji, has to stay the same.
+    """
+    if not any(map(str.isalpha, source)):
+        return translation.strip() == source.strip()
+    words, own = (re.findall(r"\w+", text.lower()) for text in (translation, source))
+    if _count_doubled(words) > _count_doubled(own):
+        return False
+    return 0 < len(words) <= LONGEST_SHORT * len(own) + 3
+
+
+def read_short_inputs(language: str | None) -> list[str]:
+    """Return what people type first, a line each; for other languages than English, no words."""
+    lines = read_text(Path(__file__).with_name("short_inputs.txt")).splitlines()
+    is_english = name_base(language) == "en"
+    return [line for line in lines if is_english or not any(map(str.isalpha, line))]
+
+
+def _count_doubled(words: Sequence[str]) -> int:
+    return sum(one == two for one, two in pairwise(words))
+
+
+def _count_kept(variant: Variant, translations: Sequence[str]) -> float | None:
+    """Return the share of what was planted that is in the translations, letter by letter."""
+    if variant.planted is None:
+        return None
+    pairs = zip(variant.planted, translations, strict=True)
+    return sum(thing in text for thing, text in pairs) / len(translations)
+
+
+def _measure_short(translate: Translate, language: str | None) -> RobustnessRow:
+    lines = read_short_inputs(language)
+    sound = sum(map(is_sound, lines, translate(lines)))
+    return RobustnessRow(f"{len(lines)} short inputs", None, None, sound / len(lines))
+
+
+def _score(
+    variant: Variant, translations: Sequence[str], references: Sequence[str], language: str | None
+) -> float:
+    """Return BLEU of texts in plain quotes, without what the variant leaves out of the score."""
+    sides = [[_simplify(variant, text) for text in side] for side in (translations, references)]
+    found = score_quality(sides[0], [sides[1]], target_lang=language, metrics=("BLEU",))
+    return found["BLEU"].value
+
+
+def _simplify(variant: Variant, text: str) -> str:
+    text = re.sub("[\u2019\u2018]", "'", re.sub("[\u201c\u201d\u201e]", '"', text))
+    text = text.translate(dict.fromkeys(map(ord, variant.drops)))
+    return text.lower() if variant.is_lowercased else text
+
+
+def _show(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _show_share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,179 @@
+"""The case of a sentence that is written unlike the training text: capitals, titles, small letters.
+
+To a network THE CAT and The Cat are other words than the cat, mostly ones it has never seen. So
+such a sentence is truecased before it is read: each word is written in the case that the model
+knows best, which is the one that its tokenizer spells with the fewest tokens. The case of the
+sentence is put back on its translation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal
+
+from .patterns import LazyPattern
+from .spacing import name_base
+
+Case = Literal["upper", "title", "lower", "words"]  # words: some in capitals, for emphasis
+Cut = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # words -> the ids of their tokens
+
+LEAST_TITLE, SHARE = 3, 0.7  # words; of them in title case
+OFTEN = 2  # times: the id of a token with a capital is so much lower if the word is a name
+SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
+_WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+# What an English title has in small letters, unless in front or at the end.
+SMALL_IN_TITLES = frozenset(
+    re.split(
+        r"\s+",
+        """a an and as at but by for from if in into nor of off on onto or over per so than the to
+        up via with yet""",
+    )
+)
+_TURKIC = str.maketrans({"i": "\u0130", "\u0131": "I"})
+_TONOS = str.maketrans("\u0386\u0388\u0389\u038a\u038c\u038e\u038f", "ΑΕΗΙΟΥΩ")
+
+
+def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
+    """Return in which case a sentence is written, if it is not the usual one.
+
+    cut: returns the tokens of each word, as the model's tokenizer cuts it; the lower the id, the
+    more frequent the token. language: that of the sentence.
+    """
+    words = _WORD.findall(text)
+    if sum(map(len, words)) < 2 or text.upper() == text.lower():
+        return None
+    if text == text.upper():
+        return "upper"
+    if text == text.lower():
+        return "lower"
+    if _is_title(words, cut, language):
+        return "title"
+    return "words" if any(map(_is_emphatic, words)) else None
+
+
+def is_usual(text: str) -> bool:
+    """Return whether a sentence has one capital, in front; most have, which takes little to see."""
+    tail = text[1:]
+    return text[:1].isupper() and tail.lower() == tail != tail.upper()
+
+
+def truecase(text: str, case: Case, cut: Cut, known: Collection[str] | None = None) -> str:
+    """Return a sentence in the case that a model knows; it has as many characters as before.
+
+    known: the words of the training text, lower-cased. Others are names, if the tokens do not tell.
+    """
+    words = [word for word in _WORD.finditer(text) if case != "words" or _is_emphatic(word[0])]
+    forms = _choose_forms([word[0] for word in words], case, cut, known)
+    if words and case != "words":
+        forms[0] = _capitalize(forms[0])
+    left, at = list[str](), 0
+    for word, form in zip(words, forms, strict=True):
+        left += [text[at : word.start()], form]
+        at = word.end()
+    return "".join([*left, text[at:]])
+
+
+def put_case_back(translation: str, case: Case, language: str | None) -> str:
+    """Return a translation in the case of its sentence, by the rules of its language.
+
+    Only English writes titles with capitals; other languages write them as sentences.
+    """
+    if case == "upper":
+        return write_capitals(translation, language)
+    if case == "title" and name_base(language) == "en":
+        return _write_title(translation)
+    return translation
+
+
+def lower_first(text: str, cut: Cut) -> str:
+    """Return a text that begins with a small letter, unless its first word is a name.
+
+    cut: returns the tokens of each word of the translation's side.
+    """
+    first = _WORD.match(text)
+    if not first or not text[0].isupper() or (len(first[0]) > 1 and first[0].isupper()):
+        return text
+    low, high = cut([_lower(first[0]), first[0]])
+    return text if is_capitalized(_lower(first[0]), low, high, None) else _lower(text[0]) + text[1:]
+
+
+def write_capitals(text: str, language: str | None) -> str:
+    """Return a text in capitals: with dots in Turkish, without accents in Greek."""
+    base = name_base(language)
+    if base in ("tr", "az"):
+        text = text.translate(_TURKIC)
+    capitals = text.upper()
+    return capitals.translate(_TONOS) if base == "el" else capitals
+
+
+def _is_title(words: Sequence[str], cut: Cut, language: str | None) -> bool:
+    """Return whether words are in title case, though the model knows them in small letters."""
+    inner = [word for word in words[1:] if word[0].isupper()]
+    small = [word for word in words if word[0].islower()]
+    if not inner or len(inner) + 1 < SHARE * len(words) or not words[0][0].isupper():
+        return False
+    is_english = name_base(language) == "en"
+    if not all(
+        each in SMALL_IN_TITLES if is_english else len(each) <= SMALL_WORD for each in small
+    ):
+        return False
+    both = zip(cut([_lower(word) for word in inner]), cut(inner), strict=True)
+    is_certain = len(words) < LEAST_TITLE  # then only what is no word with a capital tells
+    usual = sum(len(low) + is_certain <= len(high) and len(low) == 1 for low, high in both)
+    return usual >= max(1, len(inner) / 3)
+
+
+def _is_emphatic(word: str) -> bool:
+    return len(word) >= EMPHASIS and word.isupper()
+
+
+def _choose_forms(
+    words: Sequence[str], case: Case, cut: Cut, known: Collection[str] | None = None
+) -> list[str]:
+    """Return each word in small letters, capitalized or in capitals: as the model knows it."""
+    forms = [(_lower(word), _capitalize(_lower(word)), word) for word in words]
+    tokens = iter(cut([form for each in forms for form in each]))
+    chosen = list[str]()
+    for low, high, own in forms:
+        cuts = next(tokens), next(tokens), next(tokens)
+        if case == "words":  # in capitals it may be an abbreviation, unless it is a word as well
+            chosen.append(low if len(cuts[0]) == 1 < len(cuts[2]) else own)
+        elif len(cuts[2]) < min(len(cuts[0]), len(cuts[1])):
+            chosen.append(own)
+        else:
+            chosen.append(high if is_capitalized(low, cuts[0], cuts[1], known) else low)
+    return chosen
+
+
+def is_capitalized(
+    word: str, low: Sequence[int], high: Sequence[int], known: Collection[str] | None = None
+) -> bool:
+    """Return whether a word is rather written with a capital.
+
+    low, high: its tokens in small letters and with a capital.
+    """
+    if known is not None and word.replace("\u2019", "'") not in known:
+        return True
+    if len(low) == len(high) == 1:
+        return OFTEN * high[0] < low[0]
+    return len(high) < len(low)
+
+
+def _lower(text: str) -> str:
+    """Return small letters, a character for each character."""
+    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
+
+
+def _capitalize(text: str) -> str:
+    first = text[:1].upper()
+    return first + text[1:] if len(first) == 1 else text
+
+
+def _write_title(text: str) -> str:
+    words = re.split(r"(\s+)", text)
+    last = len(words) - 1
+    return "".join(
+        each if 0 < place < last and each in SMALL_IN_TITLES else _capitalize(each)
+        for place, each in enumerate(words)
+    )

@@ -1,0 +1,117 @@
+"""Stand-ins for what a translation repeats: links, numbers and names that a model cannot copy.
+
+A model that was trained with copy tokens (`data.copies`) copies these. Another one reads a name or
+a number that it has often seen, such as Tom or 30, which it writes as it is; afterwards the
+stand-in is replaced with what it stood for. A translation in which a stand-in is missing, or there
+twice, is no translation of the sentence: see `has_each_once`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..config import MOST_COPIES
+from .unicode import Span
+from .verbatim import Verbatim
+
+FIRST_COPY = 0xF0000  # copy tokens are characters for private use
+# Often in collections of sentences, and written alike in most languages with this alphabet.
+NAMES = ("Tom", "Mary", "Boston", "Ken", "John", "Maria", "Paul", "Peter", "Anna", "Berlin")
+NUMBERS = ("30", "50", "100", "40", "60", "15", "12", "25", "18", "20", "500", "300")
+YEARS = ("1990", "1914", "1945", "2013")
+_DIGITS = 4  # of a number that another one is near to
+_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+_OF_NUMBERS = ("number", "time", "date", "phone", "version")
+_NUMERIC = re.compile(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
+
+
+class StandIn(NamedTuple):
+    """A part of a sentence, and what the network reads and writes in its place."""
+
+    text: str
+    original: str
+
+
+def list_copies(count: int) -> list[str]:
+    """Return the characters that are the copy tokens of a model."""
+    return [chr(FIRST_COPY + number) for number in range(count)]
+
+
+class StandIns:
+    """The stand-ins that one model knows: copy tokens, or words that it writes as they are."""
+
+    def __init__(self, is_known: Callable[[str], bool]) -> None:
+        """is_known: whether a word is one token, for the source and for the target."""
+        self.copies = [each for each in list_copies(MOST_COPIES) if is_known(each)]
+        self.names = [each for each in NAMES if is_known(f" {each}")]
+        self.numbers = [each for each in NUMBERS if is_known(f" {each}")]
+        self.years = [each for each in YEARS if is_known(f" {each}")]
+
+    def choose(self, text: str, parts: Sequence[Verbatim], attempt: int = 0) -> list[str] | None:
+        """Return a stand-in for each part of a text, all different; None if there are not enough.
+
+        attempt: from 0; each chooses other ones, as far as there are others.
+        """
+        taken, chosen = set[str](), list[str]()
+        for part in parts:
+            own = text[part.start : part.end]
+            pool = [each for each in self._list(own, part.kind, attempt) if each not in taken]
+            free = [each for each in pool if each == own or each not in text]
+            if not free:
+                return None
+            chosen.append(free[0 if free[0] in self.copies else attempt % len(free)])
+            taken.add(chosen[-1])
+        return chosen
+
+    def _list(self, own: str, kind: str, attempt: int) -> list[str]:
+        """Return what may stand for a part, the best first: of numbers, the nearest."""
+        if attempt == 0 and self.copies:
+            return self.copies
+        if kind == "placeholder" and _NUMERIC.fullmatch(own):
+            return self.numbers
+        if kind not in _OF_NUMBERS:
+            return self.names
+        if not own.isdecimal() or len(own) > _DIGITS:
+            return self.numbers
+        numbers = self.years if _YEAR.fullmatch(own) else self.numbers
+        return sorted(numbers, key=lambda number: abs(int(number) - int(own)))
+
+
+def replace_parts(
+    text: str, parts: Sequence[Verbatim], stand_ins: Sequence[str]
+) -> tuple[str, list[Span]]:
+    """Return a text with each part replaced, and the spans that its characters came from."""
+    left, origins, at = list[str](), list[Span](), 0
+    for part, stand_in in zip(parts, stand_ins, strict=True):
+        left += [text[at : part.start], stand_in]
+        origins += [(place, place + 1) for place in range(at, part.start)]
+        origins += [(part.start, part.end)] * len(stand_in)
+        at = part.end
+    origins += [(place, place + 1) for place in range(at, len(text))]
+    return "".join([*left, text[at:]]), origins
+
+
+def has_each_once(translation: str, stand_ins: Iterable[StandIn]) -> bool:
+    """Return whether a translation has each stand-in once, and as a word of its own."""
+    return all(len(_find(each.text).findall(translation)) == 1 for each in stand_ins)
+
+
+def cut_at_stand_ins(translation: str, stand_ins: Sequence[StandIn]) -> Iterator[tuple[str, str]]:
+    """Yield each text of a translation up to a stand-in, and what that one stands for."""
+    originals = {each.text: each.original for each in stand_ins}
+    if stand_ins:
+        either, at = "|".join(_find(each.text).pattern for each in stand_ins), 0
+        for found in re.finditer(either, translation):
+            yield translation[at : found.start()], originals[found[0]]
+            at = found.end()
+        translation = translation[at:]
+    yield translation, ""
+
+
+def _find(stand_in: str) -> re.Pattern[str]:
+    """Return a pattern of a stand-in that is no part of another word or number."""
+    if not stand_in.isalnum():
+        return re.compile(re.escape(stand_in))
+    return re.compile(rf"(?<![\w])(?<!\d[.,]){stand_in}(?!\w|[.,:]\d)")

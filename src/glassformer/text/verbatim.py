@@ -1,0 +1,159 @@
+"""The parts of a sentence that a translation repeats letter by letter: links, numbers, names.
+
+One scan finds the kinds that have a shape of their own. A name has none: it is a word with a
+capital that the training text did not have. The scan takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from ..foundation.disk import read_text
+from .patterns import LazyPattern
+
+_UNITS = (
+    r"km/h|m/s|mph|kWh|kW|MW|GW|kg|mg|g|km|cm|mm|nm|m[²³]|km²|m|ml|cl|dl|l|kB|KB|MB|GB|TB|kHz|MHz"
+    r"|GHz|Hz|kV|V|W|°C|°F|°|ºC|%|‰|px|dB"
+)
+_DIGITS = r"\d++(?:[.,\u00a0\u202f '’]\d{3}(?!\d))*+(?:[.,:]\d++)?+"
+_MONEY = r"[$€£¥₹₽₩]"
+_TLD = r"(?:com|org|net|edu|gov|info|io|dev|app|ai|co|eu|uk|us|de|fr|es|it|nl|pl|ru|cn|jp|br|ch)"
+_FILE = (
+    r"(?:txt|md|pdf|docx?|xlsx?|pptx?|odt|csv|tsv|json|xml|html?|css|js|ts|py|java|cpp?|rs|go|sh"
+    r"|png|jpe?g|gif|svg|mp[34]|wav|zip|gz|tar|exe|log|ini|toml|ya?ml)"
+)
+# The name of a kind is that of a group. An earlier one has precedence where both begin.
+_KINDS = {
+    "code": r"`[^`\n]++`",
+    "placeholder": r"\{\{[^{}\n]{0,200}+\}\}|[$#@]\{[^{}\n]{0,200}+\}"
+    r"|\{\s*+\w++\s*+,(?:[^{}\n]|\{[^{}\n]*+\})*+\}|\{[\w.:!,\[\]-]{0,60}+\}"
+    r"|(?<![\w%])%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh?|ll?)?[sdifuxXeEgGcr@](?!\w)"
+    r"|%[A-Z][A-Z0-9_]++%|__[A-Z]\w*+__|\$[A-Za-z_]\w++|\[\[[^\[\]\n]{1,80}+\]\]",
+    "tag": r"</?[A-Za-z][\w:-]*+(?:\s[^<>\n]{0,300}+)?/?>|&(?:[A-Za-z]{2,10}|#\d{1,6});",
+    "link": r"(?:https?|ftp|file|mailto):/{0,2}[^\s<>\"“”«»]++|www\.[^\s<>\"“”«»]++"
+    rf"|(?<![\w@.-])(?:[a-z0-9][a-z0-9-]*+\.)++{_TLD}\b(?:/[^\s<>\"“”«»]*+)?",
+    "mail": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
+    "handle": r"(?<![\w@/])@[A-Za-z_]\w*+|(?<![\w&#/])\#\w*[A-Za-z_]\w*+",
+    "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
+    rf"|\b[A-Za-z]:\\[^\s<>\"]++|(?<![\w.-])[\w-]++(?:\.[\w-]++)*?\.{_FILE}\b",
+    "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++|(?<![\w-])-[a-z]\b(?=\s-)"
+    r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b",
+    "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
+    "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
+    "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?!\d)",
+    "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
+    r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
+    r"|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
+    "number": rf"(?<![\w.,])(?:[-+\u2212±](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}"
+    r"(?:[-\u2013]\d++(?![-\w]))?"
+    rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY})?(?![\w])",
+    "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++)*+\b|\b[A-Z]{1,4}-\d++[A-Z0-9]*+\b",
+}
+_SCAN = LazyPattern(
+    "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")
+)
+_HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
+_TRAILING = ".,;:!?…'’\"”»"
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+_WORD = LazyPattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$|['’]$")
+_BEGINNING = '.!?:;…"“”«»„([¿¡—–-'
+CAPITAL_NOUNS = ("de", "lb", "gsw", "nds")  # languages that write each noun with a capital
+
+
+class Verbatim(NamedTuple):
+    """A part of a text that its translation repeats."""
+
+    start: int
+    end: int
+    kind: str  # a key of _KINDS, or "name"
+
+
+def find_verbatim(text: str) -> list[Verbatim]:
+    """Return the parts with a shape of their own, in order: links, placeholders, numbers."""
+    if not _HINT.search(text):
+        return []
+    found = list[Verbatim]()
+    for match in _SCAN.finditer(text):
+        kind, (start, end) = str(match.lastgroup), match.span()
+        if kind in ("link", "mail", "path"):
+            end = start + len(_strip_end(match[0]))
+        if end > start:
+            found.append(Verbatim(start, end, kind))
+    return found
+
+
+def find_names(
+    text: str, is_name: Callable[[str, bool], bool], taken: Sequence[Verbatim] = ()
+) -> Iterator[Verbatim]:
+    """Yield the words with a capital that are names.
+
+    is_name: says so of a word, and is told whether it is the first of a sentence. taken: what is
+    not looked at. Names that follow each other with a space between are one.
+    """
+    last: Verbatim | None = None
+    for word in _WORD.finditer(text):
+        start, own = word.start(), _POSSESSIVE.sub("", word[0])
+        end = start + len(own)
+        if not own[:1].isupper() or len(own) < 2 or own.isupper():
+            continue
+        if any(start < part.end and part.start < end for part in taken):
+            continue
+        if not is_name(own, is_first(text, start)):
+            continue
+        if last and text[last.end : start] in (" ", "\u00a0"):
+            last = last._replace(end=end)
+            continue
+        if last:
+            yield last
+        last = Verbatim(start, end, "name")
+    if last:
+        yield last
+
+
+def is_first(text: str, start: int) -> bool:
+    """Return whether a word begins a sentence, where any word has a capital."""
+    before = text[:start].rstrip()
+    return not before or before[-1] in _BEGINNING
+
+
+def is_new_word(word: str, known: Collection[str], is_first: bool) -> bool:
+    """Return whether a word, in any case, is none of the known ones, which are in small letters.
+
+    Of the first word of a sentence, another form of a known one is no new word either.
+    """
+    small = word.lower().replace("\u2019", "'")
+    if small in known or all(part in known for part in small.split("-")):
+        return False
+    return not (is_first and _is_inflected(small, known))
+
+
+@cache
+def read_first_names() -> frozenset[str]:
+    """Return frequent first names, which a model may have met and still cannot write."""
+    return frozenset(read_text(Path(__file__).with_name("first_names.txt")).split())
+
+
+def _is_inflected(word: str, known: Collection[str]) -> bool:
+    """Return whether a word is a known one with another ending."""
+    return any(len(word) - cut >= 4 and word[:-cut] in known for cut in (1, 2, 3))
+
+
+def _strip_end(text: str) -> str:
+    """Return a link without the marks of the sentence behind it."""
+    open_brackets = {behind: text.count(before) for behind, before in _BRACKETS.items()}
+    closed = {behind: text.count(behind) for behind in _BRACKETS}
+    end = len(text)
+    while end and (mark := text[end - 1]) in _TRAILING + "".join(_BRACKETS):
+        if mark in _BRACKETS:
+            if closed[mark] <= open_brackets[mark]:
+                break
+            closed[mark] -= 1
+        end -= 1
+    return text[:end]

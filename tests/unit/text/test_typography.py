@@ -1,0 +1,44 @@
+"""Curly in, curly out: marks in the shape of the target language, where the source had them."""
+
+from __future__ import annotations
+
+import pytest
+
+from glassformer.text.typography import find_quotes, shape_marks
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "language", "shaped"),
+    [
+        ("It\u2019s late.", "C'est l'heure.", "fr", "C\u2019est l\u2019heure."),
+        ("It's late.", "C'est l'heure.", "fr", "C'est l'heure."),
+        ("\u201cYes,\u201d he said.", '"Ja", sagte er.', "de", "\u201eJa\u201c, sagte er."),
+        ("\u201cYes,\u201d he said.", '"Oui", dit-il.', "fr", "\u00abOui\u00bb, dit-il."),
+        ("\u201cNo\u201d", '"No" and "no"', "en", "\u201cNo\u201d and \u201cno\u201d"),
+        ("a \u2014 b", "un - deux", "fr", "un \u2014 deux"),
+        ("a \u2014 b", "un-deux", "fr", "un-deux"),
+        ("Wait\u2026", "Attends...", "fr", "Attends\u2026"),
+        ("\u2018so\u2019", "'so' it's", "en", "\u2018so\u2019 it\u2019s"),
+        ("plain", '"plain"', "de", '"plain"'),
+    ],
+)
+def test_marks_are_as_in_the_source(source: str, text: str, language: str, shaped: str) -> None:
+    assert shape_marks(source, text, language) == shaped
+    assert shape_marks(source, text, language, "plain") == text
+
+
+def test_french_is_printed_with_narrow_spaces_on_request() -> None:
+    text = "Vraiment? Il dit: \"oui\"! C'est l'heure; va..."
+    shaped = shape_marks("x", text, "fr", "language")
+    assert shaped == (
+        "Vraiment\u202f? Il dit\u00a0: \u00ab\u00a0oui\u00a0\u00bb\u202f! "
+        "C\u2019est l\u2019heure\u202f; va\u2026"
+    )
+    assert shape_marks("x", shaped, "fr", "language") == shaped
+    assert shape_marks("x", "at 10:30, http://a", "fr", "language") == "at 10:30, http://a"
+
+
+def test_each_language_has_quotes() -> None:
+    assert find_quotes("pt-PT") == ("\u00ab", "\u00bb")
+    assert find_quotes("de-AT") == find_quotes("de")
+    assert find_quotes(None) == find_quotes("en") == ("\u201c", "\u201d")

@@ -1,0 +1,193 @@
+"""What a translation repeats is found, each kind, in linear time; and stands for itself again."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.text.stand_ins import (
+    StandIn,
+    StandIns,
+    cut_at_stand_ins,
+    has_each_once,
+    list_copies,
+    replace_parts,
+)
+from glassformer.text.verbatim import Verbatim, find_names, find_verbatim, is_new_word
+
+KNOWN = {"my", "name", "is", "the", "kangaroo", "mr", "said", "hello", "in", "and"}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "See https://a.org/b_(c)?d=1&e, or www.f.net.",
+            ["https://a.org/b_(c)?d=1&e", "www.f.net"],
+        ),
+        ("(http://a.org/x).", ["http://a.org/x"]),
+        ("Write to a.b+c@mail.a.co.uk, me@x.org.", ["a.b+c@mail.a.co.uk", "me@x.org"]),
+        (
+            "{name} has %d of %1$s, {{n}}, ${x} or %(who)s",
+            ["{name}", "%d", "%1$s", "{{n}}", "${x}", "%(who)s"],
+        ),
+        (
+            "{n, plural, one {# file} other {# files}} left",
+            ["{n, plural, one {# file} other {# files}}"],
+        ),
+        ("50% discount, 100 %", ["50%", "100 %"]),
+        ("Ask @anna_b about #MT2024!", ["@anna_b", "#MT2024"]),
+        (
+            "Open /etc/hosts, ~/a.txt, C:\\a\\b or report-2.pdf.",
+            ["/etc/hosts", "~/a.txt", "C:\\a\\b", "report-2.pdf"],
+        ),
+        (
+            "Run `pip install x` with --beam and get_it() or snake_case",
+            ["`pip install x`", "--beam", "get_it()", "snake_case"],
+        ),
+        ("Version 2.10.3 and v1.2-beta", ["2.10.3", "v1.2-beta"]),
+        (
+            "2024-05-12 or 12/05/2019 at 7:45 and 19:30:05",
+            ["2024-05-12", "12/05/2019", "7:45", "19:30:05"],
+        ),
+        (
+            "Call +1 (555) 123-4567, 01 23 45 67 89 or +491701234567",
+            ["+1 (555) 123-4567", "01 23 45 67 89", "+491701234567"],
+        ),
+        (
+            "$5.99, 1,234.56 \u20ac, 5 kg, 5km, -5 \u00b0C, 10\u202f000 km",
+            ["$5.99", "1,234.56 \u20ac", "5 kg", "5km", "-5 \u00b0C", "10\u202f000 km"],
+        ),
+        ("a B2B deal, an F-16, A4", ["B2B", "F-16", "A4"]),
+        ("<b>so</b>&nbsp;it", ["<b>", "</b>", "&nbsp;"]),
+        ("the 19th of the 1990s, e.g. so. It works, O.K.", []),
+        ("3 < 4 and 5 > 2; a and/or b", ["3", "4", "5", "2"]),
+        ("pages 10\u201320", ["10\u201320"]),
+    ],
+)
+def test_each_kind_is_found(text: str, parts: list[str]) -> None:
+    assert [text[start:end] for start, end, _ in find_verbatim(text)] == parts
+
+
+@given(st.text(alphabet="ab1 .:/@{}%$<>`#_-(),\n\u00a0", max_size=60))
+def test_parts_are_apart_and_in_order(text: str) -> None:
+    parts = find_verbatim(text)
+    ends = [place for part in parts for place in part[:2]]
+    assert ends == sorted(ends) and all(part.start < part.end for part in parts)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        "1 ",
+        "{",
+        "1.1",
+        "<a ",
+        "a-",
+        "a.",
+        "/a",
+        "a_",
+        "%",
+        "`",
+        "12 34 ",
+        "A1-",
+        "aB",
+        "{{a",
+        "--a",
+        "a@",
+        "(1)",
+        "[[",
+        "http://)",
+        "a.com",
+        "+1 ",
+        "\\a",
+        "1,000",
+        "$",
+        "{a,{",
+    ],
+)
+def test_a_scan_takes_linear_time(unit: str) -> None:
+    def measure(times: int) -> float:
+        begun = time.process_time()
+        find_verbatim(unit * times)
+        return time.process_time() - begun
+
+    few = min(measure(500) for _ in range(3))
+    assert measure(20_000) < 40 * 8 * max(few, 1e-4)
+
+
+def is_name(word: str, is_first: bool) -> bool:
+    return is_new_word(word, KNOWN, is_first)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("My name is David.", ["David"]),
+        ("Nguy\u1ec5n Th\u1ecb Mai said hello.", ["Nguy\u1ec5n Th\u1ecb Mai"]),
+        ("Kangaroos said hello.", []),
+        ("Hello, Kangaroos!", ["Kangaroos"]),
+        ("Anne-Marie\u2019s and O'Brien", ["Anne-Marie", "O'Brien"]),
+        ("Mr M\u00fcller said NATO is", ["M\u00fcller"]),
+        ("the parsnip is", []),
+    ],
+)
+def test_names_are_new_words_with_a_capital(text: str, names: list[str]) -> None:
+    assert [text[start:end] for start, end, _ in find_names(text, is_name)] == names
+
+
+def make_stand_ins(words: str) -> StandIns:
+    return StandIns({f" {word}" for word in words.split()}.__contains__)
+
+
+def test_stand_ins_differ_from_each_other_and_from_the_text() -> None:
+    text = "Tom saw Kowalski, Nowak and 47 of 2019."
+    parts = [
+        Verbatim(8, 16, "name"),
+        Verbatim(18, 23, "name"),
+        Verbatim(28, 30, "number"),
+        Verbatim(34, 38, "number"),
+    ]
+    known = make_stand_ins("Tom Mary Boston 30 50 1990")
+    assert known.choose(text, parts) == ["Mary", "Boston", "50", "1990"]
+    assert known.choose(text, parts, attempt=1) == ["Boston", "Mary", "30", "1990"]
+    assert make_stand_ins("Tom").choose(text, parts[:1]) is None
+
+
+def test_a_model_with_copy_tokens_uses_them_first() -> None:
+    copies = list_copies(2)
+    known = StandIns({*copies, " Tom", " Mary"}.__contains__)
+    parts = [Verbatim(0, 2, "name"), Verbatim(3, 5, "link")]
+    assert known.choose("Xy zz", parts) == copies
+    assert known.choose("Xy zz", parts, attempt=1) == ["Mary", "Tom"]
+
+
+def test_what_stands_in_is_replaced_again() -> None:
+    text = "See https://a.org, Kowalski."
+    parts = [*find_verbatim(text), Verbatim(19, 27, "name")]
+    replaced, origins = replace_parts(text, parts, ["Tom", "Mary"])
+    assert replaced == "See Tom, Mary." and len(origins) == len(replaced)
+    assert origins[4] == origins[6] == (4, 17) and origins[7] == (17, 18)
+    pairs = [StandIn("Tom", "https://a.org"), StandIn("Mary", "Kowalski")]
+    cut = [*cut_at_stand_ins("Mary, voir Tom !", pairs)]
+    assert "".join(text + original for text, original in cut) == "Kowalski, voir https://a.org !"
+
+
+@pytest.mark.parametrize(
+    ("translation", "whole"),
+    [
+        ("l'30 ici", True),
+        ("30", True),
+        ("130", False),
+        ("30,5", False),
+        ("30 30", False),
+        ("", False),
+        ("30.", True),
+    ],
+)
+def test_a_stand_in_is_there_once_and_by_itself(translation: str, whole: bool) -> None:
+    assert has_each_once(translation, [StandIn("30", "x")]) == whole
