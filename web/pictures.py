@@ -39,7 +39,7 @@ HEADS = (
 EDITS = json.dumps([{"do": "silence", "name": name, "head": head} for name, head in HEADS])
 CELL = "decoder.2.cross_attention.scores[0,3,3]"
 BEAM = {"search": "beam", "beam": 4}
-CUT = json.dumps([{"do": "cut", "word": "tired"}])
+CUT = json.dumps([{"do": "cut", "word": "wide"}])
 VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     # file: view, what the address says, and what to wait for
     "first": ("first", {"edits": CUT}, ".fresh"),

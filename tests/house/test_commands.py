@@ -83,6 +83,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(text)
     (tmp_path / "theirs.de").write_bytes((tmp_path / "test.de").read_bytes())
+    (tmp_path / "page.html").write_text("<p>A <b>dog</b> runs.</p>\n", encoding="utf-8")
     write_memory(tmp_path / "memory.tmx")
     (tmp_path / "terms.tsv").write_text("dog\tchien\n", encoding="utf-8")
     write_labelled(tmp_path / "labelled.tsv")

@@ -60,6 +60,6 @@ def test_both_say_the_same(take: object) -> None:
 def test_a_line_that_differs_is_seen() -> None:
     text = read("README.md")
     assert len(list_headings(text)) > 4
-    assert len(list_commands(text)) > 40
+    assert len(list_commands(text)) > 20
     assert list_commands(text.replace("--beam 8", "--beam 4")) != list_commands(text)
-    assert list_headings(text.replace("## Results", "Results")) != list_headings(text)
+    assert list_headings(text.replace("## Train", "Train")) != list_headings(text)

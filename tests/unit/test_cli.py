@@ -638,17 +638,21 @@ def test_every_verb_and_the_readme_show_a_command() -> None:
     assert {where for where, _ in EXAMPLES} >= {*verbs, "README.md"}
 
 
-def test_the_python_of_the_readme_runs(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", ["README.md", "docs/train.md"])
+def test_the_python_of_the_guides_runs(
+    page: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for side, name in (("en", "train.en"), ("fr", "train.de")):
         shutil.copy(home / f"train.{side}", tmp_path / name)
     monkeypatch.chdir(tmp_path)
-    first, *others = re.findall(r"```python\n(.*?)```", DOCUMENTS[0].read_text("utf-8"), re.S)
-    quick = '"train": {"steps": 1}, "text": {"vocabulary": 400}'
-    assert '"train": {"minutes": 20}' in first
-    for code in (first.replace('"train": {"minutes": 20}', quick), *others):
-        exec(compile(code, "README.md", "exec"), {})
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.S)
+    assert examples
+    for code in examples:
+        quick = code.replace(
+            '"train": {"minutes": 20}', '"train": {"steps": 1}, "text": {"vocabulary": 400}'
+        )
+        assert quick != code or page == "README.md"
+        exec(compile(quick, page, "exec"), {})
 
 
 def test_version_and_help(run: Run) -> None:
