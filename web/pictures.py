@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import shutil
@@ -40,6 +41,7 @@ EDITS = json.dumps([{"do": "silence", "name": name, "head": head} for name, head
 CELL = "decoder.2.cross_attention.scores[0,3,3]"
 BEAM = {"search": "beam", "beam": 4}
 CUT = json.dumps([{"do": "cut", "word": "wide"}])
+FILM, SECONDS, NARROW = "opening", 7.0, 720  # a moving picture, its length, its width in pixels
 VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     # file: view, what the address says, and what to wait for
     "first": ("first", {"edits": CUT}, ".fresh"),
@@ -142,15 +144,51 @@ def shrink(png: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def film(page: Any, address: str) -> bytes:
+    """Return what the app shows when it opens, as a moving WebP: each picture as long as it lasted."""
+    page.goto(f"{address}/?token=t#/first?language=en&theme=light")
+    page.wait_for_selector(".thread", state="attached")
+    box = page.locator("section.left").bounding_box()
+    begun = time.monotonic()
+    frames: list[tuple[float, Image.Image]] = []
+    while (seconds := time.monotonic() - begun) < SECONDS:
+        png = page.screenshot(clip=box)
+        picture = Image.open(io.BytesIO(png)).convert("RGB")
+        picture.thumbnail((NARROW, NARROW))
+        if not frames or picture.tobytes() != frames[-1][1].tobytes():
+            frames.append((seconds, picture))
+    times = [*(start for start, _ in frames), SECONDS]
+    lasts = [round(1000 * (stop - start)) for start, stop in itertools.pairwise(times)]
+    buffer = io.BytesIO()
+    first, *others = (picture for _, picture in frames)
+    first.save(
+        buffer,
+        "WEBP",
+        save_all=True,
+        append_images=others,
+        duration=lasts,
+        loop=0,
+        quality=60,
+        method=6,
+    )
+    return buffer.getvalue()
+
+
 def main() -> None:
     OUT.mkdir(exist_ok=True)
-    wanted = sys.argv[1:] or [*VIEWS]
+    wanted = sys.argv[1:] or [*VIEWS, FILM]
     with serve() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
         page.set_default_timeout(120_000)
+        if FILM in wanted:
+            moving = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+            data = film(moving, address)
+            (OUT / f"{FILM}.webp").write_bytes(data)
+            print(f"{FILM}: {len(data) / 1000:.0f} kB", flush=True)
+            wanted = [name for name in wanted if name != FILM]
         for name in wanted:
             if name == "own":
                 train(address)
