@@ -162,7 +162,8 @@ def test_a_document_is_read_as_by_the_command_line(
     asked.clear()
     served = client.service.translation_service
     route = [*client.service.model_pool.models.values()]
-    there = asyncio.run(served.translate_document(Paragraphs(texts, form), route))
+    document = Paragraphs(texts, form)
+    there = document.fill(asyncio.run(served.translate_document(document, route)))
     assert {*map(tuple, asked)} == wanted
     assert there == here
 

@@ -1,7 +1,7 @@
 """Documents in and out: their text is translated, and their layout and inline markup are kept.
 
 formats    what can be opened, by the ending of a file's name; `encodings` decodes files of text
-office     Word, PowerPoint and OpenDocument: `paragraphs` as markup; `packed` opens zips safely
+office     Word, PowerPoint, OpenDocument: `paragraphs` as markup; `packed` opens their zips
 subtitles  SubRip and WebVTT: sentences over several `cues`
 markup     HTML as runs of text; `placing` puts their tags around the words aligned with theirs
 alignment  the words of a text and its translation that belong together

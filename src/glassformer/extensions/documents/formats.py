@@ -11,21 +11,22 @@ from .subtitles import Subtitles
 OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
 
 
-class TranslatableDocument(Protocol):
-    """A document as texts to be translated; `form` says whether they are text or HTML."""
+class DocumentTexts(Protocol):
+    """The texts of a document to be translated; `form` says whether they are text or HTML."""
 
     form: str
     texts: list[str]
+
+
+class TranslatableDocument(DocumentTexts, Protocol):
+    """A document that takes the translations of its texts."""
 
     def fill(self, translations: Sequence[str]) -> bytes:
         """Return the document with these translations in place of its texts."""
 
 
-class TranslatableText(Protocol):
+class TranslatableText(DocumentTexts, Protocol):
     """A document whose file is a text."""
-
-    form: str
-    texts: list[str]
 
     def fill(self, translations: Sequence[str]) -> str:
         """Return the text of the file with these translations in place of its texts."""

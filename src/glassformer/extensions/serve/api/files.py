@@ -3,18 +3,15 @@
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
-from glassformer.extensions.documents.formats import TranslatableDocument, open_document
-
 from ..api_error import ApiError
-from ..counting import list_readable
 from ..limits import wait_for
 from ..request_log import note
 from ..service.service import Service, TheService
@@ -66,25 +63,34 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
             if not given.get(field):
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name, data = PurePath(file.filename).name, await file.read()
-    document = await run_sync(open_document, data, name)
-    readable = await run_sync(list_readable, document.texts, document.form)
-    characters = sum(map(len, readable))
-    note(request, texts=len(document.texts), characters=characters)
-    check_characters(characters, service.limits.document)
-    sample = "\n".join(readable)[:SNIFFED]
-    wanted = Wanted([sample], given["source"], given["target"], document.form)
-    with service.access.refund(service.access.spend(owner, characters)):
-        work = _translate(request, service, document, wanted)
-        written = await wait_for(work, request, service.limits.document_seconds)
+    work = _translate(request, service, FileOrder(name, data, owner, given))
+    written = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}"}
 
 
-async def _translate(
-    request: Request, service: Service, document: TranslatableDocument, wanted: Wanted
-) -> bytes:
-    (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
-    return await service.translation_service.translate_document(document, routes[code])
+class FileOrder(NamedTuple):
+    """A document to translate, and who asks for it."""
+
+    name: str
+    data: bytes
+    owner: str
+    fields: Mapping[str, str]  # source and target, as the form has them
+
+
+async def _translate(request: Request, service: Service, order: FileOrder) -> bytes:
+    """Return the translated document; it is open in a process that ends with the request."""
+    async with service.documents.open(order.data, order.name) as document:
+        characters = sum(map(len, document.readable))
+        note(request, texts=len(document.texts), characters=characters)
+        check_characters(characters, service.limits.document)
+        sample = "\n".join(document.readable)[:SNIFFED]
+        fields = order.fields
+        wanted = Wanted([sample], fields["source"], fields["target"], document.form)
+        with service.access.refund(service.access.spend(order.owner, characters)):
+            (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
+            translate = service.translation_service.translate_document
+            return await document.fill(await translate(document, routes[code]))
 
 
 @router.get("/download_file/{name}", response_class=Response)

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
+from glassformer.foundation.machine.python_process import plan_python
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
@@ -106,10 +107,7 @@ class TranslatingProcess:
 
 def start_python(arguments: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
     """Start this Python, with this package, in a session of its own: Ctrl-C is for the server."""
-    source = str(Path(__file__).parents[4])
-    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, *arguments]
+    command, environment = plan_python(arguments)
     return subprocess.Popen(command, env=environment, start_new_session=True, **streams)
 
 

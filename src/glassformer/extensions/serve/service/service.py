@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from glassformer.extensions.documents.apart import DocumentProcesses
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
 
@@ -41,6 +42,7 @@ class Service:
     access: Access
     metrics: ServerMetrics
     files: TranslatedFiles
+    documents: DocumentProcesses = field(default_factory=DocumentProcesses)
     processes: Sequence[TranslatingProcess] = ()
     runs: Path | None = None
     own_trainings: OwnTrainings | None = None

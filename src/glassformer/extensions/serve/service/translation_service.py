@@ -8,7 +8,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 
 from glassformer.checks.quality_check import Judged
-from glassformer.extensions.documents.formats import TranslatableDocument
+from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
 from glassformer.text.context import PrecedingLines, cut_source, list_contexts
@@ -146,9 +146,9 @@ class TranslationService:
         return found
 
     async def translate_document(
-        self, document: TranslatableDocument, route: Sequence[PooledModel]
-    ) -> bytes:
-        """Return the translated document."""
+        self, document: DocumentTexts, route: Sequence[PooledModel]
+    ) -> list[str]:
+        """Return the translations of a document's texts."""
         said, contexts = list[str](), [""] * len(document.texts)
         if route and (most := (await self._open(route[0])).context):
             contexts = await run_sync(_list_before, document, most)
@@ -157,7 +157,7 @@ class TranslationService:
             texts, before = document.texts[part], contexts[part]
             found = await self.translate_as(document.form, texts, route, contexts=before)
             said += [best for best, *_ in found]
-        return await run_sync(document.fill, said)
+        return said
 
     async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
@@ -257,7 +257,7 @@ def _cut_contexts(translator: Translator, text: str, spans: Sequence[Span]) -> l
     return [cut_source(each)[0] for each in translator.extend_parts([text], [spans])]
 
 
-def _list_before(document: TranslatableDocument, most: int) -> list[str]:
+def _list_before(document: DocumentTexts, most: int) -> list[str]:
     """Return what is before each text of a document, without tags, up to so many lines."""
     before, found = PrecedingLines(most), list[str]()
     for text in document.texts:

@@ -1,0 +1,175 @@
+"""Documents that are read and written in a process apart, with limits of time and memory.
+
+A server opens files of strangers. Whatever one of them does to a parser, the process ends with its
+time or memory, or when nobody waits for the document any more, and the server goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import IO, Any
+
+from glassformer.foundation.machine.python_process import plan_python
+
+from .formats import TranslatableDocument, open_document
+from .markup import read_markup
+
+LENGTH = 8  # bytes that say how long a message is
+
+
+@dataclass(frozen=True)
+class DocumentLimits:
+    """What reading or writing one document may take, and how many are read at a time."""
+
+    seconds: float = 60.0
+    memory: int = 1 << 30  # bytes
+    tags: int = 500_000
+    at_once: int = max(2, os.cpu_count() or 1)
+
+
+class DocumentApart:
+    """A document in a process of its own.
+
+    `form` and `texts` are as in `formats.TranslatableDocument`; `readable` are its texts without
+    tags.
+    """
+
+    def __init__(self, process: Process, turn: asyncio.Semaphore, limits: DocumentLimits) -> None:
+        self._process, self._turn, self.limits = process, turn, limits
+        self.form = ""
+        self.texts: list[str] = []
+        self.readable: list[str] = []
+
+    async def read(self, data: bytes, name: str) -> None:
+        """Read the file. Raises what `open_document` raises, and ValueError beyond the limits."""
+        head = {"name": name, "memory": self.limits.memory, "tags": self.limits.tags}
+        answer = await self._ask([json.dumps(head).encode(), data], "read")
+        content = json.loads(answer)
+        self.form, self.texts = content["form"], content["texts"]
+        self.readable = content["readable"]
+
+    async def fill(self, translations: Sequence[str]) -> bytes:
+        """Return the document with these translations in place of its texts."""
+        return await self._ask([json.dumps([*translations]).encode()], "written")
+
+    async def _ask(self, messages: Sequence[bytes], action: str) -> bytes:
+        """Return the answer to messages. Raises the error that it tells."""
+        limit = f"the document was not {action} in {self.limits.seconds:g} seconds"
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self.limits.seconds):
+                    is_error, answer = await self._exchange(messages)
+            except TimeoutError:
+                raise ValueError(limit) from None
+            except (OSError, asyncio.IncompleteReadError):
+                raise ValueError(
+                    f"the document could not be {action}: it broke the reader"
+                ) from None
+        if not is_error:
+            return answer
+        error = json.loads(answer)
+        if error["package"]:
+            raise ModuleNotFoundError(error["said"], name=error["package"])
+        raise ValueError(error["said"])
+
+    async def _exchange(self, messages: Sequence[bytes]) -> tuple[bool, bytes]:
+        given, answers = self._process.stdin, self._process.stdout
+        assert given and answers
+        for message in messages:
+            given.write(len(message).to_bytes(LENGTH) + message)
+        await given.drain()
+        is_error = await answers.readexactly(1) == b"\1"
+        length = int.from_bytes(await answers.readexactly(LENGTH))
+        return is_error, await answers.readexactly(length)
+
+
+class DocumentProcesses:
+    """Opens documents in processes apart; so many of them work at a time, the others wait."""
+
+    def __init__(self, limits: DocumentLimits | None = None) -> None:
+        self.limits = limits or DocumentLimits()
+        self._turn = asyncio.Semaphore(self.limits.at_once)
+
+    @asynccontextmanager
+    async def open(self, data: bytes, name: str) -> AsyncIterator[DocumentApart]:
+        """Give a document; its process ends with the block, however that is left."""
+        command, environment = plan_python(["-m", __name__])
+        process = await asyncio.create_subprocess_exec(
+            *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
+        )
+        try:
+            document = DocumentApart(process, self._turn, self.limits)
+            await document.read(data, name)
+            yield document
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def serve_document(given: IO[bytes], out: IO[bytes]) -> None:
+    """Read a document, say what is in it, and write it with the translations that come back."""
+    head, data = json.loads(_receive(given)), _receive(given)
+    try:
+        limit_memory(head["memory"])
+        document = open_document(data, head["name"])
+        _send(out, _describe(document, head["tags"]))
+        _send(out, document.fill(json.loads(_receive(given))))
+    except ModuleNotFoundError as error:
+        _send_error(out, str(error), error.name or "")
+    except ValueError as error:
+        _send_error(out, str(error))
+    except MemoryError:
+        _send_error(out, f"the document needs more than {head['memory'] >> 20:,} MiB of memory")
+    except RecursionError:
+        _send_error(out, "the document is damaged: it is nested too deeply")
+
+
+def _describe(document: TranslatableDocument, tags: int) -> bytes:
+    """Return what a document has as JSON. Raises ValueError if it has more tags than that."""
+    texts = document.texts
+    if document.form == "html" and sum(text.count("<") for text in texts) > tags:
+        raise ValueError(f"the document has more than {tags:,} tags")
+    readable = texts
+    if document.form == "html":
+        pages = map(read_markup, texts)
+        readable = ["\n".join(run.text for run in page.runs) for page in pages]
+    return json.dumps({"form": document.form, "texts": texts, "readable": readable}).encode()
+
+
+def limit_memory(most: int) -> None:
+    """Let this process have so many bytes of memory, where the system can limit them."""
+    with suppress(ImportError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _receive(given: IO[bytes]) -> bytes:
+    length = given.read(LENGTH)
+    if len(length) < LENGTH:
+        raise SystemExit  # the server has gone
+    return given.read(int.from_bytes(length))
+
+
+def _send(out: IO[bytes], message: bytes, kind: bytes = b"\0") -> None:
+    out.write(kind + len(message).to_bytes(LENGTH) + message)
+    out.flush()
+
+
+def _send_error(out: IO[bytes], sentence: str, package: str = "") -> None:
+    error: dict[str, Any] = {"said": sentence, "package": package}
+    _send(out, json.dumps(error).encode(), b"\1")
+
+
+if __name__ == "__main__":
+    with suppress(AttributeError, OSError):
+        os.nice(5)  # the server answers before
+    serve_document(sys.stdin.buffer, sys.stdout.buffer)
