@@ -26,7 +26,7 @@ LENGTH = 8  # bytes that say how long a message is
 
 @dataclass(frozen=True)
 class DocumentLimits:
-    """What reading or writing one document may take, and how many are read at a time."""
+    """The limits of reading or writing one document, and how many are read at a time."""
 
     seconds: float = 60.0
     memory: int = 1 << 30  # bytes
@@ -118,7 +118,7 @@ def serve_document(given: IO[bytes], out: IO[bytes]) -> None:
     """Read a document, say what is in it, and write it with the translations that come back."""
     head, data = json.loads(_receive(given)), _receive(given)
     try:
-        limit_memory(head["memory"])
+        _limit_memory(head["memory"])
         document = open_document(data, head["name"])
         _send(out, _describe(document, head["tags"]))
         _send(out, document.fill(json.loads(_receive(given))))
@@ -144,7 +144,7 @@ def _describe(document: TranslatableDocument, tags: int) -> bytes:
     return json.dumps({"form": document.form, "texts": texts, "readable": readable}).encode()
 
 
-def limit_memory(most: int) -> None:
+def _limit_memory(most: int) -> None:
     """Let this process have so many bytes of memory, where the system can limit them."""
     with suppress(ImportError):
         import resource
