@@ -15,6 +15,8 @@ import torch
 
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, Config, Model, Positions
+from glassformer.extensions.bridge.importing import import_model
+from glassformer.extensions.bridge.transformers import export_transformers
 from glassformer.model.files.directory import (
     SHIPPED,
     Tokenizers,
@@ -168,6 +170,21 @@ def test_logits_of_transformers(name: str, source: Path, tmp_path: Path) -> None
         wanted = ours(torch.tensor([[*row, EOS]]), torch.tensor([target]))
         found = theirs(torch.tensor([[*row, EOS]]), decoder_input_ids=torch.tensor([target])).logits
     assert (found - wanted).abs().max() <= 1e-4 * wanted.abs().max()
+
+
+@pytest.mark.parametrize("name", ["post", "pre", "untied"])
+def test_what_is_exported_to_transformers_is_imported(name: str, tmp_path: Path) -> None:
+    folder = make(tmp_path, name)
+    export_transformers(folder, tmp_path / "hf")
+    import_model(tmp_path / "hf", tmp_path / "back")
+    _, tokenizers, ours = load_model(folder)
+    _, others, back = load_model(tmp_path / "back")
+    row, target = tokenizers.source.encode(LINES[0]), [BOS, 270, 261, 280]
+    assert others.source.encode_many(LINES) == tokenizers.source.encode_many(LINES)
+    assert others.target.vocabulary == tokenizers.target.vocabulary
+    with torch.inference_mode():
+        logits = [x(torch.tensor([[*row, EOS]]), torch.tensor([target])) for x in (ours, back)]
+    assert (logits[0] - logits[1]).abs().max() <= 1e-5 * logits[0].abs().max()
 
 
 @pytest.mark.filterwarnings("default")

@@ -156,6 +156,35 @@ def test_without_the_list_of_languages(tmp_path: Path) -> None:
         import_model(tmp_path / "theirs", tmp_path / "m", languages="eng-deu")
 
 
+def test_what_transformers_5_saves_of_m2m_100(tmp_path: Path) -> None:
+    """It writes no list of the languages; their ids follow the vocabulary."""
+    from glassformer.extensions.bridge.huggingface import read_huggingface
+
+    folder, saved = tmp_path / "theirs", tmp_path / "saved"
+    _, tokens = make(folder, "m2m")
+    (folder / "special_tokens_map.json").unlink()
+    own = transformers.M2M100Tokenizer(
+        str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model")
+    )
+    own.save_pretrained(saved)
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    size = len(tokens) + len(own.lang_code_to_id) + own.num_madeup_words
+    network = transformers.M2M100ForConditionalGeneration(
+        transformers.M2M100Config(**{**settings, "vocab_size": size})
+    ).eval()
+    network.save_pretrained(saved)
+    (side, _) = read_huggingface(saved, languages="de-zh").sides
+    for code, id in own.lang_code_to_id.items():
+        assert side.tokens[id] == f"__{code}__"
+    import_model(saved, tmp_path / "m", languages="de-zh")
+    translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
+    own.src_lang, text = "de", "die Katze sitzt"
+    (ids,) = own(text, return_tensors="pt").input_ids.tolist()
+    table = translator.model.state_dict()["source_embedding.table.weight"]
+    rows = table[[*translator.read(text).ids, EOS]]
+    assert torch.equal(rows, network.model.shared.weight[ids])
+
+
 def test_an_mbart_of_25_languages_is_refused(tmp_path: Path) -> None:
     make(tmp_path / "theirs", "mbart")
     path = tmp_path / "theirs" / "config.json"

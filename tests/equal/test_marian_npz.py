@@ -64,6 +64,50 @@ def test_logits_are_the_same(tmp_path: Path) -> None:
     assert logits.log_softmax(-1)[:, :2].max() < -100, "neither padding nor the begin"
 
 
+ID_CONVENTIONS: dict[str, dict[str, int]] = {
+    "of spm_train": {},
+    "of Marian": {"unk_id": 1, "bos_id": -1, "eos_id": 0},
+    "turned": {"unk_id": 3, "bos_id": 2, "eos_id": 1, "pad_id": 0},
+}
+
+
+@pytest.mark.parametrize("convention", ID_CONVENTIONS)
+def test_ids_are_those_of_the_file(convention: str, tmp_path: Path) -> None:
+    """A row of Marian's table belongs to the token of this id, which SentencePiece itself says."""
+    sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    write(tmp_path)
+    folder = tmp_path / "npz"
+    arrays = dict(np.load(folder / "model.npz"))
+    rows = len(arrays["Wemb"])
+    text = ["the cat sat on the mat and the dog did not", "it is said of it, so they say"] * 20
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text),
+        model_prefix=str(tmp_path / "spm"),
+        vocab_size=40,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **ID_CONVENTIONS[convention],
+    )
+    (tmp_path / "spm.model").rename(folder / "vocab.spm")
+    (folder / "decoder.yml").write_text("vocabs:\n- vocab.spm\n- vocab.spm\n")
+    theirs = sentencepiece.SentencePieceProcessor(str(folder / "vocab.spm"))
+    size = theirs.get_piece_size()
+    assert size <= rows
+    arrays["Wemb"] = arrays["Wemb"][:size]
+    arrays["decoder_ff_logit_out_b"] = arrays["decoder_ff_logit_out_b"][:, :size]
+    np.savez(folder / "model.npz", **arrays)
+    import_model(folder, tmp_path / "back")
+    _, tokenizers, back = load_model(tmp_path / "back")
+    weights = back.state_dict()
+    for line in ("the cat did not say so", "zzz it is"):
+        wanted = arrays["Wemb"][theirs.encode(line)]
+        ids = tokenizers.source.encode(line)
+        assert np.array_equal(weights["source_embedding.table.weight"][ids].numpy(), wanted), line
+    own = weights["target_embedding.table.weight"]
+    assert np.array_equal(own[EOS].numpy(), arrays["Wemb"][theirs.eos_id()])
+    assert not own[BOS].any()
+
+
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:
     write(tmp_path)
     folder, out = tmp_path / "npz", tmp_path / "back"

@@ -4,13 +4,11 @@ Unlike ours they are not lossless: decoding returns the text as their normaliser
 characters without a token become "<unk>".
 """
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..foundation.disk import read_text
 from ..foundation.validation_errors import check_list
 from .normalization import PLAIN, Normalization
 from .tokenizer import Tokenizer, Tokens
@@ -31,10 +29,10 @@ class ImportedTokenizer(Tokenizer):
     _unknown: int
 
     @classmethod
-    def load(cls, path: Path | str) -> Self:
-        """Read a tokenizer.json; raise ValueError for one that `save` would not write."""
+    def parse(cls, found: Any, path: Path | str) -> Self:
+        """Return the tokenizer that a file describes. ValueError for what `save` does not write."""
         try:
-            return cls._parse(json.loads(read_text(Path(path))))
+            return cls._parse(found)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
 

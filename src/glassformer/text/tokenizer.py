@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ..foundation.disk import write_text
 from ..foundation.validation_errors import check_list
@@ -194,7 +194,11 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
         """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
-        found = open_layout(path)
+        return cls.parse(open_layout(path), path)
+
+    @classmethod
+    def parse(cls, found: Any, path: Path | str) -> Tokenizer:
+        """Return the tokenizer that a file describes. ValueError, which names it, if damaged."""
         match name_kind(found):
             case "learned_unigram":
                 from .learned_unigram import LearnedUnigram
@@ -203,15 +207,15 @@ class Tokenizer:
             case "unigram":
                 from .unigram import Unigram
 
-                return Unigram.load(path)
+                return Unigram.parse(found, path)
             case "sentencepiece_bpe":
                 from .sentencepiece_bpe import SentencepieceBpe
 
-                return SentencepieceBpe.load(path)
+                return SentencepieceBpe.parse(found, path)
             case "codes":
                 from .imported_bpe import ImportedBpe
 
-                return ImportedBpe.load(path)
+                return ImportedBpe.parse(found, path)
         return cls(*read_layout(found, path))
 
     def save(self, path: Path | str) -> None:

@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from glassformer.config import BOS, EOS, PAD
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.tensors import load_tensors
+from glassformer.text import Tokenizer
 from glassformer.text.imported import UNKNOWN
 from glassformer.text.layout import CONTROLS
 from glassformer.text.sentencepiece import Sentencepiece
+from glassformer.text.subwords import Cut
 
-from .foreign import Foreign, ForeignSide, Weights, check_values
+from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .other_folders import KINDS, is_pointer, recognise, tell_pointer
 from .pickles import check_weights, read_pickle
 
@@ -38,7 +41,7 @@ def read_huggingface(path: Path, *, grid: str = "transformers", languages: str =
     for name in ("attention_heads", "ffn_dim"):
         wanted = {f"decoder_{name}": [raw.get(f"encoder_{name}")]}
         check_values(file, raw, wanted)
-    if kind == "marian":
+    if kind in ("marian", "pegasus"):
         return _read_marian(folder, raw, grid)
     return _read_multilingual(folder, raw, languages)
 
@@ -79,6 +82,8 @@ def _read_part(path: Path) -> Weights:
 
 
 def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
+    if raw["model_type"] == "pegasus" and not _is_own(folder):
+        raise ValueError(f"{folder} is a Pegasus, but none that glassformer export wrote")
     wanted = {
         "normalize_before": [False],
         "normalize_embedding": [False],
@@ -101,7 +106,31 @@ def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
     )
 
 
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder has tokenizers of ours, as an export writes them."""
+    return (folder / "tokenizer.json").is_file() and not (folder / "vocab.json").is_file()
+
+
+def _read_own_sides(folder: Path) -> list[ForeignSide]:
+    """Return the sides of a model that we exported: our tokenizers, which end sources now."""
+    files = [folder / "tokenizer.json", folder / "target_tokenizer" / "tokenizer.json"]
+    sides = []
+    for file in (files[0], files[1] if files[1].is_file() else files[0]):
+        found = {**read_typed(file, dict[str, Any]), "post_processor": None}
+        tokenizer = Tokenizer.parse(found, file)
+        names = tokenizer.vocabulary
+        unknown = names.index(UNKNOWN) if UNKNOWN in names else None
+        sides.append(ForeignSide(names, PAD, BOS, EOS, unknown, _take_as_it_is(tokenizer)))
+    return sides
+
+
+def _take_as_it_is(tokenizer: Tokenizer) -> Cut:
+    return lambda vocabulary: tokenizer
+
+
 def _read_marian_sides(folder: Path, raw: Mapping[str, Any]) -> list[ForeignSide]:
+    if _is_own(folder):
+        return _read_own_sides(folder)
     names = ["vocab.json", "vocab.json"]
     if (folder / "target_vocab.json").is_file():
         names[1] = "target_vocab.json"
@@ -187,7 +216,7 @@ def _read_tokens(folder: Path) -> list[str]:
     after fairseq's four, with the languages that another file names.
     """
     whole, vocab = folder / "tokenizer.json", folder / "vocab.json"
-    more = _read_further(folder)
+    more = _read_further(folder) or _list_languages(folder)
     if whole.is_file():
         found = read_typed(whole, dict[str, Any])
         own = found["model"]["vocab"]
@@ -222,6 +251,19 @@ def _read_further(folder: Path) -> list[str]:
             if isinstance(raw.get(key), list):
                 return [x if isinstance(x, str) else x["content"] for x in raw[key]]
     return []
+
+
+def _list_languages(folder: Path) -> list[str]:
+    """Return the language tokens of M2M-100, which transformers 5 knows and does not write."""
+    path = folder / "tokenizer_config.json"
+    raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
+    if raw.get("tokenizer_class") != "M2M100Tokenizer":
+        return []
+    lists = read_toolkits()["huggingface"]["languages"]
+    name = raw.get("language_codes", "m2m100")
+    if name not in lists:
+        raise ValueError(f"{path}: language_codes={name}: known are {', '.join(lists)}")
+    return [f"__{code}__" for code in lists[name].split()]
 
 
 def _choose_pair(folder: Path, tags: Mapping[str, str], languages: str) -> tuple[str, str]:

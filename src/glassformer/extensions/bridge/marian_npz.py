@@ -79,11 +79,16 @@ def _find_vocabularies(folder: Path, file: Path) -> list[Path]:
 def _read_side(
     folder: Path, file: Path, side: str, vocabulary: Path, subwords: Sequence[str]
 ) -> ForeignSide:
-    """Return one side; its vocabulary has no padding, and its decoder begins with zeros."""
+    """Return one side; its vocabulary has no padding, and its decoder begins with zeros.
+
+    A row of the tables belongs to the token of the same id in the file, whatever ids it gives to
+    the end mark and to what is unknown.
+    """
     cut: Cut
     if vocabulary.suffix == ".spm":
         read = Sentencepiece.read(vocabulary)
-        tokens, cut = ["</s>", UNKNOWN, *read.scores], read.to_tokenizer
+        tokens, cut = [token.text for token in read.pieces], read.to_tokenizer
+        end, unknown = read.find_eos(), read.find_unknown()
     else:
         is_json = vocabulary.suffix == ".json"
         ids = read_typed(vocabulary, dict[str, Any]) if is_json else read_yaml(vocabulary)
@@ -91,8 +96,8 @@ def _read_side(
         if [ids[token] for token in tokens] != list(range(len(ids))):
             raise ValueError(f"{vocabulary}: its ids are not the numbers from 0 on")
         cut = choose_subwords(folder, side, subwords)
-    for token in ("</s>", UNKNOWN):
-        if token not in tokens:
+        end, unknown = ids.get("</s>"), ids.get(UNKNOWN)
+    for id, token in ((end, "</s>"), (unknown, UNKNOWN)):
+        if id is None:
             raise ValueError(f"{vocabulary}: it has no {token}")
-    end, unknown = tokens.index("</s>"), tokens.index(UNKNOWN)
     return ForeignSide([str(token) for token in tokens], None, None, end, unknown, cut)

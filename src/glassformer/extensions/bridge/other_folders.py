@@ -18,6 +18,7 @@ KINDS = {
     "marian": "MarianMT (OPUS-MT)",
     "m2m_100": "M2M-100 and NLLB",
     "mbart": "mBART-50",
+    "pegasus": "Pegasus, as export writes it",
 }  # of checkpoints of Hugging Face that can be imported, by `model_type`
 
 Names = set[str]
@@ -126,7 +127,7 @@ def _is_huggingface(folder: Path, names: Names) -> str | None:
     what = f"a checkpoint of Hugging Face of the kind {kind}"
     if kind not in KINDS:
         return f"{folder} is {what}: only {', '.join(KINDS.values())} can be imported"
-    more = "" if kind == "marian" else " --languages en-fr"
+    more = "" if kind in ("marian", "pegasus") else " --languages en-fr"
     return _tell_import(folder, what, more)
 
 
