@@ -89,7 +89,7 @@ def test_tokens_are_those_of_sentencepiece(mode: str, tmp_path: Path) -> None:
     theirs = learn(tmp_path, **MODES[mode])
     read = Sentencepiece.read(tmp_path / "spm.model")
     names = [theirs.id_to_piece(id) for id in range(theirs.get_piece_size())]
-    assert [token.text for token in read.pieces] == names
+    assert [token.text for token in read.tokens] == names
     assert read.find_unknown() == theirs.unk_id() and read.find_eos() == theirs.eos_id()
     known = [name for name in names if name not in (*CONTROLS, "<unk>")]
     vocabulary = [*CONTROLS, "<unk>", *known[:-7]]  # the network lacks some
@@ -152,7 +152,7 @@ def test_what_is_written_is_read_by_sentencepiece(name: str, tmp_path: Path) -> 
 def test_every_character_alone(tmp_path: Path) -> None:
     theirs = learn(tmp_path, normalization_rule_name="nmt_nfkc")
     read = Sentencepiece.read(tmp_path / "spm.model")
-    vocabulary = [*CONTROLS, "<unk>", *(token.text for token in read.pieces[3:])]
+    vocabulary = [*CONTROLS, "<unk>", *(token.text for token in read.tokens[3:])]
     tokenizer, ids = read.to_tokenizer(vocabulary), {x: id for id, x in enumerate(vocabulary)}
     texts = [chr(code) for code in range(1, 0x110000, 7) if not 0xD800 <= code < 0xE000]
     wanted = [[ids.get(token, 3) for token in row] for row in theirs.encode(texts, out_type=str)]

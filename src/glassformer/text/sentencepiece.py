@@ -46,7 +46,7 @@ class Sentencepiece:
     """
 
     model_type: int
-    pieces: Sequence[ModelToken]
+    tokens: Sequence[ModelToken]
     spec: NormalizerSpec
     byte_fallback: bool = False
     eos: str = "</s>"
@@ -72,10 +72,10 @@ class Sentencepiece:
     @cached_property
     def scores(self) -> dict[str, float]:
         """Return the score of each token that texts yield, bytes among them, by their ids."""
-        normal = [piece.score for piece in self.pieces if piece.type == NORMAL]
+        normal = [piece.score for piece in self.tokens if piece.type == NORMAL]
         best = max(normal, default=0.0)
         scores: dict[str, float] = {}
-        for text, score, type_ in self.pieces:
+        for text, score, type_ in self.tokens:
             if type_ == USER_DEFINED:  # as SentencePiece prefers them to other ways
                 score = len(text.encode()) * best - 0.1
             if type_ in (NORMAL, USER_DEFINED) or (type_ == BYTE and self.byte_fallback):
@@ -84,12 +84,12 @@ class Sentencepiece:
 
     def find_eos(self) -> int | None:
         """Return the id of the end mark, None if the model has none."""
-        ids = (id for id, x in enumerate(self.pieces) if (x.type, x.text) == (CONTROL, self.eos))
+        ids = (id for id, x in enumerate(self.tokens) if (x.type, x.text) == (CONTROL, self.eos))
         return next(ids, None)
 
     def find_unknown(self) -> int | None:
         """Return the id of what stands for characters without a token, None without one."""
-        return next((id for id, x in enumerate(self.pieces) if x.type == UNKNOWN), None)
+        return next((id for id, x in enumerate(self.tokens) if x.type == UNKNOWN), None)
 
     def to_tokenizer(self, vocabulary: Sequence[str]) -> Unigram | SentencepieceBpe:
         """Return a tokenizer with the ids of a network; `vocabulary` is in their order.
@@ -123,7 +123,7 @@ class Sentencepiece:
 
         It joins the neighbours that make the token of the highest score, the leftmost first.
         """
-        scores = {piece.text: piece.score for piece in self.pieces if piece.type == NORMAL}
+        scores = {piece.text: piece.score for piece in self.tokens if piece.type == NORMAL}
         pairs = [
             (-score, token[:cut], token[cut:])
             for token, score in scores.items()

@@ -87,7 +87,7 @@ def _read_side(
     cut: Cut
     if vocabulary.suffix == ".spm":
         read = Sentencepiece.read(vocabulary)
-        tokens, cut = [token.text for token in read.pieces], read.to_tokenizer
+        tokens, cut = [token.text for token in read.tokens], read.to_tokenizer
         end, unknown = read.find_eos(), read.find_unknown()
     else:
         is_json = vocabulary.suffix == ".json"
