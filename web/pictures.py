@@ -145,7 +145,7 @@ def shrink(png: bytes) -> bytes:
 
 
 def film(page: Any, address: str) -> bytes:
-    """Return what the app shows when it opens, as a moving WebP: each picture as long as it lasted."""
+    """Return what the app shows when it opens, as a WebP whose pictures last as long as there."""
     page.goto(f"{address}/?token=t#/first?language=en&theme=light")
     page.wait_for_selector(".thread", state="attached")
     box = page.locator("section.left").bounding_box()
