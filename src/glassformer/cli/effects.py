@@ -12,6 +12,7 @@ NO_EFFECT = {
         "without --reverse": "--join",
         "without --layer": "--head --row",
     },
+    "check-data": {"without --fix": "--fix-kinds"},
     "evaluate": {
         "without a MODEL": "--output --store --to --model --glossary --set --no-split --no-guard "
         "{search}",

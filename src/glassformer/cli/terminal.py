@@ -86,13 +86,19 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         return
     is_file = path.is_file() or not path.exists()  # a pipe or /dev/null is written to directly
     place = path.with_name(path.name + PARTIAL) if is_file else path
+    with name_full(place, path), _open_place(place, is_file) as file:
+        yield file
+        if is_file:
+            put_in_place(file, place, path)
+
+
+@contextmanager
+def name_full(partial: Path, path: Path) -> Iterator[None]:
+    """Let errors of an unfinished file, as of a full disk, name the file that the user knows."""
     try:
-        with _open_place(place, is_file) as file:
-            yield file
-            if is_file:
-                _put_in_place(file, place, path)
+        yield
     except OSError as error:
-        if error.errno in FULL or error.filename == str(place):
+        if error.errno in FULL or error.filename == str(partial):
             raise name_file(error, path) from None
         raise
 
@@ -109,7 +115,7 @@ def _open_place(place: Path, is_file: bool) -> Iterator[TextIO]:
             raise
 
 
-def _put_in_place(file: TextIO, partial: Path, path: Path) -> None:
+def put_in_place(file: TextIO, partial: Path, path: Path) -> None:
     """Give a complete file its name, after it is on disk and before its lock is released."""
     file.flush()
     os.fsync(file.fileno())

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +39,13 @@ from .options import (
     flag,
     opt,
 )
+from .resumable import describe_job, open_resumable, say_where
 from .terminal import (
     CHUNK,
     count_if_file,
     keep_apart,
     name_lines,
     open_lines,
-    open_output,
     show_progress,
     to_json,
     warn,
@@ -74,6 +74,11 @@ def translate(
         "--file",
     ),
     output: Path | None = OUTPUT,
+    overwrite: bool = flag(
+        "Begin anew where a run that was stopped left an unfinished output. Without it, the same "
+        "command goes on from there.",
+        "--overwrite",
+    ),
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
     lm: Path | None = LM,
@@ -165,19 +170,32 @@ def translate_lines(given: Mapping[str, Any]) -> None:
         is_plain = how["decode"].is_plain
         if given["precision"] == "auto" and is_plain and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
-        chunks = cut_chunks(join_prefixes(lines, given["prefix_file"]), size)
-        total, extend = count_if_file(file), choose_extras(translator, given)
+        total, job = count_if_file(file), describe_job(given)
         with (
-            open_output(given["output"]) as out,
-            show_progress("translating", total, beside=out) as tell,
+            open_resumable(given["output"], job, given["overwrite"]) as out,
+            show_progress("translating", total, beside=out.file) as tell,
         ):
+            say_where(out.lines)
+            tell(out.lines)
+            pairs = join_prefixes(lines, given["prefix_file"])
+            before = [text for text, _ in islice(pairs, out.lines)][-translator.context or None :]
+            extend = choose_extras(translator, given, before)
             in_parts: list[int] = []
             flagged = decoding.Flagged()
-            for line, text, found in search_chunks(translator, chunks, progress=tell, **how):
+            for line, text, found in search_chunks(
+                translator,
+                cut_chunks(pairs, size),
+                done=out.lines,
+                before=before,
+                progress=tell,
+                **how,
+            ):
                 flagged.add(found)
                 in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
                 shown = show_line(line, text, found, translator.precision, **form)
-                print(extend(shown, text, found), file=out, flush=True)
+                print(extend(shown, text, found), file=out.file)
+                if line % size == 0 or line == total:
+                    out.keep(line)
         if in_parts:
             warn(f"{name_lines(in_parts)} is too long to be translated whole: it was split")
         if flagged.said and not given["as_json"]:
@@ -221,15 +239,23 @@ def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str
 
 
 def search_chunks(
-    translator: Translator, chunks: Iterable[list[tuple[str, str]]], **how: Any
+    translator: Translator,
+    chunks: Iterable[list[tuple[str, str]]],
+    *,
+    done: int = 0,
+    before: Iterable[str] = (),
+    **how: Any,
 ) -> Iterator[tuple[int, str, Judged]]:
     """Yield the number of each line, the line, and its checked translations, chunk by chunk.
 
-    With data.context, lines that follow each other are one document.
+    With data.context, lines that follow each other are one document. done: the number of lines
+    before the first; before: the last of these.
     """
     from ..checks.quality_check import search_checked
 
-    done, document = 0, PrecedingLines(translator.context)
+    document = PrecedingLines(translator.context)
+    for text in before:
+        document.add(text)
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
         if translator.context:
@@ -240,11 +266,12 @@ def search_chunks(
 
 
 def choose_extras(
-    translator: Translator, given: Mapping[str, Any]
+    translator: Translator, given: Mapping[str, Any], before: Iterable[str] = ()
 ) -> Callable[[str, str, Judged], str]:
     """Return a function that adds the alignment, and the confidence, to a line of output.
 
     It is called with the line, the source and its translations. JSON has the confidence anyway.
+    before: lines that were translated by an earlier run.
     """
     if not (given["alignment"] or given["confidence"]):
         return lambda shown, text, found: shown
@@ -253,6 +280,8 @@ def choose_extras(
 
     alignments, folder = Alignments(), locate(given["model"])
     document = PrecedingLines(translator.context)
+    for line in before:
+        document.add(line)
 
     def extend(shown: str, text: str, found: Judged) -> str:
         told: dict[str, object] = {}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..foundation.disk import PARTIAL
-from .tables import name_sides, pick_sides
+from .columns import name_sides
+from .tables import pick_sides
 
 Rows = Iterable[Any]  # each a pair of texts, or an object with the texts by language
 NAMES = {"validation": "valid", "dev": "valid"}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -11,14 +12,15 @@ CHUNK = 1 << 16  # bytes
 NATIVE = {"bpt", "ept", "it", "ph", "ut"}  # elements that hold markup of a document, no text
 SPACE = re.compile(r"[ \t\r\n]+")
 
-Unit = dict[str, str]  # language to text
+Unit = dict[str, list[str]]  # language to texts
 
 
 def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
     """Yield the pairs of two languages; en means en-GB as well, if a unit has no en.
 
-    Units that lack one of the two are left out; white space becomes one space. ValueError if the
-    file is not XML, declares entities (nothing is ever expanded or fetched), or has no such pair.
+    A unit with several texts in a language, as variants, gives a pair for each of them. Units that
+    lack one of the two are left out; white space becomes one space. ValueError if the file is not
+    XML, declares entities (nothing is ever expanded or fetched), or has no such pair.
     """
     if not (source and target):
         raise ValueError(f"{path}: a .tmx has many languages: say --source-lang and --target-lang")
@@ -26,19 +28,19 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
     found = False
     for unit in _read_units(path):
         languages |= unit.keys()
-        pair = _choose(unit, source), _choose(unit, target)
-        if pair[0] is not None and pair[1] is not None:
+        for pair in product(_choose(unit, source), _choose(unit, target)):
             found = True
-            yield pair[0], pair[1]
+            yield pair
     if not found:
         there = ", ".join(sorted(languages)) or "none"
         raise ValueError(f"{path}: no pair of {source} and {target}; languages there: {there}")
 
 
-def _choose(unit: Unit, lang: str) -> str | None:
-    wanted = _plain(lang)
-    kinds = (each for each in unit if each == wanted or each.startswith(wanted + "-"))
-    return unit.get(wanted, unit.get(next(kinds, ""), None))
+def _choose(unit: Unit, lang: str) -> list[str]:
+    """Return the texts of a language; without them, those of its countries."""
+    code = _plain(lang)
+    countries = (text for each in unit if each.startswith(code + "-") for text in unit[each])
+    return unit.get(code) or [*dict.fromkeys(countries)]
 
 
 def _plain(lang: str) -> str:
@@ -87,7 +89,9 @@ class _Reader:
     def end(self, name: str) -> None:
         if name == "seg" and self.text is not None:
             text = SPACE.sub(" ", "".join(self.text)).strip(" ")
-            self.unit.setdefault(self.lang, text)
+            texts = self.unit.setdefault(self.lang, [])
+            if text not in texts:
+                texts.append(text)
             self.text = None
         elif name == "tu":
             self.units.append(self.unit)

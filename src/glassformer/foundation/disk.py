@@ -164,16 +164,20 @@ def stamp_file(path: Path) -> FileStamp | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def open_alone(path: Path) -> TextIO:
-    """Return an empty, locked file to write text to. ValueError if another process holds it."""
+def open_alone(path: Path, *, keep: bool = False) -> TextIO:
+    """Return a locked file to write text to, empty unless `keep`, when its end is written to.
+
+    ValueError if another process holds it.
+    """
     while True:
         file = path.open("a+", encoding="utf-8", newline="\n")
         if not take_lock(file):
             file.close()
             raise ValueError(f"{path} is being written by another process")
         if is_still(path, file):
-            file.seek(0)
-            file.truncate()
+            if not keep:
+                file.seek(0)
+                file.truncate()
             return file
         file.close()
 

@@ -95,6 +95,32 @@ def test_mended_files_have_nothing_left(run: Run, folder: Path, test: str) -> No
     assert len(counts) == 1 and counts.pop() > 900
 
 
+def test_fix_drops_nothing_on_a_guess(run: Run, folder: Path) -> None:
+    """Wrong partners are left out only where their kind is named; the report has all of them."""
+    lines = (folder / "train.fr").read_text("utf-8").splitlines()
+    lines[100:160] = lines[101:160] + lines[100:101]
+    moved = [lines[n] for n in range(300, 1000, 7)]
+    lines[300:1000:7] = moved[1:] + moved[:1]
+    (folder / "train.fr").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def fix(options: str) -> set[str]:
+        assert run(f"--data train {LANGS} --report r.json --fix clean {options}")[0] == 0
+        return {*(folder / "clean.fr").read_text("utf-8").splitlines()}
+
+    sure = fix("")
+    findings = json.loads((folder / "r.json").read_text("utf-8"))["findings"]
+    mismatch = next(each for each in findings if each["kind"] == "mismatch")
+    assert len(mismatch["lines"]) == mismatch["count"] > 60
+    assert mismatch["is_guess"] and not mismatch["is_serious"]
+    noted = {lines[n - 1] for n in mismatch["lines"]}
+    assert len(noted & sure) > 0.9 * len(noted)
+    assert len(noted & fix("--fix-kinds all")) < 0.1 * len(noted)
+    assert fix("--fix-kinds mismatch") - sure, "duplicates and empty lines are kept"
+    code, _, err = run(f"--data train {LANGS} --fix clean --fix-kinds mismach")
+    assert code == 2 and "no kind of finding 'mismach'; there are all, sure, sides" in err
+    assert run(f"--data train {LANGS} --fix-kinds all")[0] == 2, "without --fix"
+
+
 def test_lost_lines_are_mended_and_shuffled_sides_are_not(run: Run, folder: Path) -> None:
     lines = {lang: (folder / f"train.{lang}").read_text("utf-8").splitlines() for lang in LANGUAGES}
     pairs = set(zip(*lines.values(), strict=True))

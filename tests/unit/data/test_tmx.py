@@ -34,6 +34,15 @@ def test_a_language_means_its_countries_too(tmp_path: Path) -> None:
     assert _read(tmp_path / "m.tmx", body) == [("a", "b"), ("c", "d")]
 
 
+def test_each_variant_is_a_pair(tmp_path: Path) -> None:
+    variants = "".join(f'<tuv xml:lang="de"><seg>{text}</seg></tuv>' for text in "bcb")
+    body = f'<tu><tuv xml:lang="en"><seg>a</seg></tuv>{variants}</tu>'
+    countries = '<tuv xml:lang="en-US"><seg>us</seg></tuv><tuv xml:lang="en-GB"><seg>gb</seg></tuv>'
+    body += f'<tu>{countries}<tuv xml:lang="de"><seg>d</seg></tuv></tu>'
+    pairs = [("a", "b"), ("a", "c"), ("us", "d"), ("gb", "d")]
+    assert _read(tmp_path / "m.tmx", body) == pairs
+
+
 def test_markup_goes_and_its_text_stays(tmp_path: Path) -> None:
     marked = (
         'The <hi>red</hi> <bpt i="1">&lt;b&gt;</bpt>cat<ept i="1">&lt;/b&gt;</ept>'

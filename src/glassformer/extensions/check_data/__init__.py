@@ -8,15 +8,15 @@ from glassformer.foundation.lazy import import_lazily
 
 if TYPE_CHECKING:
     from .examination import examine
-    from .mending import fix, realign
+    from .mending import check_kinds, fix, realign
     from .partners import explain_inequality
     from .report import Finding, Report
 
-__all__ = ["Finding", "Report", "examine", "explain_inequality", "fix", "realign"]
+__all__ = ["Finding", "Report", "check_kinds", "examine", "explain_inequality", "fix", "realign"]
 
 _HOMES = {
     "examination": ("examine",),
-    "mending": ("fix", "realign"),
+    "mending": ("check_kinds", "fix", "realign"),
     "partners": ("explain_inequality",),
     "report": ("Finding", "Report"),
 }

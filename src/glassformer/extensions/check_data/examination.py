@@ -13,9 +13,11 @@ from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
 from .languages import Contrast, SideLanguage
 from .lengths import find_long, find_outliers
+from .mismatches import judge_partners
 from .order import Misalignment
 from .partners import (
     Gathered,
+    PartnerComparison,
     are_unrelated,
     compare_partners,
     describe_misalignment,
@@ -28,10 +30,6 @@ from .report import CHECKS, Example, Finding, Report
 from .words import Sample, Texts, split_words
 
 BLOCK = 5_000  # pairs at a time
-# Nats: lines with less evidence are no translations of each other. In a small corpus, of which
-# little is learned, good lines scatter below 0: then the limit is lower, but not below the second.
-AGAINST, SURELY_AGAINST = -5.0, -10.0
-SPREADS = 2.5  # so many below the median, the limit would be
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
 EXAMPLES = 3
 SIDES = ("source", "target")
@@ -77,17 +75,6 @@ def _pair_up(source: Texts, target: Texts) -> Iterator[Pairs]:
         yield [pair[0] for pair in block], [pair[1] for pair in block]
 
 
-def _choose_limit(evidence: Array) -> float:
-    """Return the evidence below which a line is noted as a mismatch.
-
-    The spread is taken from the better half, in which no mismatches are.
-    """
-    if not len(evidence):
-        return AGAINST
-    middle, high = np.percentile(evidence, (50, 84))
-    return float(np.clip(middle - SPREADS * (high - middle), SURELY_AGAINST, AGAINST))
-
-
 def _spell_out(character: re.Match[str]) -> str:
     return f"\\u{ord(character[0]):04x}"
 
@@ -117,6 +104,8 @@ class _Examiner:
         self.notes: dict[tuple[str, int], str] = {}  # of a kind and a pair
         self.about: dict[str, str] = {}  # a kind of finding as a whole
         self.misalignments: list[Misalignment] = []
+        self.sensitivity: float | None = None  # of the check for mismatches, if it was made
+        self.ranking: Array | None = None
 
     def look_at(self, pairs: Pairs) -> None:
         """Examine one block of pairs, and note the findings."""
@@ -191,25 +180,31 @@ class _Examiner:
         exact, near = self.repeats.find()
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]
-        evidence: Array = np.zeros(0)
-        found: list[Misalignment] = []
-        if self.gathered:
-            evidence, found = compare_partners(*self.gathered)
-        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], found):
+        compared = compare_partners(*self.gathered) if self.gathered else None
+        misalignments = compared.misalignments if compared else []
+        if self.unrelated and not fit_at_offsets(lengths[0], lengths[1], misalignments):
             self.found["unrelated"] = list(range(self.total))
         else:
-            self.misalignments = found
-            self._note_misalignments(found, names)
-        explained = {
-            place for kind in CHECKS if CHECKS[kind].explains for place in self.found[kind]
-        }
+            self.misalignments = misalignments
+            self._note_misalignments(misalignments, names)
+        explained = np.zeros(self.total, bool)
+        for kind, check in CHECKS.items():
+            explained[self.found[kind]] |= check.explains
         for side, language in zip(lengths, self.side_languages, strict=True):
             self.found["long"] += find_long(side, is_unspaced(language.code)).tolist()
-        for kind, places in (
-            ("length", find_outliers(lengths[0], lengths[1])),
-            ("mismatch", np.flatnonzero(evidence < _choose_limit(evidence))),
-        ):
-            self.found[kind] = [place for place in places.tolist() if place not in explained]
+        outliers = find_outliers(lengths[0], lengths[1])
+        self.found["length"] = outliers[~explained[outliers]].tolist()
+        if compared and not self.found["unrelated"]:
+            self._note_mismatches(compared, np.flatnonzero(~explained))
+
+    def _note_mismatches(self, compared: PartnerComparison, lines: Array) -> None:
+        """Note the mismatches among lines that nothing else explains, and rank these lines."""
+        judgement = judge_partners(compared.lexicon, compared.measures.take(lines), lines)
+        self.sensitivity = judgement.sensitivity if judgement else 0.0
+        if judgement:
+            self.found["mismatch"] = lines[judgement.is_mismatch].tolist()
+            self.ranking = np.full(self.total, -np.inf)
+            self.ranking[lines] = judgement.log_odds
 
     def _note_misalignments(
         self, misalignments: list[Misalignment], names: tuple[str, str]
@@ -262,5 +257,12 @@ class _Examiner:
             if len(found)
         ]
         first, second = (language.code for language in self.side_languages)
-        is_thorough, misalignments = bool(self.gathered), tuple(self.misalignments)
-        return Report(self.total, findings, (first, second), is_thorough, misalignments)
+        return Report(
+            self.total,
+            findings,
+            (first, second),
+            thorough=bool(self.gathered),
+            misalignments=tuple(self.misalignments),
+            sensitivity=self.sensitivity,
+            log_odds=self.ranking,
+        )

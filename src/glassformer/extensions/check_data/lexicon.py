@@ -1,10 +1,14 @@
 """A translation lexicon learned from the corpus itself, which says which lines are partners.
 
-It is IBM model 1 (Brown et al. 1993) in both directions. Each half of the lines, the even and the
-odd, has a lexicon of its own that judges the other half, so that no pair is judged by itself.
+It is IBM model 1 (Brown et al. 1993) in both directions. The lines are dealt out to folds, and each
+fold is judged by a lexicon of the others, so that no pair is judged by itself.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +16,44 @@ from .lengths import fit_lengths, log_ratio
 from .ragged import Array, Cross, Ragged
 
 ITERATIONS = 4
-LEARNED = 50_000  # pairs that a half is learned from, at most
+LEARNED = 50_000  # pairs that a lexicon is learned from, at most
 LONGEST = 2_500  # words times words of a pair to learn from
 AT_ONCE = 2_000  # pairs
+# Lines, and the number of folds of so many at most: small corpora need all the lines to learn from.
+FOLDS = ((2_000, 8), (10_000, 4))
+FEWEST_FOLDS = 2
 BY_CHANCE = 0.1  # the probability that a word has no partner in the other line
 DISCOUNT = 0.5  # subtracted from each count: a single occurrence means little
 RARE = 4.0  # nats for each rare word that both lines have: a number, a name, an address
 STEADY = 3.0  # the most nats from lengths
+
+
+class Measures(NamedTuple):
+    """Measures of pairs of lines, each an array; the larger, the likelier lines are partners.
+
+    source, target: nats, the evidence of the known words of a side. known_source, known_target: how
+    many these are. shared: how many rare words both lines have. length: nats, of the lengths.
+    """
+
+    source: Array
+    target: Array
+    known_source: Array
+    known_target: Array
+    shared: Array
+    length: Array
+
+    @property
+    def evidence(self) -> Array:
+        """Return the evidence of all measures together, in nats."""
+        words = 0.5 * (self.source + self.target)
+        return np.asarray(words + RARE * self.shared + self.length)
+
+    def take(self, chosen: Array) -> Measures:
+        return Measures(*(each[chosen] for each in self))
+
+    @classmethod
+    def join(cls, parts: Sequence[Measures]) -> Measures:
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,39 +82,51 @@ class Lexicon:
         inside = (j >= 0) & (j < len(target))
         size = size * np.where(inside, np.diff(target.known.starts)[np.where(inside, j, 0)], 0)
         usable = (size > 0) & (size <= LONGEST)
-        self.halves = []
-        for half in (0, 1):
-            chosen = np.flatnonzero(usable & (i % 2 == half))
+        self.folds = choose_folds(len(source))
+        self.lexicons = []
+        for fold in range(self.folds):
+            chosen = np.flatnonzero(usable & (i % self.folds != fold))
             chosen = chosen[:: max(1, -(-len(chosen) // LEARNED))]
-            self.halves.append(_Half(source.known, target.known, sizes, chosen, j[chosen]))
+            self.lexicons.append(_Learned(source.known, target.known, sizes, chosen, j[chosen]))
         self.mean, self.spread, self.usual_spread = fit_lengths(
             source.lengths[i[inside]], target.lengths[j[inside]]
         )
 
     def judge(self, i: Array, j: Array) -> Array:
-        """Return the evidence that source line i[k] and target line j[k] are partners."""
+        """Return the evidence, in nats, that source line i[k] and target line j[k] are partners."""
+        return self.measure(i, j).evidence
+
+    def measure(self, i: Array, j: Array) -> Measures:
+        """Return the measures of source line i[k] and target line j[k]."""
         i, j = np.asarray(i), np.asarray(j)
-        found = np.zeros(len(i), np.float32)
-        for half in (0, 1):
-            places = np.flatnonzero(i % 2 != half)
+        measures = Measures(*np.zeros((len(Measures._fields), len(i)), np.float32))
+        for fold, lexicon in enumerate(self.lexicons):
+            places = np.flatnonzero(i % self.folds == fold)
             for start in range(0, len(places), AT_ONCE):
                 at = places[start : start + AT_ONCE]
-                found[at] = self.halves[half].judge(
-                    self.source.known, self.target.known, i[at], j[at]
-                ) + self._judge_rest(i[at], j[at])
-        return found
+                words = lexicon.weigh(self.source.known, self.target.known, i[at], j[at])
+                rest = self._measure_rest(i[at], j[at])
+                for measure, values in zip(measures, (*words, *rest), strict=True):
+                    measure[at] = values
+        return measures
 
-    def _judge_rest(self, i: Array, j: Array) -> Array:
+    def _measure_rest(self, i: Array, j: Array) -> tuple[Array, Array]:
+        """Return how many rare words both lines have, and the evidence of their lengths."""
         cross = Cross.of(self.source.rare, self.target.rare, i, j)
         shared = np.bincount(cross.pair[cross.left == cross.right], minlength=len(i))
         ratio = log_ratio(self.source.lengths[i], self.target.lengths[j]) - self.mean
         near = -0.5 * (ratio / self.spread) ** 2 - np.log(self.spread)
         far = -0.5 * (ratio / self.usual_spread) ** 2 - np.log(self.usual_spread)
-        return RARE * shared + np.clip(near - far, -STEADY, STEADY)
+        return shared, np.clip(near - far, -STEADY, STEADY)
 
 
-class _Half:
-    """The translation probabilities of half the lines, in both directions, by word pair."""
+def choose_folds(lines: int) -> int:
+    """Return the number of folds that the lines of a corpus are dealt out to."""
+    return next((folds for most, folds in FOLDS if lines <= most), FEWEST_FOLDS)
+
+
+class _Learned:
+    """Translation probabilities learned from some lines, in both directions, by word pair."""
 
     def __init__(
         self, source: Ragged, target: Ragged, sizes: tuple[int, int], i: Array, j: Array
@@ -98,20 +145,29 @@ class _Half:
         self.to_left = _learn(place, cross.left_slot, right, len(keys), self.width)
         self.to_right = _learn(place, cross.right_slot, left, len(keys), max(sizes[0], 1))
 
-    def judge(self, source: Ragged, target: Ragged, i: Array, j: Array) -> Array:
+    def weigh(
+        self, source: Ragged, target: Ragged, i: Array, j: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return the evidence of the words of both sides, in nats, and how many of them are known.
+
+        A word that was not learned is no evidence.
+        """
         if not len(self.keys):
-            return np.zeros(len(i))
+            return (np.zeros(len(i)),) * 4
         cross = Cross.of(source, target, i, j)
         key = cross.left.astype(np.int64) * self.width + cross.right
         place = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
         place = np.where(self.keys[place] == key, place, -1)  # the last entry is for unseen pairs
         left = _weigh(self.to_left[place], cross.left_slot, cross.left, self.left_share)
         right = _weigh(self.to_right[place], cross.right_slot, cross.right, self.right_share)
-        left[~_are_known(cross.left_slot, cross.left, self.is_left_known)] = np.nan
-        right[~_are_known(cross.right_slot, cross.right, self.is_right_known)] = np.nan
-        return 0.5 * (
-            _sum_up(left, cross.left_owner, cross.left_size, cross.right_size)
-            + _sum_up(right, cross.right_owner, cross.right_size, cross.left_size)
+        known_left = _are_known(cross.left_slot, cross.left, self.is_left_known)
+        known_right = _are_known(cross.right_slot, cross.right, self.is_right_known)
+        left[~known_left], right[~known_right] = np.nan, np.nan
+        return (
+            _sum_up(left, cross.left_owner, cross.left_size, cross.right_size),
+            _sum_up(right, cross.right_owner, cross.right_size, cross.left_size),
+            _count(known_left, cross.left_owner, len(i)),
+            _count(known_right, cross.right_owner, len(i)),
         )
 
 
@@ -143,14 +199,19 @@ def _weigh(probability: Array, slot: Array, word: Array, share: Array) -> Array:
 
 
 def _are_known(slot: Array, word: Array, is_known: Array) -> Array:
-    """Return, for each slot, whether the half has learned its word."""
+    """Return, for each slot, whether its word was learned."""
     return np.asarray(np.bincount(slot, is_known[word]) > 0)
+
+
+def _count(chosen: Array, owner: Array, pairs: int) -> Array:
+    """Return how many slots of each pair are chosen; slots after the last of them are not."""
+    return np.bincount(owner[: len(chosen)], chosen, minlength=pairs)
 
 
 def _sum_up(weights: Array, owner: Array, size: Array, other_size: Array) -> Array:
     """Return the evidence of each pair, 0 if the other line has no known words.
 
-    A word that the half has not learned, whose weight is NaN, is no evidence.
+    A word that was not learned, whose weight is NaN, is no evidence.
     """
     filled = np.zeros(len(owner))
     filled[: len(weights)] = weights

@@ -1,6 +1,6 @@
 """Repair of a corpus: leave out or mend the pairs in a report."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import compress
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .characters import repair_encoding, repair_lookalikes
 from .ragged import Array
-from .report import REPAIRS, Report
+from .report import CHECKS, REPAIRS, Report
 from .words import Texts
 
 
@@ -36,14 +36,29 @@ class _Kept:
         return compress(self.texts, self.keep.tobytes())
 
 
-def fix(source: Texts, target: Texts, report: Report) -> Iterator[tuple[str, str]]:
+SURE = frozenset(kind for kind, check in CHECKS.items() if not check.is_guess)
+
+
+def check_kinds(kinds: Collection[str]) -> frozenset[str]:
+    """Return the kinds of findings that are named. ValueError if there is no such kind."""
+    if unknown := set(kinds) - CHECKS.keys() - {"all", "sure"}:
+        there = ", ".join(("all", "sure", *CHECKS))
+        raise ValueError(f"there is no kind of finding {min(unknown)!r}; there are {there}")
+    several = [*CHECKS] * ("all" in kinds) + [*SURE] * ("sure" in kinds)
+    return frozenset(each for each in (*kinds, *several) if each in CHECKS)
+
+
+def fix(
+    source: Texts, target: Texts, report: Report, kinds: Collection[str] = SURE
+) -> Iterator[tuple[str, str]]:
     """Yield the pairs that are left, in order, mended as the table of checks says.
 
-    Pairs that are misaligned are left out: `realign` comes before.
+    Only findings of these kinds are mended; those that are no guesses, if none are given. Pairs
+    that are misaligned are left out: `realign` comes before.
     """
     marks = {repair: np.zeros(report.pairs, bool) for repair in REPAIRS}
     for finding in report.findings:
-        if finding.check.repair:
+        if finding.check.repair and finding.kind in kinds:
             marks[finding.check.repair][finding.places] = True
     left_out = marks["leave out"] | marks["realign"] | marks["keep first"]
     for number, pair in enumerate(zip(source, target, strict=True)):
@@ -52,9 +67,10 @@ def fix(source: Texts, target: Texts, report: Report) -> Iterator[tuple[str, str
             continue
         if marks["encoding"][number]:
             mended = repair_encoding(pair[0]), repair_encoding(pair[1])
+            if not all(side and side.strip() for side in mended):
+                continue
         ours, theirs = mended
-        if ours is None or theirs is None or not (ours.strip() and theirs.strip()):
-            continue
+        assert ours is not None and theirs is not None
         if marks["one script"][number]:
             ours, theirs = repair_lookalikes(ours), repair_lookalikes(theirs)
         yield (theirs, ours) if marks["exchange"][number] else (ours, theirs)

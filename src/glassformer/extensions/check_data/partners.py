@@ -1,6 +1,7 @@
 """Comparison of the two sides line by line, by their words."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from glassformer.data.files import cut_chunks
 from glassformer.foundation.plurals import say_count
 
 from .lengths import correlate
-from .lexicon import Lexicon, LexiconSide
+from .lexicon import Lexicon, LexiconSide, Measures
 from .offsets import (
     FEWEST,
     SMALL,
@@ -53,23 +54,33 @@ class Gathered:
         return found
 
 
-def compare_partners(source: Gathered, target: Gathered) -> tuple[Array, list[Misalignment]]:
-    """Return the evidence that lines of the same number are partners, and the misalignments."""
+class PartnerComparison(NamedTuple):
+    """The comparison of two sides: misalignments, and measures of lines of the same number."""
+
+    misalignments: list[Misalignment]
+    measures: Measures
+    lexicon: Lexicon
+
+
+def compare_partners(source: Gathered, target: Gathered) -> PartnerComparison:
+    """Return the misalignments of two sides, and measures of the lines of the same number."""
     sides = source.side(), target.side()
     vocabularies = source.vocabulary, target.vocabulary
     sizes = len(vocabularies[0]), len(vocabularies[1])
     lines = np.arange(min(map(len, sides)))
     if not len(lines) >= FEWEST or len(sides[0]) > SMALL:
         lexicon = Lexicon(*sides, sizes, guess_offsets(sides[0].lengths, sides[1].lengths))
-        straight = lexicon.judge(lines, lines)
-        return straight, find_misalignments(lexicon, straight)
+        straight = lexicon.measure(lines, lines)
+        misalignments = find_misalignments(lexicon, straight.evidence)
+        return PartnerComparison(misalignments, straight, lexicon)
     reach = choose_reach(*sides)
     surface = weigh_surface(*sides, vocabularies, reach)
     path = find_offset_path(surface)
     lexicon = Lexicon(*sides, sizes, path)
     evidence = weigh_lexicon(lexicon, surface, path, reach)
     path = drop_chance(find_offset_path(evidence), surface, evidence)
-    return lexicon.judge(lines, lines), list_misalignments(path, evidence)
+    measures = lexicon.measure(lines, lines)
+    return PartnerComparison(list_misalignments(path, evidence), measures, lexicon)
 
 
 def are_unrelated(sample: Sample) -> bool:
@@ -112,11 +123,11 @@ def explain_inequality(
     for side, texts in zip(sides, (source, target), strict=True):
         for block in cut_chunks(texts, BLOCK):
             side.add(block, split_words(Block(block)))
-    evidence, misalignments = compare_partners(*sides)
+    misalignments, measures, _ = compare_partners(*sides)
     where = ""
     if misalignments:
         where = f"; {describe_misalignment(misalignments[0], names)}"
-    elif evidence[-LAST:].sum() > SURE:
+    elif measures.evidence[-LAST:].sum() > SURE:
         where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
     return ValueError(
         f"{names[0]} has {say_count(counts[0], 'line')} but {names[1]} has {counts[1]:,}: "

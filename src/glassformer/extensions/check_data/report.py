@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 from glassformer.foundation.plurals import say_count
@@ -9,7 +10,8 @@ from glassformer.foundation.plurals import say_count
 from .order import Misalignment
 from .ragged import Array
 
-SHOWN = 20  # line numbers
+ENOUGH = 0.9  # a share of wrong partners: if fewer would be found, the report says so
+WIDTH = 100  # characters of a line of the report
 
 # What --fix does with the pairs of a finding.
 REPAIRS = {
@@ -34,10 +36,13 @@ class Check:
     serious: float = 1.0  # a script should stop if a larger share of the pairs has it
     explains: bool = False  # why lines are no partners: they get no further finding
     harmless: bool = False  # to training, which leaves out empty and long pairs itself
+    is_guess: bool = False  # by statistics: --fix leaves such pairs alone unless it is told
 
     @property
     def advice(self) -> str:
         fix = REPAIRS[self.repair] if self.repair is not None else ""
+        if self.is_guess:
+            fix = "--fix keeps them, since this is a guess; --fix-kinds can name them"
         return "; ".join(filter(None, (self.hint, fix)))
 
 
@@ -62,7 +67,7 @@ CHECKS = {
         serious=0.0,
         explains=True,
     ),
-    "mismatch": Check("perhaps no translation of each other", "look at a few", serious=SOME),
+    "mismatch": Check("perhaps no translation of each other", "look at a few", is_guess=True),
     "swapped": Check("source and target exchanged", repair="exchange", serious=SOME, explains=True),
     "language": Check("one side in another language", serious=SOME, explains=True),
     "script": Check("one side mostly in a foreign script", serious=SOME, explains=True),
@@ -79,7 +84,9 @@ CHECKS = {
         explains=True,
     ),
     "empty": Check("an empty side", "never trained on", explains=True, harmless=True),
-    "length": Check("one side far too long for the other", serious=SOME),
+    "length": Check(
+        "one side far too long for the other, as it seems", "look at a few", is_guess=True
+    ),
     "long": Check(
         "a side far longer than what a model is trained on: data.max_length",
         "train drops it: put one sentence in a line",
@@ -122,8 +129,8 @@ class Finding:
 
     @property
     def lines(self) -> list[int]:
-        """Return the first line numbers, counted from 1."""
-        return [int(place) + 1 for place in self.places[:SHOWN]]
+        """Return the line numbers, counted from 1."""
+        return (self.places + 1).tolist()
 
     @property
     def check(self) -> Check:
@@ -131,13 +138,14 @@ class Finding:
 
     @property
     def is_serious(self) -> bool:
-        """Return whether a script should stop at this finding."""
-        return self.share > self.check.serious
+        """Return whether a script should stop at this finding; it never should at a guess."""
+        return self.share > self.check.serious and not self.check.is_guess
 
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "is_serious": self.is_serious,
+            "is_guess": self.check.is_guess,
             "meaning": self.check.meaning,
             "count": self.count,
             "share": self.share,
@@ -150,13 +158,20 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The report of a corpus, with all findings, worst first."""
+    """The report of a corpus, with all findings, worst first.
+
+    sensitivity: the share of wrong partners that would be found as `mismatch`, by an estimate; None
+    if this was not checked. log_odds: how likely the lines of each pair are partners, in nats; None
+    if it is unknown, and -inf for pairs that another finding explains.
+    """
 
     pairs: int
     findings: list[Finding]
     languages: tuple[str | None, str | None]  # as identified; None: unknown
     thorough: bool  # whether lines were compared with their partners by their words
     misalignments: tuple[Misalignment, ...] = ()
+    sensitivity: float | None = None
+    log_odds: Array | None = None
 
     @property
     def extent(self) -> str:
@@ -164,6 +179,18 @@ class Report:
 
     def __getitem__(self, kind: str) -> Finding | None:
         return next((each for each in self.findings if each.kind == kind), None)
+
+    @property
+    def blindness(self) -> str:
+        """Return a sentence about the wrong partners that are not found; "" if these are few."""
+        if self.sensitivity is None or self.sensitivity >= ENOUGH:
+            return ""
+        if not self.sensitivity:
+            return "too few pairs to tell wrong partners from right ones: none is noted as mismatch"
+        return (
+            "text so little, or so short, teaches too little to find all wrong partners: about "
+            f"{100 * self.sensitivity:.0f} % of them would be noted as mismatch"
+        )
 
     def warnings(self) -> list[str]:
         """Return one line of text for each finding that can harm a model."""
@@ -179,6 +206,8 @@ class Report:
             "pairs": self.pairs,
             "languages": list(self.languages),
             "thorough": self.thorough,
+            "mismatch_sensitivity": self.sensitivity,
+            "note": self.blindness,
             "findings": [finding.to_json() for finding in self.findings],
         }
 
@@ -187,13 +216,19 @@ class Report:
 
     def _write_lines(self) -> Iterator[str]:
         yield f"{self.extent}; {say_count(len(self.findings), 'kind')} of findings"
+        yield from filter(None, (self.blindness,))
         for each in self.findings:
             yield ""
             share = f"{say_count(each.count, 'pair')} ({100 * each.share:.2f} %)"
             yield f"{each.kind}: {share}: {each.check.meaning}"
             if each.note:
                 yield f"  {each.note}"
-            yield f"  lines {', '.join(map(str, each.lines))}{' ...' * (each.count > SHOWN)}"
+            yield fill(
+                f"lines {', '.join(map(str, each.lines))}",
+                WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+            )
             for example in each.examples:
                 yield f"  {example.line}" + (f" ({example.note})" if example.note else "")
                 yield f"    {example.source}"

@@ -67,6 +67,7 @@ def translate_shards(
     threads: int = 1,
     shard_lines: int = 10_000,
     address: str | None = None,
+    overwrite: bool = False,
     progress: Callable[[int], object] = lambda done: None,
 ) -> int:
     """Translate the file `job.source` into `out`, and return how many shards were there already.
@@ -78,6 +79,8 @@ def translate_shards(
     """
     shards = list(cut_file(Path(job.source), shard_lines))
     parts = out.with_name(f"{out.name}.parts")
+    if overwrite and (parts / MANIFEST).is_file():
+        shutil.rmtree(parts)
     _begin(parts, job, shard_lines, render)
     missing = [shard for shard in shards if not name_shard(parts, shard).is_file()]
     for shard in shards:
@@ -123,10 +126,10 @@ def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None
         "text": take_fingerprint(Path(job.source)).sha256,
         "weights": take_fingerprint(model).sha256,
     }
-    begin_parts(parts, wanted)
+    begin_parts(parts, wanted, "give --overwrite")
 
 
-def begin_parts(parts: Path, wanted: dict[str, Any]) -> None:
+def begin_parts(parts: Path, wanted: dict[str, Any], advice: str = "delete it") -> None:
     """Make the folder of the parts of a job; what is wanted stands in its manifest.
 
     Raises ValueError if it is there, and was made for another job.
@@ -139,7 +142,7 @@ def begin_parts(parts: Path, wanted: dict[str, Any]) -> None:
     begun = read_typed(manifest, dict[str, Any])
     if other := [name for name in wanted if begun.get(name) != wanted[name]]:
         raise ValueError(
-            f"{parts} was begun with another {', '.join(other)}: go on so, or delete it"
+            f"{parts} was begun with another {', '.join(other)}: go on so, or {advice}"
         )
 
 

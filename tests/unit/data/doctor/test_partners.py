@@ -38,7 +38,8 @@ def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Mis
         for start in range(0, len(texts), 700):
             side.add(texts[start : start + 700], words[start : start + 700])
         gathered.append(side)
-    return compare_partners(*gathered)
+    found = compare_partners(*gathered)
+    return found.measures.evidence, found.misalignments
 
 
 def test_words() -> None:

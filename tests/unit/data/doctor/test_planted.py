@@ -98,7 +98,7 @@ def _list_misalignments(*sides: list[str]) -> list[Misalignment]:
     gathered = [Gathered(split_words(Block(side))) for side in sides]
     for each, side in zip(gathered, sides, strict=True):
         each.add(side, split_words(Block(side)))
-    return compare_partners(*gathered)[1]
+    return compare_partners(*gathered).misalignments
 
 
 def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
@@ -182,11 +182,11 @@ def test_real_look_alikes(data: Path) -> None:
 
 @pytest.mark.parametrize("copies", [1, 10])
 def test_few_good_pairs_are_not_accused(data: Path, copies: int) -> None:
-    """Too little is learned from them, or from their copies, to judge; shuffled ones still are."""
+    """Too little is learned from them, or from their copies, to judge each of them."""
     few = 600 // copies
     sides = [
         list(read_lines(data / f"multi30k/train.{lang}"))[:few] * copies for lang in ["en", "de"]
     ]
     assert len(_places(examine(*sides), "mismatch")) <= 12
     Random(1).shuffle(sides[1])
-    assert len(_places(examine(*sides), "mismatch")) >= 200
+    assert examine(*sides)["unrelated"] is not None

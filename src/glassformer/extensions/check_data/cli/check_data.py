@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,14 +43,21 @@ def check_data(
         "Do not check by their words whether lines are translations of each other.", "--quick"
     ),
     report_to: Path | None = opt(
-        "FILE", "Write all findings here, as text or as .json.", "--report"
+        "FILE", "Write all findings here, with all their lines, as text or as .json.", "--report"
     ),
     fix: Path | None = opt(
-        "PREFIX", "Repair or leave out bad pairs, and write the rest as PREFIX.en and PREFIX.de."
+        "PREFIX",
+        "Repair or leave out pairs that are surely bad, and write the rest as PREFIX.en and "
+        "PREFIX.de.",
+    ),
+    fix_kinds: str | None = opt(
+        "KIND,...",
+        "With --fix: the kinds of findings to repair or leave out, as the report names them; sure "
+        "if not given; all adds those that are guesses: mismatch and length.",
     ),
     strict: bool = flag(
         "For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
-        "test pairs in the data, or other damage to over 5 % of the pairs.",
+        "test pairs in the data, or other damage to over 5 % of the pairs, guesses apart.",
         "--strict",
     ),
     as_json: bool = AS_JSON,
@@ -70,8 +77,9 @@ def check_data(
     fixed = name_fixed(fix, *langs) if fix else []
     from glassformer.data.corpus import find_data
 
-    from .. import realign
+    from .. import check_kinds, realign
 
+    kinds = check_kinds((fix_kinds or "sure").replace(" ", "").split(","))
     found = find_data(data, *langs)
     for path in (report_to, *fixed):
         keep_apart(path, *found.train.files)
@@ -89,10 +97,10 @@ def check_data(
                 "--fix wrote nothing: the sides are unrelated, and nothing tells which of their "
                 f"lines are partners{hint}"
             )
-        if report.misalignments:
+        if report.misalignments and "misaligned" in kinds:
             sides = realign(*sides, report)
             left = _examine(found.train, sides, others, thorough=True)
-        kept = _write_fixed(sides, left, fixed)
+        kept = _write_fixed(sides, left, fixed, kinds)
         if not as_json:
             are = "is" if kept == 1 else "are"
             print(f"\n{say_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
@@ -170,6 +178,7 @@ def _print(report: Report) -> None:
     console = Console(highlight=False, soft_wrap=False)
     if not report.findings:
         print(f"{report.extent}: nothing found")
+        _print_blindness(report)
         return
     table = Table("finding", "pairs", "%", "first lines", "what it is", box=None, pad_edge=False)
     for column in (1, 2):
@@ -188,15 +197,23 @@ def _print(report: Report) -> None:
         for text in (example.source, example.target):
             console.print(Text("  " + text), overflow="ellipsis", no_wrap=True)
         print(f"  -> {each.check.advice}")
+    _print_blindness(report)
 
 
-def _write_fixed(sides: Sides, report: Report, paths: Sequence[Path]) -> int:
+def _print_blindness(report: Report) -> None:
+    if report.blindness:
+        print(f"\n{report.blindness}")
+
+
+def _write_fixed(
+    sides: Sides, report: Report, paths: Sequence[Path], kinds: Collection[str]
+) -> int:
     from .. import fix
 
     kept = 0
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path)) for path in paths]
-        for pair in fix(*sides, report):
+        for pair in fix(*sides, report, kinds):
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
             kept += 1

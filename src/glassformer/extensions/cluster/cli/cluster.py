@@ -59,6 +59,7 @@ def translate_shards(given: dict[str, Any]) -> None:
             threads=given["threads"] or 1,
             shard_lines=given["shard_lines"] or 10_000,
             address=given["ray_address"],
+            overwrite=given["overwrite"],
             progress=tell,
         )
     if found:

@@ -41,6 +41,7 @@ State = Literal[
     "new", "checking", "refused", "checked", "training", "stopped", "failed", "finished"
 ]
 OWN, TEXT, REPORT = "own.json", "text", "report.json"
+LINES = 20  # numbers of lines of a finding that are shown
 OUTCOME, MESSAGES, ENDED = "outcome.json", "messages.txt", "ended.json"
 KEPT = "kept"
 METRICS = "metrics.jsonl"  # in the folder of a run: the numbers of its curves
@@ -93,8 +94,11 @@ class OwnTraining:
 
     @property
     def report(self) -> dict[str, Any] | None:
-        """Return what check-data found; None before that."""
-        return self._read(REPORT)
+        """Return what check-data found, with the first lines of each finding; None before that."""
+        report = self._read(REPORT)
+        for finding in (report or {}).get("findings", ()):
+            finding["lines"] = finding["lines"][:LINES]
+        return report
 
     @property
     def problem(self) -> str:
