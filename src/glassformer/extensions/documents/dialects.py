@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,9 +33,13 @@ class Dialect:
     simple_field: str = ""  # a field in one element; `instruction` is its attribute
     instruction: str = ""
     text_attributes: Mapping[str, str] = field(default_factory=dict)
+    pair_begins: frozenset[str] = frozenset()  # elements that begin a pair, as in XLIFF
+    pair_ends: frozenset[str] = frozenset()
+    verbatim: re.Pattern[str] | None = None  # what is not translated, besides placeholders
 
 
-def _name(namespace: str, names: str) -> frozenset[str]:
+def name_elements(namespace: str, names: str) -> frozenset[str]:
+    """Return the full names of elements, which are given with spaces between."""
     return frozenset(f"{{{namespace}}}{name}" for name in names.split())
 
 
@@ -44,16 +49,16 @@ def _make_word(w: str) -> Dialect:
 
     return Dialect(
         paragraphs=(name("p"),),
-        wrappers=_name(w, "hyperlink ins moveTo smartTag customXml bdo dir sdt ruby"),
+        wrappers=name_elements(w, "hyperlink ins moveTo smartTag customXml bdo dir sdt ruby"),
         inner={name("sdt"): name("sdtContent"), name("ruby"): name("rubyBase")},
         run=name("r"),
         text=name("t"),
         format=name("rPr"),
-        first=_name(w, "pPr bookmarkStart commentRangeStart permStart moveToRangeStart"),
-        last=_name(w, "bookmarkEnd commentRangeEnd permEnd moveToRangeEnd"),
-        breaks=_name(w, "br cr tab ptab"),
-        dropped=_name(w, "proofErr lastRenderedPageBreak"),
-        vague=_name(w, "lang noProof"),
+        first=name_elements(w, "pPr bookmarkStart commentRangeStart permStart moveToRangeStart"),
+        last=name_elements(w, "bookmarkEnd commentRangeEnd permEnd moveToRangeEnd"),
+        breaks=name_elements(w, "br cr tab ptab"),
+        dropped=name_elements(w, "proofErr lastRenderedPageBreak"),
+        vague=name_elements(w, "lang noProof"),
         field_mark=name("fldChar"),
         field_type=name("fldCharType"),
         field_code=name("instrText"),
@@ -73,20 +78,20 @@ def _make_slides(a: str) -> Dialect:
         run=name("r"),
         text=name("t"),
         format=name("rPr"),
-        first=_name(a, "pPr"),
-        last=_name(a, "endParaRPr"),
-        breaks=_name(a, "br"),
+        first=name_elements(a, "pPr"),
+        last=name_elements(a, "endParaRPr"),
+        breaks=name_elements(a, "br"),
     )
 
 
 def _make_open(t: str) -> Dialect:
     return Dialect(
         paragraphs=(f"{{{t}}}p", f"{{{t}}}h"),
-        wrappers=_name(t, "span a meta ruby"),
+        wrappers=name_elements(t, "span a meta ruby"),
         inner={f"{{{t}}}ruby": f"{{{t}}}ruby-base"},
-        first=_name(t, "bookmark-start soft-page-break"),
-        last=_name(t, "bookmark-end"),
-        breaks=_name(t, "line-break tab"),
+        first=name_elements(t, "bookmark-start soft-page-break"),
+        last=name_elements(t, "bookmark-end"),
+        breaks=name_elements(t, "line-break tab"),
     )
 
 

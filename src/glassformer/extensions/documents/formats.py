@@ -1,12 +1,16 @@
 """The formats of documents that can be translated, by the ending of the file's name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from .apple_strings import read_strings
+from .catalogues import TranslatableMessage
 from .encodings import Encoding, decode
 from .office import OPEN, SLIDES, WORD, OfficeDocument
+from .po import read_po
 from .subtitles import Subtitles
+from .xml_messages import XmlCatalogue, read_android, read_resx, read_xliff
 
 OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
 
@@ -61,17 +65,27 @@ class TextFormat(NamedTuple):
     may_guess: bool = False
 
 
+XML: dict[str, Callable[[Any], Iterator[TranslatableMessage]]] = {
+    ".resx": read_resx,
+    ".xlf": read_xliff,
+    ".xliff": read_xliff,
+    ".xml": read_android,
+}
 PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True)
 SUBTITLES = TextFormat(Subtitles, may_guess=True)
+PO = TextFormat(read_po)
 TEXTS = {
     ".htm": PAGE,
     ".html": PAGE,
+    ".po": PO,
+    ".pot": PO,
     ".srt": SUBTITLES,
+    ".strings": TextFormat(read_strings),
     ".txt": TextFormat(lambda text: WholeText(text, "text")),
     ".vtt": SUBTITLES,
     ".xhtml": PAGE,
 }
-ENDINGS = sorted([*OFFICE, *TEXTS])
+ENDINGS = sorted([*OFFICE, *TEXTS, *XML])
 
 
 def open_document(data: bytes, name: str) -> TranslatableDocument:
@@ -83,6 +97,8 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
     ending = PurePath(name).suffix.lower()
     if ending in OFFICE:
         return OfficeDocument(data, OFFICE[ending])
+    if ending in XML:
+        return XmlCatalogue(data, PurePath(name).name, XML[ending])
     if ending not in TEXTS:
         raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
     read, is_markup, may_guess = TEXTS[ending]

@@ -25,6 +25,7 @@ class InlinePart:
     opening: list[InlinePart] = field(default_factory=list)  # of a field: what begins it
     closing: list[InlinePart] = field(default_factory=list)
     is_opaque: bool = False  # whether the opening is all of it, and no text is translated
+    verbatim: str = ""  # text that is not translated, such as a placeholder
 
     @property
     def is_text(self) -> bool:
@@ -119,7 +120,7 @@ def merge_texts(parts: Sequence[InlinePart]) -> list[InlinePart]:
             texts.clear()
 
     for part in parts:
-        is_text = not (part.kept or part.is_wrapper or part.is_opaque)
+        is_text = not (part.kept or part.is_wrapper or part.is_opaque or part.verbatim)
         if is_text and not part.text:
             continue
         if is_text and texts and _is_same(merged[-1].format, part.format):
@@ -142,6 +143,33 @@ def _is_same(one: Any, other: Any) -> bool:
 
     sides = (etree.tostring(each, method="c14n", with_tail=False) for each in (one, other))
     return next(sides) == next(sides)
+
+
+def fold_pairs(parts: Sequence[InlinePart], dialect: Dialect) -> list[InlinePart]:
+    """Return the parts with two elements that begin and end a pair as a wrapper of what is between.
+
+    Pairs that overlap stay as they are.
+    """
+    folded: list[InlinePart] = []
+    opened: list[tuple[int, str]] = []
+    for part in parts:
+        element = part.kept[0] if part.kept else None
+        folded.append(part)
+        if element is None:
+            continue
+        if element.tag in dialect.pair_begins:
+            opened.append((len(folded) - 1, _name_pair(element)))
+        elif element.tag in dialect.pair_ends and opened and opened[-1][1] == _name_pair(element):
+            begin, _ = opened.pop()
+            if len(opened) < DEEPEST:
+                inner = folded[begin + 1 : -1]
+                whole = InlinePart(opening=[folded[begin]], children=inner, closing=[part])
+                folded[begin:] = [whole]
+    return folded
+
+
+def _name_pair(element: Any) -> str:
+    return element.get("startRef") or element.get("rid") or element.get("id") or ""
 
 
 def list_text_parts(parts: Sequence[InlinePart]) -> Iterator[InlinePart]:

@@ -15,11 +15,13 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
+from .catalogues import cut_verbatim
 from .dialects import Dialect
 from .inline_parts import (
     DEEPEST,
     InlinePart,
     fold_fields,
+    fold_pairs,
     is_translated_field,
     list_text_parts,
     merge_texts,
@@ -51,7 +53,21 @@ class Paragraph:
 
     def _read(self, element: Any, depth: int) -> list[InlinePart]:
         """Return the parts of an element in order."""
-        return merge_texts(fold_fields([*self._list_parts(element, depth)], self.dialect))
+        parts = fold_fields([*self._list_parts(element, depth)], self.dialect)
+        if self.dialect.pair_begins:
+            parts = fold_pairs(parts, self.dialect)
+        return [each for part in merge_texts(parts) for each in self._set_aside(part)]
+
+    def _set_aside(self, part: InlinePart) -> Iterator[InlinePart]:
+        """Yield a part; a placeholder, link or tag in a text is a part of its own."""
+        if not part.text:
+            yield part
+            return
+        for token in cut_verbatim(part.text, self.dialect.verbatim):
+            if token.is_tag:
+                yield InlinePart(verbatim=token.text, format=part.format)
+            else:
+                yield InlinePart(token.text, format=part.format)
 
     def _list_parts(self, element: Any, depth: int) -> Iterator[InlinePart]:
         names = self.dialect
@@ -105,7 +121,7 @@ class Paragraph:
 
     def _mark(self, part: InlinePart) -> str:
         """Return a part as markup, and number it if it gets a tag."""
-        if part.kept or part.is_opaque:
+        if part.kept or part.is_opaque or part.verbatim:
             is_break = part.kept and part.kept[0].tag in self.dialect.breaks
             return f'<{"br" if is_break else "img"} id="{self._number(part)}">'
         number = self._number(part) if self._needs_tag(part) else None
@@ -153,6 +169,8 @@ class _Writer(HTMLParser):
             self.open.append((parent, format, part))
         elif part.is_opaque or part.kept:
             self._write_kept(parent, [part])
+        elif part.verbatim:
+            self._append_text(parent, part.format, part.verbatim)
         else:
             self.open.append((parent, part.format, None))
 
@@ -170,8 +188,8 @@ class _Writer(HTMLParser):
 
     def _write_kept(self, parent: Any, parts: Sequence[InlinePart]) -> None:
         for part in (kept for each in parts for kept in each.list_kept()):
-            if part.text:
-                self._append_text_run(parent, part.format, part.text)
+            if text := part.text or part.verbatim:
+                self._append_text(parent, part.format, text)
             elif part.is_in_run:
                 element = part.shell if part.shell is not None else part.kept[0]
                 self._append_to_run(parent, part.format, element)
@@ -192,8 +210,10 @@ class _Writer(HTMLParser):
         """Write the text that was gathered."""
         text, (parent, format, _) = "".join(self.texts), self.open[-1]
         self.texts.clear()
-        if not text:
-            return
+        if text:
+            self._append_text(parent, format, text)
+
+    def _append_text(self, parent: Any, format: Any, text: str) -> None:
         if self.dialect.run:
             self._append_text_run(parent, format, text)
         elif len(parent):

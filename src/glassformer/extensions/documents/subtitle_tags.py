@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     rf"(?P<tag><(?P<slash>/?)\w+(?: id=\"(?P<number>\d+)\")?>)|\s++|[{EAST}]|[^\s<{EAST}]++"
 )
 
+_EASTERN = re.compile(f"[{EAST}]")
+
 
 class SubtitleToken(NamedTuple):
     """A stretch of a subtitle: text, or a tag."""
@@ -93,39 +95,17 @@ class SentenceMarkup:
         return divide(self._cut_words(markup), sizes)
 
     def _cut_words(self, markup: str) -> list[SubtitleWord]:
-        """Return what a line is not cut within; tags that begin belong to the next word."""
-        words, opened, space, waiting, is_after_word = (
-            list[SubtitleWord](),
-            list[int](),
-            "",
-            "",
-            False,
-        )
+        """Return what a line is not cut within, with the tags of the subtitles."""
+        words, opened = _Words(), list[int]()
         for match in _TOKEN.finditer(markup):
             token, is_end = match[0], bool(match["slash"])
             if token.isspace():
-                space, is_after_word = ("" if waiting else " "), False
-                waiting += " " * bool(waiting)
+                words.add_space()
             elif match["tag"]:
-                tag = self._name_back(match["number"], opened, is_end)
-                if is_end and words and not waiting and not space:
-                    words[-1] = words[-1]._replace(text=words[-1].text + tag)
-                else:
-                    waiting += tag
+                words.add_tag(self._name_back(match["number"], opened, is_end), is_end)
             else:
-                text = token if self.is_escaped else unescape(token)
-                is_word = re.match(f"[{EAST}]", token) is None
-                if is_after_word and is_word:
-                    last = words[-1]
-                    words[-1] = SubtitleWord(
-                        last.space, last.text + waiting + text, last.size + len(text)
-                    )
-                else:
-                    words.append(SubtitleWord(space, waiting + text, len(text)))
-                space, waiting, is_after_word = "", "", is_word
-        if waiting:
-            words.append(SubtitleWord(space, waiting, 0))
-        return words
+                words.add_text(token if self.is_escaped else unescape(token))
+        return words.finish()
 
     def _name_back(self, number: str | None, opened: list[int], is_end: bool) -> str:
         """Return the tag of the subtitles that a tag of the markup stands for."""
@@ -142,6 +122,43 @@ class SubtitleWord(NamedTuple):
     space: str
     text: str
     size: int  # characters of a reader's text
+
+
+class _Words:
+    """The words of a line that grows; tags that begin something belong to the next word."""
+
+    def __init__(self) -> None:
+        self.words = list[SubtitleWord]()
+        self.space = self.waiting = ""  # before the next word: white space; tags
+        self.is_open = False  # whether text that follows is of the last word
+
+    def add_space(self) -> None:
+        if self.waiting:
+            self.waiting += " "
+        else:
+            self.space = " "
+        self.is_open = False
+
+    def add_tag(self, tag: str, is_end: bool) -> None:
+        if is_end and self.words and not (self.waiting or self.space):
+            self.words[-1] = self.words[-1]._replace(text=self.words[-1].text + tag)
+        else:
+            self.waiting += tag
+
+    def add_text(self, text: str) -> None:
+        is_word = _EASTERN.match(text) is None
+        if self.is_open and is_word:
+            space, before, size = self.words.pop()
+            text, size = before + self.waiting + text, size + len(text)
+        else:
+            space, text, size = self.space, self.waiting + text, len(text)
+        self.words.append(SubtitleWord(space, text, size))
+        self.space, self.waiting, self.is_open = "", "", is_word
+
+    def finish(self) -> list[SubtitleWord]:
+        """Return the words; tags that wait for another one are a word of their own."""
+        rest = [SubtitleWord(self.space, self.waiting, 0)] if self.waiting else []
+        return [*self.words, *rest]
 
 
 def divide(words: Sequence[SubtitleWord], sizes: Sequence[int]) -> list[str]:

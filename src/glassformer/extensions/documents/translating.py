@@ -27,19 +27,22 @@ def translate_document(
     """
     if document.form == "text":
         texts = [_cut_lines(text) for text in document.texts]
-        lines = [line for each in texts for line, _ in each]
+        lines = [line for each in texts for _, line, _ in each]
         rest = iter(_say(lines, translator, note, how))
-        return document.fill(["".join(next(rest).text + end for _, end in each) for each in texts])
+        return document.fill(
+            ["".join(start + next(rest).text + end for start, _, end in each) for each in texts]
+        )
     pages = [read_markup(text) for text in document.texts]
     said = _say([run.text for page in pages for run in page.runs], translator, note, how)
     return document.fill(write_pages(Alignments(), model, translator, pages, said))
 
 
-def _cut_lines(text: str) -> list[tuple[str, str]]:
-    """Return the lines of a text, each with the line break, of any kind, that ends it."""
+def _cut_lines(text: str) -> list[tuple[str, str, str]]:
+    """Return the lines of a text, each between the white space and line break around it."""
     lines = text.splitlines(keepends=True)
-    bare = ((line.splitlines()[0], line) for line in lines)
-    return [(line, whole[len(line) :]) for line, whole in bare]
+    starts = (line[: len(line) - len(line.lstrip())] for line in lines)
+    rows = zip(starts, map(str.strip, lines), lines, strict=True)
+    return [(start, line, whole[len(start) + len(line) :]) for start, line, whole in rows]
 
 
 def _say(

@@ -5,7 +5,12 @@ from typing import Any
 
 EXTRAS = {"torch": "train", "matplotlib": "see", "lxml": "documents", "sacremoses": "moses"}
 EXTRAS |= {"ctranslate2": "bridge", "yaml": "bridge", "onnx": "onnx", "onnxruntime": "onnx"}
-EXTRAS |= {"charset_normalizer": "documents", "ray": "ray", "huggingface_hub": "hub"}
+EXTRAS |= {
+    "charset_normalizer": "documents",
+    "polib": "documents",
+    "ray": "ray",
+    "huggingface_hub": "hub",
+}
 EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
 
 

@@ -1,15 +1,22 @@
 """`glassformer translate --file`: a document in, the translated document out."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from glassformer.cli import decoding
-from glassformer.cli.terminal import warn
+from glassformer.cli.terminal import to_json, warn
 from glassformer.data.files import STANDARD
 from glassformer.foundation.disk import check_file_size, write_bytes
 
-LINES_ONLY = ("n_best", "prefix_file", "engine", "as_json", "chunk", "no_split")  # text has these
+from ..nothing import NOTHING_TO_TRANSLATE
+
+if TYPE_CHECKING:
+    from glassformer.checks.quality_check import Judged
+
+LINES_ONLY = ("n_best", "prefix_file", "engine", "chunk", "no_split")  # text has these
 
 
 def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]) -> None:
@@ -22,7 +29,7 @@ def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]
         raise ValueError(f"give either lines, {given['file']}, or a document with --file")
     for name in LINES_ONLY:
         if given.get(name):
-            option = "json" if name == "as_json" else name.replace("_", "-")
+            option = name.replace("_", "-")
             raise ValueError(f"--{option} is for lines of text; it does not go with --file")
     from glassformer.model.files.directory import locate
 
@@ -37,8 +44,39 @@ def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]
     translator = decoding.load_translator(given["model"], given)
     how = {"decode": decoding.choose_search(translator.config, given), "seed": given["seed"] or 0}
     how |= {"again": not given["no_guard"], "glossary": decoding.read_glossary(given["glossary"])}
-    flagged = decoding.Flagged()
+    report = DocumentReport(document, output)
     folder = locate(given["model"])
-    write_bytes(output, translate_document(opened, translator, folder, note=flagged.add, **how))
-    if flagged.said:
-        warn(flagged.said)
+    write_bytes(output, translate_document(opened, translator, folder, note=report.add, **how))
+    if given["as_json"]:
+        print(to_json(report.describe()))
+    if sentence := report.say():
+        warn(sentence)
+
+
+class DocumentReport:
+    """A report of the texts of a document, and of the problems of their translations."""
+
+    def __init__(self, document: Path, output: Path) -> None:
+        self.document, self.output = document, output
+        self.flagged = decoding.Flagged()
+        self.texts = 0  # with something to translate
+        self.doubtful: list[dict[str, Any]] = []
+
+    def add(self, judged: Judged) -> None:
+        self.flagged.add(judged)
+        self.texts += bool(judged.best[0].parts)
+        if judged.problems:
+            number = {"text": self.flagged.total, "translation": judged.best[0].text}
+            self.doubtful.append(number | judged.to_json())
+
+    def say(self) -> str:
+        """Return in a sentence what a user should know; "" if there is nothing."""
+        if not self.texts:
+            return f"{self.document}: {NOTHING_TO_TRANSLATE}"
+        return self.flagged.said
+
+    def describe(self) -> dict[str, Any]:
+        """Return the report as `--json` prints it."""
+        found = {"texts": self.texts, "doubtful": self.doubtful}
+        note = {} if self.texts else {"note": NOTHING_TO_TRANSLATE}
+        return {"file": str(self.document), "output": str(self.output), **found, **note}

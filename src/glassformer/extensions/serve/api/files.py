@@ -11,6 +11,8 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
+from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
+
 from ..api_error import ApiError
 from ..limits import wait_for
 from ..request_log import note
@@ -64,9 +66,10 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name, data = PurePath(file.filename).name, await file.read()
     work = _translate(request, service, FileOrder(name, data, owner, given))
-    written = await wait_for(work, request, service.limits.document_seconds)
+    written, has_text = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
-    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}"}
+    remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
+    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remark}
 
 
 class FileOrder(NamedTuple):
@@ -78,8 +81,11 @@ class FileOrder(NamedTuple):
     fields: Mapping[str, str]  # source and target, as the form has them
 
 
-async def _translate(request: Request, service: Service, order: FileOrder) -> bytes:
-    """Return the translated document; it is open in a process that ends with the request."""
+async def _translate(request: Request, service: Service, order: FileOrder) -> tuple[bytes, bool]:
+    """Return the translated document, and whether it has text.
+
+    It is open in a process that ends with the request.
+    """
     async with service.documents.open(order.data, order.name) as document:
         characters = sum(map(len, document.readable))
         note(request, texts=len(document.texts), characters=characters)
@@ -90,7 +96,8 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> by
         with service.access.refund(service.access.spend(order.owner, characters)):
             (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
             translate = service.translation_service.translate_document
-            return await document.fill(await translate(document, routes[code]))
+            written = await document.fill(await translate(document, routes[code]))
+    return written, any(map(str.isalnum, sample))
 
 
 @router.get("/download_file/{name}", response_class=Response)

@@ -1,0 +1,88 @@
+"""The messages of programs in files of translators and developers, such as PO and XLIFF.
+
+What a program fills in or reads, a placeholder, a tag or a link, is no word of its message: it is
+set aside and put back as it was, at the word that it stood beside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from glassformer.text.verbatim import find_verbatim
+
+from .subtitle_tags import SentenceMarkup, SubtitleToken
+
+SET_ASIDE = frozenset(("code", "placeholder", "tag", "link", "mail"))
+
+
+class TranslatableMessage(Protocol):
+    """A message as texts of HTML."""
+
+    texts: list[str]
+
+    def fill(self, translations: Sequence[str]) -> None:
+        """Write the translations of its texts into the file that the message is of."""
+
+
+def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[SubtitleToken]:
+    """Return a text in tokens: what is translated, and as tags what is not.
+
+    pattern: what is not translated in this format, besides placeholders, tags and links.
+    """
+    spans = [(each.start, each.end) for each in find_verbatim(text) if each.kind in SET_ASIDE]
+    if pattern:
+        spans = sorted([*spans, *(match.span() for match in pattern.finditer(text))])
+    tokens, at = list[SubtitleToken](), 0
+    for start, end in spans:
+        if start >= at:
+            tokens.append(SubtitleToken(text[at:start], False))
+            tokens.append(SubtitleToken(text[start:end], True))
+            at = end
+    tokens.append(SubtitleToken(text[at:], False))
+    return [token for token in tokens if token.text]
+
+
+class PlainMessage:
+    """A message without markup of its file; `write` takes its translation.
+
+    Each of its lines is translated on its own, and the white space around them stays.
+    """
+
+    def __init__(self, text: str, write: Callable[[str], object]) -> None:
+        self.lines, self.write = text.split("\n"), write
+        self.markups = dict[int, tuple[str, SentenceMarkup, str]]()
+        for number, line in enumerate(self.lines):
+            inner = line.strip()
+            tokens = cut_verbatim(inner)
+            if any(map(str.isalnum, "".join(each.text for each in tokens if not each.is_tag))):
+                before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+                self.markups[number] = before, SentenceMarkup(tokens, is_escaped=False), after
+        self.texts = [markup.text for _, markup, _ in self.markups.values()]
+
+    def fill(self, translations: Sequence[str]) -> None:
+        lines = [*self.lines]
+        for (number, (before, markup, after)), translation in zip(
+            self.markups.items(), translations, strict=True
+        ):
+            (lines[number],) = markup.divide(translation, [1])
+            lines[number] = f"{before}{lines[number]}{after}"
+        self.write("\n".join(lines))
+
+
+class Catalogue:
+    """A file of messages as texts of HTML; `write` gives its text once they are filled in."""
+
+    form = "html"
+
+    def __init__(self, messages: Sequence[TranslatableMessage], write: Callable[[], str]) -> None:
+        self.messages, self.write = [each for each in messages if each.texts], write
+        self.texts = [text for message in self.messages for text in message.texts]
+
+    def fill(self, translations: Sequence[str]) -> str:
+        at = 0
+        for message in self.messages:
+            message.fill(translations[at : at + len(message.texts)])
+            at += len(message.texts)
+        return self.write()

@@ -1,0 +1,153 @@
+"""Messages of programs in XML: XLIFF (1.2 and 2), .resx of .NET, and strings.xml of Android."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from .catalogues import PlainMessage, TranslatableMessage
+from .dialects import Dialect, name_elements
+from .packed import parse_xml
+from .paragraphs import Paragraph
+
+_XLIFF = "urn:oasis:names:tc:xliff:document:"
+_TO_DO = frozenset(("", "initial", "new", "needs-translation"))  # states of a target
+_FORMATS = "a b big em font i s small strike strong sub sup tt u"
+_ANDROID = Dialect(
+    paragraphs=("string", "item"),
+    wrappers=frozenset(_FORMATS.split()),
+    verbatim=re.compile(r"\\(?:u[0-9a-fA-F]{4}|[^\s\w']|[nt])"),
+)
+
+
+class XmlCatalogue:
+    """A file of messages in XML as texts of HTML. Raises ValueError if it is damaged."""
+
+    form = "html"
+
+    def __init__(
+        self, data: bytes, name: str, read: Callable[[Any], Iterator[TranslatableMessage]]
+    ) -> None:
+        self.root = parse_xml(data, name)
+        self.messages = [message for message in read(self.root) if message.texts]
+        self.texts = [text for message in self.messages for text in message.texts]
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        """Return the file with these translations in place of its texts, or beside them."""
+        from lxml import etree
+
+        at = 0
+        for message in self.messages:
+            message.fill(translations[at : at + len(message.texts)])
+            at += len(message.texts)
+        tree = self.root.getroottree()
+        encoding = tree.docinfo.encoding or "UTF-8"
+        written: bytes = etree.tostring(tree, xml_declaration=True, encoding=encoding)
+        return written
+
+
+class MarkedMessage:
+    """A message with elements in it; `finish` is called once it is filled in."""
+
+    def __init__(self, element: Any, dialect: Dialect, finish: Callable[[], object]) -> None:
+        self.paragraph, self.finish = Paragraph(element, dialect), finish
+        has_text = any(map(str.isalnum, self.paragraph.plain))
+        self.texts = [self.paragraph.markup] if has_text else []
+
+    def fill(self, translations: Sequence[str]) -> None:
+        self.paragraph.fill(translations[0])
+        self.finish()
+
+
+def read_xliff(root: Any) -> Iterator[MarkedMessage]:
+    """Yield the messages of an XLIFF file that are not translated yet. ValueError if it is none."""
+    namespace = root.tag.partition("}")[0].lstrip("{")
+    if not namespace.startswith(_XLIFF):
+        raise ValueError("the file is no XLIFF: its root has another namespace")
+    dialect = Dialect(
+        paragraphs=(f"{{{namespace}}}target",),
+        wrappers=name_elements(namespace, "g mrk pc"),
+        pair_begins=name_elements(namespace, "bpt bx sc"),
+        pair_ends=name_elements(namespace, "ept ex ec"),
+    )
+    for source in root.iter(f"{{{namespace}}}source"):
+        unit = source.getparent()
+        target = unit.find(f"{{{namespace}}}target")
+        if not _is_excluded(unit) and _is_to_do(unit, source, target):
+            yield _make_target(source, target, dialect)
+
+
+def _is_excluded(unit: Any) -> bool:
+    around = [unit, *unit.iterancestors()]
+    marks = (each.get("translate") for each in around)
+    return next((mark for mark in marks if mark), "yes") == "no" or unit.get("approved") == "yes"
+
+
+def _is_to_do(unit: Any, source: Any, target: Any) -> bool:
+    """Return whether a unit has no translation: none, an empty one, or a copy of the source."""
+    if target is None:
+        return True
+    text, translation = ("".join(each.itertext()).strip() for each in (source, target))
+    state = target.get("state") or unit.get("state") or ""
+    return not translation or (translation == text and state in _TO_DO)
+
+
+def _make_target(source: Any, target: Any, dialect: Dialect) -> MarkedMessage:
+    """Return the message of a unit, whose target gets its translation and the source's elements."""
+    made = deepcopy(source)
+    made.tag, made.tail = dialect.paragraphs[0], source.tail
+    made.attrib.clear()
+
+    def finish() -> None:
+        if target is not None:
+            made.attrib.update(target.attrib)
+            made.attrib.pop("state", None)
+            target.getparent().replace(target, made)
+            return
+        segmented = source.getparent().find(source.tag.replace("}source", "}seg-source"))
+        (source if segmented is None else segmented).addnext(made)
+
+    return MarkedMessage(made, dialect, finish)
+
+
+def read_resx(root: Any) -> Iterator[PlainMessage]:
+    """Yield the texts of a .resx file; a name with > or $ is for the designer of forms."""
+    if root.tag != "root":
+        raise ValueError("the file is no .resx: its first element is not <root>")
+    for data in root.iterchildren("data"):
+        value, name = data.find("value"), data.get("name") or ""
+        is_text = not (data.get("type") or data.get("mimetype") or name.startswith((">", "$")))
+        if value is not None and is_text and len(value) == 0:
+            yield PlainMessage(value.text or "", _make_text_writer(value))
+
+
+def _make_text_writer(element: Any) -> Callable[[str], None]:
+    def write(text: str) -> None:
+        element.text = text
+
+    return write
+
+
+def read_android(root: Any) -> Iterator[MarkedMessage]:
+    """Yield the texts of Android's strings.xml; references to other resources are none."""
+    if root.tag != "resources":
+        raise ValueError("only Android's .xml files are translated: they begin with <resources>")
+    for element in root.iter("string", "item"):
+        around = (element, element.getparent())
+        if any(each.get("translatable") == "false" for each in around):
+            continue
+        is_reference = (element.text or "").lstrip().startswith(("@", "?"))
+        if not is_reference and any(map(str.isalnum, "".join(element.itertext()))):
+            _replace_text(element, "\\'", "'")
+            yield MarkedMessage(element, _ANDROID, partial(_replace_text, element, "'", "\\'"))
+
+
+def _replace_text(element: Any, old: str, new: str) -> None:
+    """Replace one text by another in an element and all that is in it."""
+    for each in element.iter():
+        each.text = each.text and each.text.replace(old, new)
+        if each is not element:
+            each.tail = each.tail and each.tail.replace(old, new)

@@ -1,0 +1,196 @@
+"""Messages of programs: read again by other libraries; placeholders, tags and keys stay."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from glassformer.extensions.documents.formats import TranslatableDocument, open_document
+from glassformer.extensions.documents.markup import read_markup
+
+etree = pytest.importorskip("lxml.etree", reason="the extra `documents` is not installed")
+polib = pytest.importorskip("polib", reason="the extra `documents` is not installed")
+
+WORDS = {
+    "The cat is here.": "Le chat est là.",
+    "A dog.": "L'ami.",
+    "Open": "Ouvrir",
+    "Hello !": "Bonjour !",
+    "You have new messages.": "Vous avez des messages.",
+    "See the page for more.": "Voir la page.",
+    "one file": "un fichier",
+    "files": "fichiers",
+}
+
+
+def translate(document: TranslatableDocument) -> bytes:
+    """Put the words of the table in, with what is between tags at the same word."""
+    filled = []
+    for text in document.texts:
+        page, written = read_markup(text), []
+        for run in page.runs:
+            words = run.text.split()
+            target = WORDS[" ".join(words)]
+            links = [(n, min(n, len(target.split()) - 1), 1.0) for n in range(len(words))]
+            written.append(run.write(target, links))
+        filled.append(page.fill(written))
+    return document.fill(filled)
+
+
+PO = r"""# A translator's note.
+msgid ""
+msgstr ""
+"Language: fr\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=2; plural=(n > 1);\n"
+
+#. for the menu
+#: main.c:12
+msgctxt "menu"
+msgid "Open"
+msgstr ""
+
+msgid "A dog."
+msgstr "Kept."
+
+#, c-format
+msgid "You have %d new messages.\n"
+msgstr ""
+
+#, python-brace-format
+msgid "one file"
+msgid_plural "{n} files"
+msgstr[0] ""
+msgstr[1] ""
+
+#~ msgid "Old"
+#~ msgstr ""
+"""
+
+
+def test_po() -> None:
+    made = translate(open_document(PO.encode(), "fr.po")).decode()
+    before, after = polib.pofile(PO), polib.pofile(made)
+    assert [entry.msgid for entry in after] == [entry.msgid for entry in before]
+    assert [entry.occurrences for entry in after] == [entry.occurrences for entry in before]
+    assert after.metadata == before.metadata and after.header == before.header
+    assert [entry.msgstr for entry in after][:2] == ["Ouvrir", "Kept."]
+    assert re.fullmatch(r"Vous avez( %d)? des( %d)? messages\.\n", after[2].msgstr)
+    assert after[2].msgstr.count("%d") == 1
+    assert after[3].msgstr_plural == {0: "un fichier", 1: "{n} fichiers"}
+    assert after[4].obsolete and after[0].msgctxt == "menu"
+
+
+XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"
+ source-language="en" target-language="fr" datatype="plaintext"><body>
+<trans-unit id="1"><source>The <g id="a">cat</g> is here.</source></trans-unit>
+<trans-unit id="2"><source>Hello <x id="n"/>!</source><target state="new"></target></trans-unit>
+<trans-unit id="3"><source>A dog.</source><target>Kept.</target></trans-unit>
+<trans-unit id="4" translate="no"><source>A dog.</source></trans-unit>
+<trans-unit id="5"><source>See <bpt id="1">&lt;a></bpt>the page<ept id="1">&lt;/a></ept> for
+ more.</source><note>kept</note></trans-unit></body></file></xliff>"""
+
+
+def test_xliff_1() -> None:
+    made = etree.fromstring(translate(open_document(XLIFF_1.encode(), "a.xlf")))
+    units = {unit.get("id"): unit for unit in made.iter("{*}trans-unit")}
+    targets = {id: unit.find("{*}target") for id, unit in units.items()}
+    assert "".join(targets["1"].itertext()) == "Le chat est là."
+    assert targets["1"].find("{*}g").text == "chat" and targets["1"].find("{*}g").get("id") == "a"
+    assert [each.tag.split("}")[1] for each in targets["2"]] == ["x"]
+    assert targets["3"].text == "Kept." and targets["4"] is None
+    codes = [each.tag.split("}")[1] for each in targets["5"]]
+    assert codes == ["bpt", "ept"]
+    assert targets["5"].find("{*}bpt").tail.strip() == "la page"
+    assert [each.tag.split("}")[1] for each in units["5"]] == ["source", "target", "note"]
+    sources = [*etree.fromstring(XLIFF_1.encode()).iter("{*}source")]
+    assert [*map(etree.tostring, made.iter("{*}source"))] == [*map(etree.tostring, sources)]
+
+
+XLIFF_2 = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en"
+ trgLang="fr"><file id="f"><unit id="1"><segment state="initial"><source>The <pc id="1">cat</pc> is
+ here.</source></segment><segment><source>Hello <ph id="2"/>!</source></segment></unit>
+<unit id="2" translate="no"><segment><source>A dog.</source></segment></unit></file></xliff>"""
+
+
+def test_xliff_2() -> None:
+    made = etree.fromstring(translate(open_document(XLIFF_2.encode(), "a.xliff")))
+    first, second, third = made.iter("{*}segment")
+    assert first.find("{*}target/{*}pc").text == "chat"
+    assert "".join(first.find("{*}target").itertext()) == "Le chat est là."
+    assert second.find("{*}target/{*}ph").get("id") == "2" and third.find("{*}target") is None
+
+
+RESX = """<?xml version="1.0" encoding="utf-8"?>
+<root><resheader name="version"><value>2.0</value></resheader>
+<data name="a" xml:space="preserve"><value>Hello {0}!</value><comment>A dog.</comment></data>
+<data name="b"><value>See &lt;b&gt;the page&lt;/b&gt; for more.</value></data>
+<data name="i" type="System.Drawing.Bitmap"><value>A dog.</value></data>
+<data name=">>x.Name"><value>A dog.</value></data></root>"""
+
+
+def test_resx() -> None:
+    made = etree.fromstring(translate(open_document(RESX.encode(), "a.resx")))
+    values = [each.text for each in made.iter("value")]
+    assert values == ["2.0", "Bonjour {0}!", "Voir <b>la page</b>.", "A dog.", "A dog."]
+    assert made.find("data/comment").text == "A dog."
+
+
+ANDROID = r"""<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- kept -->
+    <string name="a">The <b>cat</b> is here.</string>
+    <string name="b" translatable="false">A dog.</string>
+    <string name="c">A dog.</string>
+    <string name="d">Hello <xliff:g id="who">%1$s</xliff:g>!</string>
+    <string name="e">@string/a</string>
+    <plurals name="f"><item quantity="one">one file</item><item quantity="other">%d files</item>
+    </plurals>
+</resources>"""
+
+
+def test_android() -> None:
+    made = translate(open_document(ANDROID.encode(), "strings.xml"))
+    root = etree.fromstring(made)
+    texts = {each.get("name"): "".join(each.itertext()) for each in root.iter("string")}
+    assert texts == {
+        "a": "Le chat est là.",
+        "b": "A dog.",
+        "c": r"L\'ami.",  # as Android needs it
+        "d": texts["d"],
+        "e": "@string/a",
+    }
+    assert root.find("string/b").text == "chat"
+    assert root.find("string/{*}g").text == "%1$s" and b"<!-- kept -->" in made
+    assert [each.text.strip() for each in root.iter("item")] == ["un fichier", "%d fichiers"]
+    with pytest.raises(ValueError, match="only Android's"):
+        open_document(b"<a>text</a>", "a.xml")
+
+
+STRINGS = r"""/* A dog. = "kept" */
+"key.one" = "The cat is here.";
+// "A dog."
+open = "Open";
+"two" = "You have %@ new messages.\n";
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_apple_strings(encoding: str) -> None:
+    made = translate(open_document(STRINGS.encode(encoding), "a.strings")).decode(encoding)
+    lines, former = made.splitlines(), STRINGS.splitlines()
+    assert lines[:2] == [former[0], '"key.one" = "Le chat est là.";']
+    assert lines[2:4] == [former[2], 'open = "Ouvrir";']
+    assert re.fullmatch(r'"two" = "Vous avez (%@ )?des (%@ )?messages\.\\n";', lines[4])
+    assert lines[4].count("%@") == 1
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    ["%s", "%1$d", "%(name)s", "{x}", "{{x}}", "${x}", "%@", "<b>", "&amp;", "https://a.org/b?c=d"],
+)
+def test_placeholders_come_back_once(placeholder: str) -> None:
+    strings = f'"a" = "Hello {placeholder}!";'
+    made = translate(open_document(strings.encode(), "a.strings")).decode()
+    assert made.count(placeholder) == 1 and "Bonjour" in made
