@@ -20,6 +20,7 @@ Cut = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # words -> the ids of 
 
 LEAST_TITLE, SHARE = 3, 0.7  # words; of them in title case
 OFTEN = 2  # times: the id of a token with a capital is so much lower if the word is a name
+ABBREVIATION = 3  # letters in capitals, alone
 SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
 _WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 # What an English title has in small letters, unless in front or at the end.
@@ -44,7 +45,7 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     if sum(map(len, words)) < 2 or text.upper() == text.lower():
         return None
     if text == text.upper():
-        return "upper"
+        return "upper" if len(words) > 1 or len(words[0]) > ABBREVIATION else None
     if text == text.lower():
         return "lower"
     if _is_title(words, cut, language):
