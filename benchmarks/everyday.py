@@ -1,11 +1,13 @@
-"""Make the shipped model for everyday English and French from Tatoeba's sentences.
+"""Make a shipped model for everyday sentences from those of Tatoeba.
 
     python -m benchmarks everyday --data DIR --out RUNS
+    python -m benchmarks everyday --data DIR --out RUNS --source fr --target en --copies 5
 
-DIR has train, valid and test in .en and .fr. It is trained by recipes/tatoeba-en-fr.toml, but for
-6,500 updates; its weights are stored in int8 under src/glassformer/models, with the words of its
-training text and the head that aligns words best, and examined as stored. A training that is in
-RUNS already is only stored and examined.
+DIR has train, valid and test in .en and .fr, or in other languages. It is trained by
+recipes/tatoeba-en-fr.toml, but for 6,500 updates; its weights are stored in int8 under
+src/glassformer/models, with the words of its training text and the head that aligns words best, and
+examined as stored, on text as people write it, too. A training that is in RUNS already is only
+stored and examined.
 """
 
 from __future__ import annotations
@@ -14,18 +16,19 @@ import argparse
 import shutil
 from pathlib import Path
 
-from glassformer.checks.known_words import write_known_words
+from glassformer.checks.known_words import copy_known_words
 from glassformer.config import Config
 from glassformer.evaluate.align import read_pair
 from glassformer.evaluate.choose_head import choose_alone, save_choice
 from glassformer.evaluate.quality import score_quality
+from glassformer.evaluate.robustness import measure_robustness
 from glassformer.model.files.directory import CARD, SHIPPED, write_text
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
 from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
 
-NAME, SOURCE, TARGET, STEPS = "everyday-en-fr", "en", "fr", 6_500
+STEPS = 6_500
 ALIGNED = 500  # validation pairs by which the aligning head is chosen
 RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
 LICENCE = "CC BY 2.0 FR"
@@ -38,7 +41,7 @@ collects. Whoever passes the model on names Tatoeba and this licence.
 
 ## Made by
 
-`python -m benchmarks everyday --data DIR --out RUNS`.
+`python -m benchmarks everyday --data DIR --out RUNS`
 """
 
 
@@ -49,23 +52,30 @@ def read_lines(path: Path) -> list[str]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
     parser.add_argument("--out", type=Path, required=True, metavar="RUNS")
+    parser.add_argument("--source", default="en", metavar="LANG")
+    parser.add_argument("--target", default="fr", metavar="LANG")
+    parser.add_argument("--copies", type=int, default=0, metavar="N", help="data.copies")
 
 
 def main(options: argparse.Namespace) -> None:
+    source, target = options.source, options.target
+    name = f"everyday-{source}-{target}"
     pairs = {
-        split: [options.data / f"{split}.{lang}" for lang in (SOURCE, TARGET)]
+        split: [options.data / f"{split}.{lang}" for lang in (source, target)]
         for split in ("train", "valid", "test")
     }
-    made, folder = options.out / NAME, SHIPPED / NAME
+    made, folder = options.out / name, SHIPPED / name
     if not (made / CARD).exists():
-        config = Config.load(RECIPE).changed(train={"steps": STEPS})
+        config = Config.load(RECIPE).changed(
+            train={"steps": STEPS},
+            data={"source_lang": source, "target_lang": target, "copies": options.copies},
+        )
         summary = train(config, pairs["train"], made, valid=pairs["valid"])
         if not summary.is_finished:
             raise SystemExit(summary.text)
     shutil.rmtree(folder, ignore_errors=True)
     publish_model(made, folder, int8=True)
-    with pairs["train"][0].open(encoding="utf-8") as lines:
-        write_known_words(folder, lines)
+    copy_known_words(made, folder)
     translator = Translator.load(folder, device="cpu")
     units = [
         read_pair(translator, source, target, (False, False))
@@ -73,12 +83,14 @@ def main(options: argparse.Namespace) -> None:
     ]
     save_choice(choose_alone(translator, units[:ALIGNED]), folder)
     sources, references = map(read_lines, pairs["test"])
-    found = score_quality(translator.translate(sources), [references], target_lang=TARGET)
+    found = score_quality(translator.translate(sources), [references], target_lang=target)
     scores = {name: found[name].value for name in ("BLEU", "chrF2")}
     write_card(folder, {**read_facts(folder), "test": scores, "licence": LICENCE})
     card = (folder / CARD).read_text(encoding="utf-8")
     said = f"On {len(sources):,} test sentences, of the weights as stored, beam search:\n\n"
     said += "".join(f"- {name}: {value:.2f}\n" for name, value in scores.items())
-    write_text(folder / CARD, f"{card}\n{said}{ORIGIN}")
+    table = measure_robustness(translator.translate, sources, references, (source, target))
+    robust = f"\nOn {table.lines} of them as people write text:\n\n{table}\n"
+    write_text(folder / CARD, f"{card}\n{said}{robust}{ORIGIN}")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{folder}: {size / 1e6:.1f} MB\n{said}")

@@ -88,6 +88,8 @@ def test_everything_works_with_what_was_learned(
     publish_model(out, tmp_path / "published", licence="mit")
     again = Translator.load(tmp_path / "published")
     assert again.tokenizers.source.fingerprint == tokenizer.fingerprint
+    counted = [(folder / "characters.json").read_text() for folder in (out, tmp_path / "published")]
+    assert counted[0] == counted[1]
 
 
 def test_translating_normalizes_as_training_did(tmp_path: Path, corpus: list[Path]) -> None:

@@ -12,6 +12,7 @@ from ...foundation.plurals import say_count
 from ...model.files.directory import (
     ALIGNMENT,
     CARD,
+    CHARACTERS,
     CHECKPOINTS,
     CONFIG,
     GOLDEN,
@@ -34,7 +35,10 @@ from .health import examine_model
 from .hub_readme import README, write_readme
 from .markdown import quote_for_shell
 
-PUBLISHED = (WEIGHTS, CONFIG, SHARED, *SEPARATE, CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST)
+PUBLISHED = (
+    *(WEIGHTS, CONFIG, SHARED, *SEPARATE, CHARACTERS),
+    *(CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST),
+)
 STORE = "store"  # a folder in `run`: the training text as ids
 TEXT = """\
 # Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}
