@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,20 @@ def test_weights_that_are_not_tied(tmp_path: Path) -> None:
         weights = open_model(folder)[2]
         save_int8(weights, folder / WEIGHTS)
         assert open_model(folder)[2].shapes == weights.shapes
+
+
+@pytest.mark.parametrize("shift", [1, 2, 3, 4, 7])
+def test_a_header_need_not_be_padded(published: Path, tmp_path: Path, shift: int) -> None:
+    """safetensors pads it with spaces, other writers do not: then no scale is aligned."""
+    folder = tmp_path / "shifted"
+    shutil.copytree(published, folder)
+    raw = (folder / WEIGHTS).read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    header = raw[8 : 8 + size].rstrip(b" ")
+    header += b" " * ((shift - len(header)) % 8)
+    (folder / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + raw[8 + size :])
+    text = "the children play in the garden ."
+    assert Translator.load(folder).translate(text) == Translator.load(published).translate(text)
 
 
 LIES = {

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ def read_pickle(path: Path) -> dict[str, Any]:
     if is_pointer(path):
         raise ValueError(tell_pointer(path))
     try:
-        with torch.serialization.safe_globals(HARMLESS):
+        with torch.serialization.safe_globals(HARMLESS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of protocols that are refused anyway
             found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a file that is no pickle may raise anything
         if named := re.search(r"GLOBAL ([\w.]+)", str(error)):
@@ -37,11 +39,19 @@ def read_pickle(path: Path) -> dict[str, Any]:
                 "here does: a pickle from elsewhere could run anything. If you trust it, load it "
                 "with its own toolkit, and save its weights and settings alone"
             ) from None
-        said = str(error).split("\n")[0]
-        raise ValueError(f"{path}: damaged, or more than weights: {said}") from None
+        raise ValueError(f"{path}: damaged, or more than weights: {_find_reason(error)}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: not weights by their names")
     return found
+
+
+def _find_reason(error: Exception) -> str:
+    """Return why a pickle was refused, without PyTorch's advice to run whatever it asks for."""
+    said = str(error)
+    if inner := re.search(r"WeightsUnpickler error:\s*([^\n]+)", said):
+        return inner[1].strip()
+    first = said.split("\n")[0]
+    return first if first and "weights_only" not in said else "PyTorch cannot read it as weights"
 
 
 def unwrap_settings(found: object) -> dict[str, Any]:

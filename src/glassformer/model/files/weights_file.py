@@ -113,8 +113,8 @@ class WeightsFile:
             self._map = _copy_file(path) if in_memory else _map_file(path)
             header = _read_header(self._map)
             self.notes, aliases = _read_metadata(path, header.pop("__metadata__", None))
-            data = memoryview(self._map)[8 + int.from_bytes(self._map[:8], "little") :]
-            self.stored = _join_scales(path, dict(_list_tensors(header, data)))
+            begin = 8 + int.from_bytes(self._map[:8], "little")
+            self.stored = _join_scales(path, dict(_list_tensors(header, self._map, begin)))
             self.tensors = self.stored | {
                 rename_tensor(name): self.stored[rename_tensor(other)]
                 for name, other in aliases.items()
@@ -197,13 +197,13 @@ def _read_header(mapped: mmap.mmap) -> dict[str, Any]:
 
 
 def _list_tensors(
-    header: Mapping[str, Any], data: memoryview
+    header: Mapping[str, Any], mapped: mmap.mmap, begin: int
 ) -> Iterator[tuple[str, StoredTensor]]:
-    """Yield the tensors of a file; they have to fill the data without gaps.
+    """Yield the tensors of a file; they have to fill the data, from byte `begin` on, without gaps.
 
     LyingFileError names one that lies.
     """
-    filled = 0
+    data, filled = memoryview(mapped)[begin:], 0
     for name, told in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         match told:
             case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
@@ -213,7 +213,10 @@ def _list_tensors(
                 is_right = False
         if not is_right or end - start != math.prod(shape) * _measure_number(kind):
             raise LyingFileError(f"{name} is not as it says")
-        yield rename_tensor(name), StoredTensor(kind, tuple(shape), data[start:end])
+        values = data[start:end]
+        if (begin + start) % _measure_number(kind):  # of a header that was not padded
+            values = memoryview(bytearray(values))  # which the engine in C can read as numbers
+        yield rename_tensor(name), StoredTensor(kind, tuple(shape), values)
         filled = end
     if filled != len(data):
         raise LyingFileError(f"{len(data) - filled} bytes more than its tensors have")
