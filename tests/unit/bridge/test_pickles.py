@@ -16,7 +16,7 @@ pytest.importorskip("torch", reason="PyTorch is absent")
 import numpy as np
 import torch
 
-from glassformer.bridge.pickles import read_pickle
+from glassformer.extensions.bridge.pickles import read_pickle
 
 
 class Command:

@@ -2,21 +2,45 @@
 
 from collections.abc import Sequence
 
-from ..documents.markup import MarkupPage, read_markup
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 
+from glassformer.extensions.documents.markup import MarkupPage, read_markup
 
-def list_readable(texts: Sequence[str], form: str) -> list[str]:
-    """Return the parts of texts that are translated: of HTML, what is outside of tags."""
-    if form != "html":
-        return [*texts]
-    return [run.text for page in read_pages(texts) for run in page.runs]
+AT_ONCE = 2  # requests whose pages are read
+SHORT = 1000  # characters up to which reading is faster than starting a thread
 
 
 def count_characters(texts: Sequence[str], form: str) -> int:
-    """Return how many characters of texts are translated."""
-    return sum(map(len, list_readable(texts, form)))
+    """Return how many characters of texts are translated: of HTML, those outside of tags."""
+    if form != "html":
+        return sum(map(len, texts))
+    return sum(len(run.text) for page in read_pages(texts) for run in page.runs)
 
 
 def read_pages(texts: Sequence[str]) -> list[MarkupPage]:
     """Return the pages in texts of HTML."""
     return [read_markup(text) for text in texts]
+
+
+class PageReader:
+    """Reads pages of HTML in threads, those of a few requests at a time.
+
+    The others wait, and whoever leaves meanwhile costs nothing: pages of many clients can neither
+    fill the pool of threads nor keep Python from answering.
+    """
+
+    def __init__(self) -> None:
+        self._turns = CapacityLimiter(AT_ONCE)
+
+    async def read(self, texts: Sequence[str]) -> list[MarkupPage]:
+        """Return the pages in texts of HTML."""
+        if sum(map(len, texts)) <= SHORT:
+            return read_pages(texts)
+        return await run_sync(read_pages, texts, limiter=self._turns)
+
+    async def count(self, texts: Sequence[str], form: str) -> int:
+        """Return how many characters of texts are translated; see `count_characters`."""
+        if form != "html" or sum(map(len, texts)) <= SHORT:
+            return count_characters(texts, form)
+        return await run_sync(count_characters, texts, form, limiter=self._turns)

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from glassformer.foundation.disk import stamp_file
 from glassformer.foundation.settings.schema import StrictModel
 
-from .api_error import CLIENT_LEFT, ApiError, say_invalid
+from .api_error import ApiError, say_invalid
 
 log = logging.getLogger("glassformer.extensions.serve")
 REMEMBERED = 10_000  # clients
@@ -98,12 +98,14 @@ class Access:
 
     @contextmanager
     def refund(self, charge: Charge) -> Iterator[None]:
-        """Give a charge back if the request is refused, but not to a client that has left."""
+        """Give a charge back if the request is refused.
+
+        If its client leaves, or its time is over, the work is cancelled, and stays charged.
+        """
         try:
             yield
-        except Exception as error:
-            if not (isinstance(error, ApiError) and error.status == CLIENT_LEFT):
-                self.give_back(charge)
+        except Exception:
+            self.give_back(charge)
             raise
 
     def _find(self, key: str) -> tuple[str, Quota]:

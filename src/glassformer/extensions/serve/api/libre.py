@@ -13,7 +13,6 @@ from glassformer.foundation.version import __version__
 
 from ..api_error import ApiError
 from ..content_type import has_body, is_json, read_content_type, refuse_type
-from ..counting import count_characters
 from ..limits import wait_for
 from ..rate_limit import Charge
 from ..request_log import name_key, note, note_texts
@@ -52,15 +51,12 @@ async def translate(request: Request, service: TheService) -> Any:
     )
     if form == "html" and (wanted.alignment or wanted.confidence):
         raise ApiError(400, "alignment and confidence are for format text, not for html")
-    is_stream = _read_flag(given, "stream") or EVENTS in request.headers.get("accept", "")
-    characters = await run_sync(count_characters, texts, form)
-    check_characters(characters, service.limits.characters)
-    charge = service.access.spend(owner, characters)
-    with service.access.refund(charge):
-        if is_stream:
+    if _read_flag(given, "stream") or EVENTS in request.headers.get("accept", ""):
+        charge = await _charge(service, wanted, owner)
+        with service.access.refund(charge):
             return await _stream(request, service, wanted, given["q"], charge)
-        work = _translate(request, service, wanted)
-        answer = await wait_for(work, request, service.limits.seconds)
+    work = _translate_charged(request, service, wanted, owner)
+    answer = await wait_for(work, request, service.limits.seconds)
     return answer if isinstance(given["q"], list) else {n: each[0] for n, each in answer.items()}
 
 
@@ -74,6 +70,21 @@ class Wanted(NamedTuple):
     alternatives: int = 0
     alignment: bool = False
     confidence: bool = False
+
+
+async def _charge(service: Service, wanted: Wanted, owner: str) -> Charge:
+    """Count the characters of a request. Raises ApiError if they are too many."""
+    characters = await service.translation_service.pages.count(wanted.texts, wanted.form)
+    check_characters(characters, service.limits.characters)
+    return service.access.spend(owner, characters)
+
+
+async def _translate_charged(
+    request: Request, service: Service, wanted: Wanted, owner: str
+) -> dict[str, list[Any]]:
+    """Return the fields of the answer; what is refused costs nothing."""
+    with service.access.refund(await _charge(service, wanted, owner)):
+        return await _translate(request, service, wanted)
 
 
 async def _translate(request: Request, service: Service, wanted: Wanted) -> dict[str, list[Any]]:

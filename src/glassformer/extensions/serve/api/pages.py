@@ -64,7 +64,7 @@ def add_pages(app: FastAPI) -> None:
     is_built = (STATIC / "index.html").is_file()
 
     @app.get("/", include_in_schema=False)
-    def show_app() -> Response:
+    async def show_app() -> Response:
         if (STATIC / "index.html").is_file():
             return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
         return HTMLResponse(UNBUILT)

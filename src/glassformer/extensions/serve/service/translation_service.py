@@ -21,7 +21,7 @@ from glassformer.translation import combine
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
-from ..counting import read_pages
+from ..counting import PageReader
 from ..limits import Limits
 from .batching import Batcher
 from .model_pool import ModelPool, PooledModel
@@ -35,7 +35,7 @@ class TranslationService:
 
     def __init__(self, model_pool: ModelPool, batcher: Batcher, limits: Limits) -> None:
         self.model_pool, self.batcher, self.limits = model_pool, batcher, limits
-        self.alignments = Alignments()
+        self.alignments, self.pages = Alignments(), PageReader()
 
     async def translate_as(
         self,
@@ -79,7 +79,7 @@ class TranslationService:
         found = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
-            pages = await run_sync(read_pages, [best for best, *_ in found])
+            pages = await self.pages.read([best for best, *_ in found])
             runs = [run for page in pages for run in page.runs]
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
