@@ -4,6 +4,7 @@
 #include "vector.h"
 
 #define TOGETHER 512 /* logits whose maximum is found before their exponentials */
+#define FEW 64       /* best logits that are kept in order; more are a heap until the row ends */
 
 /* What is known of a row so far. */
 typedef struct {
@@ -15,6 +16,32 @@ static inline void insert(float x, int32_t id, int32_t size, float *value, int32
     int32_t c = size - 1;
     for (; c > 0 && x > value[c - 1]; c--) value[c] = value[c - 1], ids[c] = ids[c - 1];
     value[c] = x, ids[c] = id;
+}
+
+/* Return whether x is worse than another value: smaller, or equal and of a later token. */
+static inline int is_worse(float x, int32_t id, float other, int32_t other_id) {
+    return x < other || (x == other && id > other_id);
+}
+
+/* Put x into a heap of `size` values, whose worst is the first, at place `at` or below it. */
+static inline void sift_down(float x, int32_t id, int32_t size, int32_t at, float *value,
+                             int32_t *ids) {
+    for (int32_t c; (c = 2 * at + 1) < size; at = c) {
+        if (c + 1 < size && is_worse(value[c + 1], ids[c + 1], value[c], ids[c])) c++;
+        if (!is_worse(value[c], ids[c], x, id)) break;
+        value[at] = value[c], ids[at] = ids[c];
+    }
+    value[at] = x, ids[at] = id;
+}
+
+/* Put a heap whose worst is the first in order, the largest first. */
+static inline void sort_heap(int32_t size, float *value, int32_t *ids) {
+    for (int32_t last = size - 1; last > 0; last--) {
+        float x = value[last];
+        int32_t id = ids[last];
+        value[last] = value[0], ids[last] = ids[0];
+        sift_down(x, id, last, 0, value, ids);
+    }
 }
 
 static inline Running begin_row(const Best *best, int64_t r) {
@@ -32,6 +59,7 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
     int32_t count = end - from, size = best->size;
     float *value = best->value + r * size;
     int32_t *ids = best->id + r * size;
+    const float *worst = value + (size > FEW || !size ? 0 : size - 1);
     for (int32_t v = count; v % PAD; v++) x[v] = -INFINITY;
     Vec highs[4];
     for (int i = 0; i < 4; i++) highs[i] = v_set(-INFINITY);
@@ -42,12 +70,13 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
     for (; v < count; v += LANES) highs[0] = v_max(v_load(x + v), highs[0]);
     highs[0] = v_max(v_max(highs[0], highs[1]), v_max(highs[2], highs[3]));
     float highest = v_largest(highs[0]);
-    if (size && highest > value[size - 1]) {
+    if (size && highest > *worst) {
         int32_t first = best->first > from ? best->first - from : 0;
         for (v = first / LANES * LANES; v < count; v += LANES) {
-            if (!v_any_above(v_load(x + v), v_set(value[size - 1]))) continue;
+            if (!v_any_above(v_load(x + v), v_set(*worst))) continue;
             for (int32_t i = v > first ? v : first; i < v + LANES; i++) /* -inf is never above */
-                if (x[i] > value[size - 1]) insert(x[i], from + i, size, value, ids);
+                if (x[i] > *worst && size > FEW) sift_down(x[i], from + i, size, 0, value, ids);
+                else if (x[i] > *worst) insert(x[i], from + i, size, value, ids);
         }
     }
     if (highest > running->high) {
@@ -65,6 +94,8 @@ static inline void process_logits(const Best *best, int64_t r, float *x, int32_t
 }
 
 static inline void end_row(const Best *best, int64_t r, Running running) {
+    int64_t at = r * best->size;
+    if (best->size > FEW) sort_heap(best->size, best->value + at, best->id + at);
     best->logsumexp[r] = running.high + logf(running.sum);
 }
 
