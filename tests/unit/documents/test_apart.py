@@ -91,3 +91,26 @@ def test_it_ends_with_who_asked() -> None:
     while is_running(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert not is_running(pid)
+
+
+def test_few_are_open_and_a_file_that_waits_is_not_read() -> None:
+    class File:
+        opened = most = read_early = 0
+
+        async def read(self) -> bytes:
+            File.read_early += File.opened >= 2
+            return PAGE
+
+    async def stay(processes: DocumentProcesses) -> None:
+        async with processes.open(File(), "a.html") as document:
+            File.opened += 1
+            File.most = max(File.most, File.opened)
+            await document.fill(document.texts)
+            File.opened -= 1
+
+    async def crowd() -> None:
+        processes = DocumentProcesses(DocumentLimits(opened=2))
+        await asyncio.gather(*(stay(processes) for _ in range(5)))
+
+    asyncio.run(crowd())
+    assert File.most <= 2 and File.read_early == 0

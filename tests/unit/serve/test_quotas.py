@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -172,3 +173,11 @@ def test_a_day_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         access.spend("school", 500)
     access.give_back(early)
     access.spend("school", DAY)
+
+
+def test_python_changes_threads_as_before_after_pages_were_read(counted: Client) -> None:
+    usual = sys.getswitchinterval()
+    page = f"<p>{CAT}</p>" + "<!-- x -->" * 1000
+    assert translate(counted, [page, page], format="html").status == 200
+    assert translate(counted, "<p>a</p>" * 2001, format="html").status == 400
+    assert sys.getswitchinterval() == usual

@@ -14,7 +14,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from glassformer.foundation.machine.python_process import plan_python
 
@@ -32,6 +32,7 @@ class DocumentLimits:
     memory: int = 1 << 30  # bytes
     tags: int = 500_000
     at_once: int = max(2, os.cpu_count() or 1)
+    opened: int = 8  # documents that are translated meanwhile, too
 
 
 class DocumentApart:
@@ -90,16 +91,34 @@ class DocumentApart:
         return is_error, await answers.readexactly(length)
 
 
+class DocumentSource(Protocol):
+    """A file that is read only when there is room for it."""
+
+    async def read(self) -> bytes:
+        """Return all of it."""
+
+
 class DocumentProcesses:
-    """Opens documents in processes apart; so many of them work at a time, the others wait."""
+    """Opens documents in processes apart; so many are open, and fewer work, at a time.
+
+    The others wait, and a file that waits is neither in memory nor in a process.
+    """
 
     def __init__(self, limits: DocumentLimits | None = None) -> None:
         self.limits = limits or DocumentLimits()
         self._turn = asyncio.Semaphore(self.limits.at_once)
+        self._places = asyncio.Semaphore(self.limits.opened)
 
     @asynccontextmanager
-    async def open(self, data: bytes, name: str) -> AsyncIterator[DocumentApart]:
+    async def open(self, source: bytes | DocumentSource, name: str) -> AsyncIterator[DocumentApart]:
         """Give a document; its process ends with the block, however that is left."""
+        async with self._places:
+            data = source if isinstance(source, bytes) else await source.read()
+            async with self._start(data, name) as document:
+                yield document
+
+    @asynccontextmanager
+    async def _start(self, data: bytes, name: str) -> AsyncIterator[DocumentApart]:
         command, environment = plan_python(["-m", __name__])
         process = await asyncio.create_subprocess_exec(
             *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True

@@ -1,6 +1,8 @@
 """How much text a request has: what is translated counts, by the parser that translates it."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -8,6 +10,7 @@ from anyio.to_thread import run_sync
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 
 AT_ONCE = 2  # requests whose pages are read
+SWITCH = 0.0005  # seconds after which another thread has its turn while pages are read
 SHORT = 1000  # characters up to which reading is faster than starting a thread
 
 
@@ -27,20 +30,36 @@ class PageReader:
     """Reads pages of HTML in threads, those of a few requests at a time.
 
     The others wait, and whoever leaves meanwhile costs nothing: pages of many clients can neither
-    fill the pool of threads nor keep Python from answering.
+    fill the pool of threads nor keep Python from answering. While pages are read, Python changes
+    threads more often: else the event loop waits for 5 ms after each call of the system.
     """
 
     def __init__(self) -> None:
-        self._turns = CapacityLimiter(AT_ONCE)
+        self._turns, self._reading = CapacityLimiter(AT_ONCE), 0
 
     async def read(self, texts: Sequence[str]) -> list[MarkupPage]:
         """Return the pages in texts of HTML."""
         if sum(map(len, texts)) <= SHORT:
             return read_pages(texts)
-        return await run_sync(read_pages, texts, limiter=self._turns)
+        with self._change_often():
+            return await run_sync(read_pages, texts, limiter=self._turns)
 
     async def count(self, texts: Sequence[str], form: str) -> int:
         """Return how many characters of texts are translated; see `count_characters`."""
         if form != "html" or sum(map(len, texts)) <= SHORT:
             return count_characters(texts, form)
-        return await run_sync(count_characters, texts, form, limiter=self._turns)
+        with self._change_often():
+            return await run_sync(count_characters, texts, form, limiter=self._turns)
+
+    @contextmanager
+    def _change_often(self) -> Iterator[None]:
+        if not self._reading:
+            self._usual = sys.getswitchinterval()
+            sys.setswitchinterval(SWITCH)
+        self._reading += 1
+        try:
+            yield
+        finally:
+            self._reading -= 1
+            if not self._reading:
+                sys.setswitchinterval(self._usual)

@@ -64,9 +64,9 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
         for field in ("source", "target"):
             if not given.get(field):
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
-        name, data = PurePath(file.filename).name, await file.read()
-    work = _translate(request, service, FileOrder(name, data, owner, given))
-    written, has_text = await wait_for(work, request, service.limits.document_seconds)
+        name = PurePath(file.filename).name
+        work = _translate(request, service, FileOrder(name, file, owner, given))
+        written, has_text = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
     return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remark}
@@ -76,7 +76,7 @@ class FileOrder(NamedTuple):
     """A document to translate, and who asks for it."""
 
     name: str
-    data: bytes
+    file: UploadFile
     owner: str
     fields: Mapping[str, str]  # source and target, as the form has them
 
@@ -86,7 +86,7 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> tu
 
     It is open in a process that ends with the request.
     """
-    async with service.documents.open(order.data, order.name) as document:
+    async with service.documents.open(order.file, order.name) as document:
         characters = sum(map(len, document.readable))
         note(request, texts=len(document.texts), characters=characters)
         check_characters(characters, service.limits.document)
