@@ -457,8 +457,8 @@ class Text(Settings):
     source_eos: bool = setting(True, "Sources end with </s>; those of OpenNMT's models do not.")
     split_above: int | None = setting(
         None,
-        "Sources with more tokens are split into parts; if not given, above the 99th percentile "
-        "of the training text.",
+        "Clauses of long sentences have at most so many tokens; a sentence with up to 1.5 times as "
+        "many stays whole. If not given, the 99th percentile of the training text.",
         ge=1,
     )
 

@@ -61,6 +61,8 @@ PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many l
 
 MOST_WEIGHT = 10.0  # of a language model
 
+WHOLE = 1.5  # times text.split_above: longer sentences are cut into clauses
+
 
 class SearchOptions(TypedDict, total=False):
     """The options that `Translator.translate` and `search` have in common; see `search`."""
@@ -544,11 +546,15 @@ class Translator:
     def split(self, text: str) -> list[Span]:
         """Return the spans that are translated on their own: sentences, and clauses of long ones.
 
-        A sentence is long if it has more than text.split_above tokens: more than nearly all of the
-        training text. A line break ends a sentence. Between the spans there are no letters or
-        digits, or only those of keycaps; that text is kept.
+        A sentence is long if it has more than WHOLE times text.split_above tokens, or more than the
+        network has positions for; its clauses have text.split_above tokens at most.
+
+        A line break ends a sentence. Between the spans there are no letters or digits, or only
+        those of keycaps; that text is kept.
         """
-        most = min(self.config.text.split_above or self.longest, self.longest - 1 - len(self.tags))
+        limit = self.longest - 1 - len(self.tags)
+        most = min(self.config.text.split_above or limit, limit)
+        longest = min(limit, int(WHOLE * most))
         spans: list[Span] = []
         begin = 0
         for line in text.splitlines(keepends=True):
@@ -557,7 +563,7 @@ class Translator:
                 first, last = self._strip(sentence)
                 places = [(0, last - first)]
                 (whole,) = cut_spans(sentence, [(first, last)])
-                if (tokens := self._count(whole)) > most:
+                if (tokens := self._count(whole)) > longest:
                     from .text.clauses import split_clauses
 
                     bare = sentence[first:last]

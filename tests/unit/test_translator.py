@@ -277,6 +277,15 @@ def test_each_part_is_sampled_on_its_own(translator):
     assert drawn[0] == tuple(one.tokens) and len(set(drawn)) > 1
 
 
+def test_a_sentence_that_is_hardly_too_long_stays_whole(translator):
+    text = "the cat is on the mat, and the dog"
+    tokens = len(translator.tokenizers.source.encode(text))
+    for above, is_whole in ((tokens - 1, True), (2 * tokens // 3 + 1, True), (tokens // 2, False)):
+        config = translator.config.changed(text={"split_above": above})
+        other = Translator(config, translator.tokenizers, translator.model, device="cpu")
+        assert (other.split(text) == [(0, len(text))]) == is_whole
+
+
 @pytest.mark.parametrize("above", [None, 12])
 def test_what_is_too_long_is_cut_and_nothing_is_lost(translator, above):
     config = translator.config.changed(text={"split_above": above})

@@ -1,69 +1,65 @@
 """A rule-based splitter of texts into sentences.
 
-The rules decide which punctuation marks end a sentence in European, Chinese, Japanese, Arabic and
-Indic writing. They read a text once, from left to right, and consider only the word before a mark.
+The rules decide which punctuation marks end a sentence, in any script that has such marks. They
+read a text once, from left to right, and consider the words next to a mark, by the lists of its
+language.
+Thai and Lao have no such marks of their own: only line breaks, `?` and `!` part their sentences.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
 
 from .patterns import LazyPattern, RarePattern
+from .sentence_rules import SentenceRules, find_rules
 from .spacing import is_eastern, name_base
 from .symbols import find_moved_marks
 from .unicode import Span
 
-ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉"
-ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧։။។"
+ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉⸮"
+ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧፨։។៕။﹒﹖﹗︒︕︖܀߹᠃᠉᱾᱿꧈꧉꩝꩞꩟꫰꫱꯫᭚᭛᭞᭟᪨᪩᪪᪫"
+GREEK_ENDS = ";\u037e"  # the question mark of Greek
 ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE)
 CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
 OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
 CONTINUERS = frozenset(f"{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE},;:)]}}，、；：）】」』》〉،؛")
 
-# Closing quotes and brackets belong to the sentence. After a mark that must be followed by white
-# space, so do German “ and «, and French » after a space.
-_MARKS = LazyPattern(
-    rf"(?P<anywhere>[{ENDS_BEFORE_SPACE}]*+[{ENDS_ANYWHERE}][{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE}]*+)"
-    rf"[{CLOSERS}]*+"
-    rf"|(?P<spaced>[{ENDS_BEFORE_SPACE}]++)"
-    rf"[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
+
+def _compile_marks(spaced: str) -> LazyPattern:
+    """Return what finds the marks that may end a sentence; those of `spaced` need white space.
+
+    Closing quotes and brackets belong to the sentence. After a mark that must be followed by white
+    space, so do German “ and «, and French » after a space.
+    """
+    return LazyPattern(
+        rf"(?P<anywhere>[{spaced}]*+[{ENDS_ANYWHERE}][{spaced}{ENDS_ANYWHERE}]*+)[{CLOSERS}]*+"
+        rf"|(?P<spaced>[{spaced}]++)[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
+    )
+
+
+_MARKS = _compile_marks(ENDS_BEFORE_SPACE)
+_GREEK_MARKS = _compile_marks(ENDS_BEFORE_SPACE + GREEK_ENDS)
+# Quotations in Chinese and Japanese brackets that the sentence goes on after: 「はい。」と言った。
+_QUOTATION = RarePattern(
+    r"(?:「[^「」]{1,120}」|『[^『』]{1,120}』|（[^（）]{1,120}）)"
+    r"(?=と(?!ころ|ても|うとう|にかく|もだち)|って|は(?!い)|が(?!ん)|を|に(?!ほん|わ)|の(?!ち|ど)|など"
+    r"|から(?!だ)|まで|より|も(?!う|し|の)|で(?!も|は|す)|だ(?!か|が)|な(?!ぜ|に|る|ん)|、|，)"
+    r"|“[^“”]{1,120}”(?=[^\s。！？，；：…“”]{0,8}(?:说|說|问|問|喊|叫|答)(?:[道着了。，！\s]|\Z)(?!：))",
+    ("」", "』", "）", "”"),
 )
 _NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
 _BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
 _FIRST_LETTER = LazyPattern(r"\w")
 _LABEL = LazyPattern(r"\W*(?:\d{1,3}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
 _INITIALS = LazyPattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
-_CHAIN = LazyPattern(r"(?:^|\W)[^\W\d_]\.\s[^\W\d_]\Z")  # J. S or z. B
+_CHAIN = LazyPattern(r"(?:^|\W)([^\W\d_]\.\s[^\W\d_])\Z")  # J. S or z. B
+_ELIDED = LazyPattern(r"['’]")
+_LETTER = LazyPattern(r"[^\W\d_àèéőяеạåöø]\Z")
+_NUMBERED = LazyPattern(r"([^\W\d_]+)(\.?)\s\d{1,2}\Z")  # Nr. 12
+_LETTER_AND_STOP = LazyPattern(r"[^\W\d_]\.\Z")
 _ORDINAL = LazyPattern(r"\d{1,2}|[IVX]+")
 _CHARACTER = LazyPattern("[\u3040-\u9fff\uac00-\ud7af]")
-_WORDS_OF_ONE = LazyPattern(f"[ayà]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
+_WORDS_OF_ONE = LazyPattern(f"[ayàèéőяеạåöø]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
 _LONGEST_WORD = 24  # characters of a word that may be an abbreviation
-
-# Languages that write "3." for "3rd".
-DOTTED_ORDINALS = {
-    "bs",
-    "cs",
-    "da",
-    "de",
-    "et",
-    "eu",
-    "fi",
-    "fo",
-    "hr",
-    "hu",
-    "is",
-    "lb",
-    "lv",
-    "nb",
-    "nn",
-    "no",
-    "pl",
-    "sk",
-    "sl",
-    "sr",
-    "tr",
-}
 
 _LANGUAGE_MARK = RarePattern(r">>[\w-]{2,16}<<\s*", (">>",))
 
@@ -111,23 +107,35 @@ def split_sentences(text: str, language: str | None = None) -> list[Span]:
 
 def _find_ends(text: str, language: str | None) -> Iterator[int]:
     """Yield the end of each sentence but the last."""
+    is_greek = name_base(language) == "el"
+    ends = ENDS.union(GREEK_ENDS) if is_greek else ENDS
     last = max((at for at, each in enumerate(text) if each.isalnum() or each == "_"), default=0)
-    if ENDS.isdisjoint(text[:last]):  # as in most texts of one sentence
+    if ends.isdisjoint(text[:last]):  # as in most texts of one sentence
         return
-    code = name_base(language)
-    has_ordinals = not code or code in DOTTED_ORDINALS
+    rules, quotations = find_rules(language), _find_quotations(text)
     begin, first = 0, _FIRST_LETTER.search(text)
-    for mark in _MARKS.finditer(text, 0, last):
+    for mark in (_GREEK_MARKS if is_greek else _MARKS).finditer(text, 0, last):
+        while quotations and quotations[-1][1] < mark.end():
+            quotations.pop()
+        if quotations and quotations[-1][0] < mark.start():
+            continue
         if first and first.start() < mark.start():
             is_small = first[0].islower()
-            end = _find_end(text, mark, begin, is_small, has_ordinals)
+            end = _find_end(text, mark, begin, is_small, rules)
             if end:
                 yield end
                 begin, first = end, _FIRST_LETTER.search(text, end)
 
 
+def _find_quotations(text: str) -> list[Span]:
+    """Return the spans of quotations within a sentence, the last one first."""
+    if not _QUOTATION.is_possible(text):
+        return []
+    return [found.span() for found in _QUOTATION.finditer(text)][::-1]
+
+
 def _find_end(
-    text: str, mark: re.Match[str], begin: int, is_small: bool, has_ordinals: bool
+    text: str, mark: re.Match[str], begin: int, is_small: bool, rules: SentenceRules
 ) -> int | None:
     """Return the end of the sentence from `begin` if `mark` ends it, else None.
 
@@ -139,44 +147,59 @@ def _find_end(
         return None
     if run is None:
         return None if mark[0] == "．" and text[end].isdigit() else end
-    if start == end:  # only in Chinese and Japanese a sentence may follow without white space
-        east = [is_eastern(text[mark.start() - 1]), is_eastern(text[end])]
-        ends = any(east) if run in ("?", "!") else all(east) and run == "."
+    if start == end:  # only without spaces between words a sentence may follow without white space
+        both = text[mark.start() - 1], text[end]
+        ends = run == "." and all(map(is_eastern, both))
+        ends = ends or (run in ("?", "!") and any(map(_is_unspaced, both)))
         return end if ends else None
     following = _NEXT_WORD.match(text, end)
     next_word = following[1] if following else ""
-    if run == "." and _belongs_to_word(text, begin, mark.start(), next_word, has_ordinals):
+    if run == "." and _belongs_to_word(text, begin, mark.start(), next_word, rules):
         return None
     is_closed = end > mark.end("spaced")
     return None if next_word[:1].islower() and (is_closed or not is_small) else end
 
 
-def _belongs_to_word(text: str, begin: int, at: int, next_word: str, has_ordinals: bool) -> bool:
+def _is_unspaced(character: str) -> bool:
+    """Return whether a script is written without spaces: Chinese, Japanese, Thai, Burmese, ..."""
+    return (
+        is_eastern(character)
+        or "\u0e00" <= character <= "\u0eff"
+        or ("\u1000" <= character <= "\u109f" or "\u1780" <= character <= "\u17ff")
+    )
+
+
+def _belongs_to_word(text: str, begin: int, at: int, next_word: str, rules: SentenceRules) -> bool:
     """Return whether the full stop at `at` belongs to an abbreviation, an ordinal or a label."""
     if at - begin < _LONGEST_WORD and _LABEL.fullmatch(text, begin, at + 1):
         return not _CHARACTER.match(text, at - 1)
     before = text[max(begin, at - _LONGEST_WORD) : at]
     word = _BETWEEN_WORDS.split(before)[-1]
-    lists = _read_abbreviations()
-    if word in lists["never_last"]:
+    forms = {word, _ELIDED.split(word)[-1]}  # l'art. 5
+    if forms & rules.never_last or (_LETTER.match(word) and _LETTER_AND_STOP.match(next_word)):
         return True
-    if word in lists["before_number"]:
-        return next_word[:1].isdigit()
-    if _CHAIN.search(before):
+    if forms & rules.before_number and next_word[:1].isdigit():
         return True
+    if chain := _CHAIN.search(before):
+        may_end = "".join(chain[1].split()) in rules.seldom_last
+        return not may_end or next_word not in rules.starters
     is_initial = _INITIALS.fullmatch(word) and not _WORDS_OF_ONE.match(word)
-    if is_initial or word in lists["seldom_last"] or (has_ordinals and _ORDINAL.fullmatch(word)):
-        return next_word not in lists["starters"]
+    if is_initial or (rules.has_ordinals and _is_ordinal(before, word, rules)):
+        return next_word not in rules.starters
+    if forms & rules.seldom_last or word.endswith(rules.suffixes):
+        is_title = next_word[:1].isupper() and next_word.rstrip(".") in rules.never_last
+        return next_word not in rules.starters and not is_title
     return False
 
 
-@cache
-def _read_abbreviations() -> dict[str, frozenset[str]]:
-    """Return the words that decide about a full stop, by the name of their list."""
-    import tomllib
-
-    lists = Path(__file__).with_name("abbreviations.toml").read_text(encoding="utf-8")
-    return {name: frozenset(words.split()) for name, words in tomllib.loads(lists).items()}
+def _is_ordinal(before: str, word: str, rules: SentenceRules) -> bool:
+    """Return whether a number may be an ordinal: it does not belong to a word like "Nr."."""
+    if not _ORDINAL.fullmatch(word):
+        return False
+    if not (numbered := _NUMBERED.search(before)):
+        return True
+    is_abbreviation = numbered[1] in rules.before_number or numbered[1].endswith(rules.suffixes)
+    return not (is_abbreviation or (len(numbered[1]) == 1 and numbered[2]))
 
 
 def _skip_space(text: str, at: int) -> int:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from .clause_marks import find_clauses, restore_mark
 from .patterns import LazyPattern
 from .symbols import find_moved_marks
 from .unicode import Span
@@ -80,8 +81,13 @@ def join_sentences(
     places: list[Span] = []
     written: list[str] = []
     at, before, marks = 0, 0, (0, 0)
-    moved = find_moved_marks(text, spans)
-    for span, translation, behind in zip(spans, translations, moved, strict=True):
+    moved, clauses = find_moved_marks(text, spans), find_clauses(text, spans)
+    columns = zip(spans, translations, moved, clauses, strict=True)
+    for span, translation, behind, is_clause in columns:
+        if is_clause:
+            translation = restore_mark(
+                text[slice(*span)], translation, is_eastern(translation.rstrip(". ")[-1:])
+            )
         gap = text[before : marks[0]] + text[marks[1] : span[0]]
         if written and not gap and _needs_space(text, span[0], written[-1], translation):
             gap = " "

@@ -90,6 +90,7 @@ PIECES = [
     "네",
 ]
 SLOW = ["a.-", "Dr.-", "!*-", "(((", "?-", "a.", ".-", "-", "a-b-", "。，", '."', "Aa.-", "».«-"]
+SLOW += ["「", "「。", "「。」", "“！", "（。", "Nr.-1.-", "J.-S.-", "l'art.-", "a.-C.-"]
 ANY_TEXT = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join))
 
 
