@@ -1,11 +1,10 @@
 """The words of a language that decide about a full stop: abbreviations and starts of sentences."""
 
-import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from .function_words import WORDS
 from .spacing import name_base
@@ -26,8 +25,7 @@ DOTTED_ORDINALS = {
 }
 
 
-@dataclass(frozen=True)
-class SentenceRules:
+class SentenceRules(NamedTuple):
     """The words of one language, or of several, that decide about a full stop before them.
 
     The lists are those of `abbreviations.toml`; suffixes: ends of words that seldom end a sentence.
@@ -84,6 +82,8 @@ def _join(tables: dict[str, dict[str, list[str]]]) -> dict[str, frozenset[str]]:
 
 @cache
 def _read_tables() -> dict[str, dict[str, list[str]]]:
+    import tomllib  # only a text with a mark within it needs the lists
+
     text = Path(__file__).with_name("abbreviations.toml").read_text(encoding="utf-8")
     return {
         code: {name: words.split() for name, words in table.items()}

@@ -6,14 +6,19 @@ language.
 Thai and Lao have no such marks of their own: only line breaks, `?` and `!` part their sentences.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from .patterns import LazyPattern, RarePattern
-from .sentence_rules import SentenceRules, find_rules
 from .spacing import is_eastern, name_base
 from .symbols import find_moved_marks
 from .unicode import Span
+
+if TYPE_CHECKING:  # few texts need the lists of abbreviations
+    from .sentence_rules import SentenceRules
 
 ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉⸮"
 ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧፨։។៕။﹒﹖﹗︒︕︖܀߹᠃᠉᱾᱿꧈꧉꩝꩞꩟꫰꫱꯫᭚᭛᭞᭟᪨᪩᪪᪫"
@@ -112,6 +117,8 @@ def _find_ends(text: str, language: str | None) -> Iterator[int]:
     last = max((at for at, each in enumerate(text) if each.isalnum() or each == "_"), default=0)
     if ends.isdisjoint(text[:last]):  # as in most texts of one sentence
         return
+    from .sentence_rules import find_rules
+
     rules, quotations = find_rules(language), _find_quotations(text)
     begin, first = 0, _FIRST_LETTER.search(text)
     for mark in (_GREEK_MARKS if is_greek else _MARKS).finditer(text, 0, last):
