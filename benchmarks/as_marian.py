@@ -24,7 +24,9 @@ SUBLAYERS = {
     "self_attention": "self_Wo",
     "cross_attention": "context_Wo",
     "feed_forward": "ffn_ffn",
+    "ssru": "rnn_ffn",
 }
+GATES = {"ssru.to_forget": "f", "ssru.to_candidate": ""}
 KINDS = {"weight": "W", "bias": "b"}
 NORM_KINDS = {"weight": "scale", "bias": "bias"}
 LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.+)\.(weight|bias)")
@@ -74,6 +76,8 @@ def _rename(inner: str, kind: str) -> str:
     """Return Marian's name of a weight within its layer."""
     if found := re.fullmatch(r"(\w+)_residual\.norm", inner):
         return f"{SUBLAYERS[found[1]]}_ln_{NORM_KINDS[kind]}"
+    if inner in GATES:
+        return f"rnn_{KINDS[kind]}{GATES[inner]}"
     if found := re.fullmatch(r"(self|cross)_attention\.to_(\w)\w+", inner):
         return f"{ATTENTIONS[found[1]]}_{KINDS[kind]}{found[2]}"
     return f"ffn_{KINDS[kind]}{1 if inner == 'feed_forward.inner' else 2}"
@@ -97,5 +101,7 @@ def _describe(settings: Model, vocabulary: int) -> npt.NDArray[np.int8]:
         "transformer-postprocess-top": "",
         "transformer-postprocess-emb": "d",
     }
+    if settings.decoder == "ssru":
+        described |= {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
     lines = (f"{name}: {json.dumps(value)}\n" for name, value in described.items())
     return np.frombuffer("".join(lines).encode() + b"\0", np.int8)

@@ -134,8 +134,10 @@ static void begin_linear(Builder *build, Linear *map, int parts, Side out, Side 
     map->offset = allocate(build, map->outputs, 4);
 }
 
-/* Pack the weights of output f. `bytes`: scratch for its inputs. */
-static void pack_output(Linear *map, int64_t f, const float *row, uint8_t *bytes, int is_int8) {
+/* Pack the weights of output f. `known`: the scale of weights that are int8 already, or 0. `bytes`:
+scratch for its inputs. */
+static void pack_output(Linear *map, int64_t f, const float *row, float known, uint8_t *bytes,
+                        int is_int8) {
     int64_t inputs = map->inputs, block = f / BLOCK * BLOCK * inputs, lane = f % BLOCK;
     if (!is_int8) {
         float *to = (float *)map->weight + block + lane;
@@ -143,7 +145,7 @@ static void pack_output(Linear *map, int64_t f, const float *row, uint8_t *bytes
         return;
     }
     int8_t *to = (int8_t *)map->weight + block + lane * 4;
-    float scale = find_scale(row, inputs);
+    float scale = known > TINY && !PAIRED ? known : find_scale(row, inputs);
     int32_t sum = 0;
     ((float *)map->scale)[f] = scale;
     if (scale != scale) return;
@@ -169,7 +171,8 @@ static void pack_part(Builder *build, Linear *map, int64_t at, const char *name,
     memset(build->row, 0, (size_t)build->longest * 4);
     for (int64_t f = 0; f < out.count; f++) {
         read_row(weights, scales, f, factor, in.from, in.to, build->row);
-        pack_output(map, at + f / out.from * out.to + f % out.from, build->row, build->bytes,
+        pack_output(map, at + f / out.from * out.to + f % out.from, build->row,
+                    scales ? scales[f] * factor : 0, build->bytes,
                     build->model->settings.precision == INT8);
     }
     if (biases) read_row(biases, NULL, 0, factor, out.from, out.to, (float *)map->bias + at);

@@ -9,7 +9,7 @@ import functools
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,10 @@ class Foreign:
     data: Mapping[str, Any] = field(default_factory=dict)
     decode: Mapping[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # patterns of names that are no weights of ours
+    steps: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of matrices of int8 numbers: one of 1
+    shortlist: Path | None = None
 
     @property
     def source(self) -> ForeignSide:
@@ -149,10 +153,12 @@ def convert(foreign: Foreign) -> tuple[Config, Tokenizers, Transformer]:
             raise ValueError(f"{foreign.path}: the {key} side: {error}") from None
         vocabularies.append(vocabulary)
         rows.append(order)
-    cutters = foreign.source.cut, foreign.target.cut
-    tokenizers = Tokenizers(*(cut(v) for cut, v in zip(cutters, vocabularies, strict=True)))
+    is_shared = foreign.source is foreign.target
+    source = foreign.source.cut(vocabularies[0])
+    target = source if is_shared else foreign.target.cut(vocabularies[1])
+    tokenizers = Tokenizers(source, target)
     settings["tie"] = weights.find_tie(rows[0] == rows[1])
-    text = {"vocabulary": max(300, *map(len, vocabularies)), "shared": False, **foreign.text}
+    text = {"vocabulary": max(300, *map(len, vocabularies)), "shared": is_shared, **foreign.text}
     if tokenizers.source.sampling == "sampling_alpha":
         text["tokenizer"] = "unigram"
     tables = {"model": settings, "text": text, "data": foreign.data, "decode": foreign.decode}
@@ -161,6 +167,29 @@ def convert(foreign: Foreign) -> tuple[Config, Tokenizers, Transformer]:
     assert isinstance(network, Transformer)
     network.load_state_dict(weights.rename(network, rows))
     return config, tokenizers, network
+
+
+def list_steps(foreign: Foreign, names: Iterable[str]) -> dict[str, float]:
+    """Return the value of an int8 number 1 of each weight that is one of these numbers there.
+
+    names: of our weights.
+    """
+    weights, found = _Renamed(foreign), dict[str, float]()
+    for name in names:
+        for theirs in weights.spell(name):
+            step = foreign.steps.get(theirs.removesuffix(".weight"))
+            if step is not None:
+                found[name] = step
+                break
+    return found
+
+
+def order_rows(foreign: Foreign) -> tuple[list[Row], list[Row]]:
+    """Return their row of each of our ids, of the source's and of the target's."""
+    weights = _Renamed(foreign)
+    sides = (foreign.source, "source"), (foreign.target, "target")
+    source, target = (side.order(len(weights.find_table(key)))[1] for side, key in sides)
+    return source, target
 
 
 def check_values(path: Path, given: Mapping[str, Any], wanted: Mapping[str, list[Any]]) -> None:
@@ -297,24 +326,24 @@ class _Renamed:
         return made
 
     def _has(self, ours: str) -> bool:
-        return any(name in self.weights for name in self._spell(f"{ours}.weight"))
+        return any(name in self.weights for name in self.spell(f"{ours}.weight"))
 
     def _find(self, ours: str) -> Tensor:
         """Return the tensor of our name; a bias that theirs has not is zero."""
-        for name in self._spell(ours):
+        for name in self.spell(ours):
             if name in self.weights:
                 self.left.discard(name)
                 return self._orient(ours, self.weights[name])
         if ours.endswith(".bias") and self._has(ours.removesuffix(".bias")):
             return torch.zeros(len(self._find(f"{ours.removesuffix('.bias')}.weight")))
-        raise ValueError(f"{self.path}: {next(self._spell(ours), ours)} is missing")
+        raise ValueError(f"{self.path}: {next(self.spell(ours), ours)} is missing")
 
     def _orient(self, ours: str, weight: Tensor) -> Tensor:
         if not self.names.get("transposed"):
             return weight
         return weight.flatten() if ours.endswith("bias") or ".norm." in ours else weight.T
 
-    def _spell(self, ours: str) -> Iterator[str]:
+    def spell(self, ours: str) -> Iterator[str]:
         """Yield the names that theirs may have for a tensor of ours."""
         if not (found := LAYER.fullmatch(ours)):
             whole, _, kind = ours.rpartition(".")

@@ -13,13 +13,26 @@ from typing import Any
 from glassformer.config import Config
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.foundation.typed_json import read_typed
-from glassformer.model.files.directory import CARD, Tokenizers, build_model, save_model, write_text
+from glassformer.model.files.directory import (
+    CARD,
+    SHORTLIST,
+    WEIGHTS,
+    Tokenizers,
+    build_model,
+    save_model,
+    tell_tokenizers,
+    write_text,
+)
+from glassformer.model.files.int8 import save_int8
+from glassformer.model.files.weights_file import WeightsFile
 from glassformer.model.transformer import Transformer
+from glassformer.train.ideas.shortlisting import save_shortlist
 
 from .fairseq import read_fairseq
-from .foreign import Foreign, convert, read_toolkits
+from .foreign import Foreign, convert, list_steps, order_rows, read_toolkits
 from .huggingface import GRIDS, read_huggingface
 from .joeynmt import read_joeynmt
+from .marian_lex import read_shortlist
 from .marian_npz import read_marian_npz
 from .opennmt import read_eole, read_opennmt
 from .other_folders import find_toolkit, recognise
@@ -128,6 +141,11 @@ def import_model(
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
         save_model(whole, config, tokenizers, network.state_dict())
+        if steps := list_steps(foreign, network.state_dict()):
+            save_int8(WeightsFile(whole / WEIGHTS, in_memory=True), whole / WEIGHTS, steps)
+        if foreign.shortlist is not None:
+            rows = read_shortlist(foreign.shortlist, *order_rows(foreign), tokenizers.is_shared)
+            save_shortlist(whole / SHORTLIST, rows, tell_tokenizers(tokenizers))
         write_text(whole / CARD, _CARD.format(name=name, title=title))
         whole.rename(out)
     parameters = sum(p.numel() for p in network.parameters())

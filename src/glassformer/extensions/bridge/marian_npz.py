@@ -1,4 +1,4 @@
-"""Read a model in Marian's own files: NAME.npz, in which its settings are, and vocabularies."""
+"""Read a model in Marian's own files: NAME.npz or NAME.bin, with its settings, and vocabularies."""
 
 import zipfile
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from glassformer.foundation.typed_json import read_typed
 from glassformer.text.imported import UNKNOWN
@@ -15,6 +16,7 @@ from glassformer.text.subwords import Cut, choose_subwords
 
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .huggingface import GRIDS
+from .marian_bin import is_marian_bin, read_marian_bin
 from .yaml_files import parse_yaml, read_yaml
 
 SETTINGS = "special:model.yml"
@@ -26,42 +28,74 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
     """Return the model. ValueError, in one sentence, for what cannot be imported."""
     folder = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find(folder)
-    weights, settings = _read_npz(file)
+    weights, settings, multipliers = _read_model(file)
     check_values(file, settings, read_toolkits()["marian"]["must"])
     files = _find_vocabularies(folder, file)
     sides = [
         _read_side(folder, file, side, name, subwords)
         for side, name in zip(("source", "target"), files, strict=True)
     ]
+    if files[0] == files[1] and files[0].suffix == ".spm":
+        sides[1] = sides[0]
     tied = bool(settings.get("tied-embeddings-all") or settings.get("tied-embeddings"))
     if not tied and "decoder_ff_logit_out_W" not in weights:
         raise ValueError(f"{file}: decoder_ff_logit_out_W is missing")
     positions = {"layout": "concatenated", "grid": GRIDS[grid], "max_positions": REACH}
     model = {"positions": positions, "norm_epsilon": 1e-9}
+    if settings.get("transformer-decoder-autoreg") == "rnn":
+        check_values(file, settings, read_toolkits()["marian"]["must_rnn"])
+        model["decoder"] = "ssru"
     search = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
-    return Foreign("marian", file, weights, settings, sides, model=model, decode=search)
+    return Foreign(
+        "marian",
+        file,
+        weights,
+        settings,
+        sides,
+        model=model,
+        decode=search,
+        steps={name: 1 / multiplier for name, multiplier in multipliers.items()},
+        shortlist=next(iter(sorted(folder.glob("lex*.bin"))), None),
+    )
 
 
 def _find(folder: Path) -> Path:
     found = [p for p in sorted(folder.glob("*.npz")) if not any(x in p.name for x in NOT_A_MODEL)]
+    found += (path for path in sorted(folder.glob("*.bin")) if is_marian_bin(path))
     if len(found) != 1:
         there = ", ".join(path.name for path in found) or "none"
-        raise ValueError(f"{folder}: name the one .npz that is the model: {there}")
+        raise ValueError(f"{folder}: name the one file that is the model: {there}")
     return found[0]
 
 
-def _read_npz(file: Path) -> tuple[Weights, dict[str, Any]]:
-    """Return weights and settings. NumPy reads no pickle that may be in the file."""
+def _read_npz(file: Path) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a file. NumPy reads no pickle that may be in it."""
     try:
-        with np.load(file) as found:
-            arrays = {name: found[name] for name in found.files}
+        with np.load(file) as archive:
+            return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file}: damaged, or more than weights: {error}") from None
+
+
+def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
+    """Return weights, settings, and by what matrices of int8 numbers were multiplied."""
+    multipliers = dict[str, float]()
+    if is_marian_bin(file):
+        found = read_marian_bin(file)
+        multipliers = {
+            name: each.multiplier
+            for name, each in found.quantized.items()
+            if each.values.dtype == np.int8
+        }
+        dequantized = {name: each.to_fp32() for name, each in found.quantized.items()}
+        arrays = {**found.plain, **dequantized}
+    else:
+        arrays = _read_npz(file)
     if SETTINGS not in arrays:
         raise ValueError(f"{file}: it has no {SETTINGS}, so it is no model of Marian")
     text = arrays.pop(SETTINGS).tobytes().rstrip(b"\0").decode("utf-8", "replace")
     weights = {name: torch.from_numpy(values) for name, values in arrays.items()}
-    return weights, parse_yaml(text, f"{file}: {SETTINGS}")
+    return weights, parse_yaml(text, f"{file}: {SETTINGS}"), multipliers
 
 
 def _find_vocabularies(folder: Path, file: Path) -> list[Path]:

@@ -132,6 +132,8 @@ def _is_huggingface(folder: Path, names: Names) -> str | None:
 
 
 def _is_marian(folder: Path, names: Names) -> str | None:
+    if any(_begins_as_marian(folder, name) for name in names if name.endswith(".bin")):
+        return _tell_import(folder, "a model in Marian's own files")
     if not any(name.endswith(".npz") for name in names):
         return None
     known = "decoder.yml" in names or any(
@@ -140,6 +142,16 @@ def _is_marian(folder: Path, names: Names) -> str | None:
     if not (known or folder.suffix == ".npz"):
         return None
     return _tell_import(folder, "a model in Marian's own files")
+
+
+def _begins_as_marian(path: Path, name: str) -> bool:
+    """Return whether a file is one of Marian's binary ones, of version 1."""
+    file = path / name if path.is_dir() else path.with_name(name)
+    try:
+        with file.open("rb") as opened:
+            return opened.read(8) == bytes([1, *[0] * 7])
+    except OSError:
+        return False
 
 
 def _is_joeynmt(folder: Path, names: Names) -> str | None:

@@ -71,7 +71,7 @@ def make_shortlist(
     check()
     rows = _list_likely(ids, tokenizers, likely, check)
     rows.append(_list_common(ids, len(tokenizers.target), common))
-    _save(folder / SHORTLIST, rows, tell_tokenizers(tokenizers))
+    save_shortlist(folder / SHORTLIST, rows, tell_tokenizers(tokenizers))
     sources = [source for source, _ in tried]
     check()
     return Tried(len(ids), _count_candidates(rows, sources, tokenizers), *_try(folder, sources))
@@ -152,7 +152,11 @@ def _list_common(ids: Sequence[tuple[Ids, Ids]], vocabulary: int, common: int) -
     return np.sort(np.argsort(-counts, kind="stable")[:common])
 
 
-def _save(path: Path, rows: Sequence[Ids], origin: str) -> None:
+def save_shortlist(path: Path, rows: Sequence[Ids], origin: str) -> None:
+    """Write the candidates of each source token, and last those of every sentence.
+
+    origin: the digest of the tokenizers whose ids these are.
+    """
     import numpy as np
     from safetensors.numpy import save
 

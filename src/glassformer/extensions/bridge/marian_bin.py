@@ -1,0 +1,152 @@
+"""Read Marian's binary files, version 1: what browsers ship, and float models.
+
+After two numbers, the version and the count, stand for each tensor four numbers (the bytes of its
+name, its type, its axes, its bytes), then all names, all shapes and, aligned, all data. A matrix of
+8 or 16 bits holds integers, then one float by which they were multiplied; NAME_QuantMultA, if it is
+there, is what the other factor of its product is multiplied by. Such a matrix lies in the file as
+outputs by inputs, although its shape says inputs by outputs; a table of embeddings has a row for
+each token either way.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+VERSION = 1
+LARGEST = 8 << 30  # bytes of a file
+MOST = 1 << 16  # tensors
+FLOATS = {0x402: "<f2", 0x404: "<f4", 0x408: "<f8"}
+INTEGERS = {0x101: "<i1", 0x201: "<u1"}
+QUANTIZED = {0x4101: "<i1", 0x4102: "<i2"}  # for any processor
+ALPHA = "_QuantMultA"
+TABLE = "Wemb"  # in the names of tables of embeddings
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A matrix of integers, inputs by outputs, or tokens by width; `multiplier` times its numbers.
+
+    alpha: what the other factor of its product is multiplied by; None: that is chosen anew each
+    time.
+    """
+
+    values: Array
+    multiplier: float
+    alpha: float | None = None
+
+    def to_fp32(self) -> Array:
+        """Return the numbers that the integers stand for."""
+        numbers: Array = self.values.astype(np.float32) / np.float32(self.multiplier)
+        return numbers
+
+
+@dataclass(frozen=True)
+class MarianFile:
+    """The tensors of a file by their names: those of floats and bytes, and quantized ones."""
+
+    plain: Mapping[str, Array]
+    quantized: Mapping[str, Quantized] = field(default_factory=dict)
+
+
+def is_marian_bin(path: Path) -> bool:
+    """Return whether a file begins as Marian's binary files do."""
+    try:
+        with path.open("rb") as file:
+            version, count = struct.unpack("<QQ", file.read(16))
+    except (OSError, struct.error):
+        return False
+    return version == VERSION and 0 < count < MOST
+
+
+def read_marian_bin(path: Path) -> MarianFile:
+    """Read a file. ValueError, in one sentence, if it is damaged or of a kind that is not known."""
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"{path}: larger than {LARGEST >> 30} GiB: no model of Marian")
+    try:
+        return _sort_tensors(dict(_read_tensors(path.read_bytes())))
+    except (struct.error, UnicodeDecodeError, IndexError):
+        raise ValueError(f"{path}: damaged, or no model of Marian") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+Read = Array | Quantized
+
+
+def _read_tensors(file: bytes) -> Iterator[tuple[str, Read]]:
+    """Yield the name and the numbers of each tensor."""
+    version, count = struct.unpack_from("<QQ", file)
+    if version != VERSION or not 0 < count < MOST:
+        raise ValueError("no binary model of Marian of version 1")
+    heads = [struct.unpack_from("<QQQQ", file, 16 + 32 * n) for n in range(count)]
+    at, names, shapes = 16 + 32 * count, [], []
+    for size, *_ in heads:
+        names.append(_take(file, at, size).rstrip(b"\0").decode())
+        at += size
+    for _, _, axes, _ in heads:
+        shapes.append(np.frombuffer(_take(file, at, 4 * axes), "<i4").tolist())
+        at += 4 * axes
+    (gap,) = struct.unpack_from("<Q", file, at)
+    at += 8 + gap
+    for name, shape, (_, kind, _, size) in zip(names, shapes, heads, strict=True):
+        yield name, _read_numbers(name, kind, shape, _take(file, at, size))
+        at += size
+
+
+def _take(file: bytes, at: int, size: int) -> bytes:
+    if not 0 <= size <= len(file) - at:
+        raise IndexError(size)
+    return file[at : at + size]
+
+
+def _read_numbers(name: str, kind: int, shape: list[int], data: bytes) -> Read:
+    types = {**FLOATS, **INTEGERS, **QUANTIZED}
+    if kind not in types:
+        raise ValueError(
+            f"{name} has numbers of type {kind:#x}, packed for one processor: take the model as it "
+            "was before, such as model.intgemm.alphas.bin or model.npz"
+        )
+    if any(size < 0 for size in shape) or not 0 < len(shape) < 5:
+        raise IndexError(shape)
+    numbers = np.frombuffer(data, types[kind], count=int(np.prod(shape)))
+    if kind in INTEGERS:
+        return numbers
+    if kind in FLOATS:
+        return numbers.astype(np.float32).reshape(shape)
+    (multiplier,) = struct.unpack_from("<f", data, numbers.nbytes)
+    if not 0 < multiplier < float("inf"):
+        raise ValueError(f"{name} was multiplied by {multiplier}")
+    is_table = TABLE in name or len(shape) != 2
+    values = numbers.reshape(shape if is_table else shape[::-1])
+    return Quantized(values if is_table else values.T, multiplier)
+
+
+def _sort_tensors(tensors: Mapping[str, Read]) -> MarianFile:
+    """Return the tensors, each quantized one with its alpha."""
+    alphas = {
+        name.removesuffix(ALPHA): float(_to_fp32(each).reshape(-1)[0])
+        for name, each in tensors.items()
+        if name.endswith(ALPHA)
+    }
+    plain, quantized = dict[str, Array](), dict[str, Quantized]()
+    for name, each in tensors.items():
+        if name.endswith(ALPHA):
+            continue
+        if isinstance(each, Quantized):
+            quantized[name] = Quantized(each.values, each.multiplier, alphas.get(name))
+        else:
+            plain[name] = each
+    return MarianFile(plain, quantized)
+
+
+def _to_fp32(tensor: Read) -> Array:
+    return tensor.to_fp32() if isinstance(tensor, Quantized) else tensor
