@@ -1,1 +1,0 @@
-function e(e,t,n){let r=e.op(t).axes[n]?.dim??``,i=e.side(t,r);return i?e[i].map(e=>e.text):[]}var t=e=>Array.from({length:e},(e,t)=>t);function n(e){return e.target.map((t,n)=>`${t.text} → ${e.predicted[n].text}`)}function r(t,r,i){let a=t.op(r).axes[i]?.dim??``;return t.side(r,a)===`target`&&!/\.(key|value)$/.test(r)?n(t):e(t,r,i)}export{t as n,r,e as t};

@@ -1,1 +1,0 @@
-function e(e,t,n,r){if(e<=40)return[0,e];let i=Math.min(Math.floor(n/t),e-1);return[Math.max(0,i-3),Math.min(e,Math.ceil((n+r)/t)+3)]}function t(e,t){let[n,r]=[e,e.querySelector(t)].map(e=>e?.getBoundingClientRect());!n||!r||r.top>=n.top&&r.bottom<=n.bottom||(e.scrollTop+=r.top-n.top-n.height/3)}export{e as n,t};
