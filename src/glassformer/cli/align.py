@@ -18,6 +18,7 @@ from .options import (
     SOURCE,
     TARGET,
     check_choice,
+    flag,
     opt,
     pick_pair,
 )
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
 JOIN = "Both directions"
+ALONE = "Without a model"
+EFLOMAL = "eflomal"
 
 
 def align(
@@ -54,9 +57,23 @@ def align(
         "The decoder row that reads a word, or the row before, which predicts it.",
         panel=READ,
     ),
+    save: bool = flag(
+        "Store the choice of a head in the model directory, for the next runs.",
+        "--save",
+        panel=READ,
+    ),
     reverse: Path | None = opt("MODEL", "A model of the other direction.", panel=JOIN),
     join: str | None = opt(
         "grow-diag|intersection|union", "How to combine the links of both directions.", panel=JOIN
+    ),
+    engine: str | None = opt(
+        EFLOMAL,
+        "Align by statistics of the text itself, with two files and no MODEL; pip install "
+        "'glassformer[eflomal]'.",
+        panel=ALONE,
+    ),
+    learn_from: Path | None = opt(
+        "PATH", "More pairs of such text, a table, that eflomal learns from.", panel=ALONE
     ),
     output: Path | None = OUTPUT,
     device: str = DEVICE,
@@ -67,8 +84,11 @@ def align(
     \b
     glassformer align my-model test.en test.de
     glassformer align my-model test.en test.de --gold test.links -o out.links
+    glassformer align test.en test.de --engine eflomal --learn-from train.tsv
     """
     check_align_options(context.params)
+    if engine:
+        return align_without_model(context.params)
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair, gold)
     from ..data.corpus import find_data
@@ -93,6 +113,36 @@ def align(
     report(found, links, too_long)
 
 
+def align_without_model(given: dict[str, Any]) -> None:
+    """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
+    from ..data.corpus import find_data
+    from ..evaluate.links import measure_links, write_pharaoh
+    from ..evaluate.statistical_alignment import align_statistically, split_pairs
+
+    pair = pick_pair([given["model"], *(given["files"] or ())], given["source"], given["target"])
+    keep_apart(given["output"], *pair, given["gold"], given["learn_from"])
+    texts = list(find_data(pair).train)
+    more = find_data(given["learn_from"]).train if given["learn_from"] else ()
+    links = align_statistically(texts, more, given["join"] or "grow-diag")
+    with open_output(given["output"]) as out:
+        out.writelines(f"{write_pharaoh(each)}\n" for each in links)
+    if given["gold"]:
+        sides = split_pairs(texts)
+        gold = load_gold(given, [(len(a), len(b)) for a, b in zip(*sides, strict=True)])
+        warn(f"{measure_links(links, gold.pairs)}")
+
+
+def load_gold(given: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
+    """Return the gold links as the options say, and warn of those beyond their sentences."""
+    from ..evaluate.links import read_gold
+
+    swapped = given["gold_order"] == ORDERS[1]
+    links = read_gold(given["gold"], lengths, first=given["gold_first"], swapped=swapped)
+    for said in links.beyond:
+        warn(f"{said}; it counts as missed")
+    return links
+
+
 def check_align_options(given: dict[str, Any]) -> None:
     """Raise ValueError for a value that an option does not take."""
     from ..evaluate.links import JOININGS
@@ -100,6 +150,7 @@ def check_align_options(given: dict[str, Any]) -> None:
     check_choice("gold-order", given["gold_order"], ORDERS)
     check_choice("row", given["row"], ROWS)
     check_choice("join", given["join"], JOININGS)
+    check_choice("engine", given["engine"], (EFLOMAL,))
     if given["gold_first"] not in (None, 0, 1):
         raise ValueError(f"--gold-first {given['gold_first']}: words count from 0 or 1")
 
@@ -107,28 +158,22 @@ def check_align_options(given: dict[str, Any]) -> None:
 def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
     """Return the aligner with its heads chosen, and the gold links, if any.
 
-    The choice of heads is printed and stored in the model directories.
+    The choice of heads is printed; --save stores it in the model directories.
     """
     from ..evaluate.aligner import SAMPLE, Aligner
-    from ..evaluate.links import read_gold
 
     texts = list(corpus if given["gold"] else islice(corpus, SAMPLE))
     how = {"reverse": given["reverse"], "how": given["join"] or "grow-diag"}
     aligner = Aligner.load(given["model"], texts, device=given["device"], **how)
-    links = None
-    if given["gold"]:
-        swapped = given["gold_order"] == ORDERS[1]
-        lengths = aligner.count_words(texts)
-        links = read_gold(given["gold"], lengths, first=given["gold_first"], swapped=swapped)
-        for said in links.beyond:
-            warn(f"{said}; it counts as missed")
+    links = load_gold(given, aligner.count_words(texts)) if given["gold"] else None
     if given["layer"] is not None:
         aligner = aligner.take(given["layer"], given["head"], given["row"] or "reads")
     aligner = aligner.choose(texts, links)
     for direction in aligner.directions:
         warn(f"{direction.folder.name}: {direction.choice}")
-    for path, error in aligner.remember():
-        warn(f"{path}: not remembered ({error})")
+    if given["save"]:
+        for path, error in aligner.remember():
+            warn(f"{path}: not stored ({error})")
     return aligner, links
 
 

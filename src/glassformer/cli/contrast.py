@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .terminal import show_progress, to_json
 
+if TYPE_CHECKING:
+    from ..evaluate.contrastive import Normalization
+
 
 def evaluate_contrastive(
-    models: Sequence[Path], file: Path, to: str | None, as_json: bool, **machine: Any
+    models: Sequence[Path],
+    file: Path,
+    to: str | None,
+    as_json: bool,
+    by: Normalization = "sum",
+    **machine: Any,
 ) -> str:
     """Return the accuracies of models on the contrastive set in a file, as text or JSON.
 
+    by: whether the log-probability of all tokens decides, or that of a token.
+
     Each further model is compared with the first.
     """
-    from ..evaluate.contrastive import PairedShares, judge_contrastive, read_contrastive
+    from ..evaluate.contrastive import (
+        PairedShares,
+        ScoredText,
+        judge_contrastive,
+        read_contrastive,
+    )
     from ..translator import Translator
 
     if not models:
@@ -29,10 +44,11 @@ def evaluate_contrastive(
 
             def score(
                 sources: list[str], targets: list[str], of: Translator = translator
-            ) -> list[float]:
-                return [each.log_prob for each in of.score(sources, targets, progress=tell)]
+            ) -> list[ScoredText]:
+                scored = of.score(sources, targets, progress=tell)
+                return [ScoredText(each.log_prob, len(each.token_log_probs)) for each in scored]
 
-            told.append(judge_contrastive(str(model), items, score))
+            told.append(judge_contrastive(str(model), items, score, by))
     first, *others = told
     compared = [PairedShares.compare(first, each) for each in others]
     if as_json:

@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterator
 NO_EFFECT = {
     "align": {
         "without --gold": "--gold-order --gold-first",
-        "without --reverse": "--join",
+        "without --reverse or --engine": "--join",
         "without --layer": "--head --row",
+        "without --engine": "--learn-from",
+        "with --engine": "--layer --head --row --save --reverse --device --json",
     },
     "check-data": {"without --fix": "--fix-kinds"},
     "evaluate": {
@@ -20,6 +22,7 @@ NO_EFFECT = {
         "with several MODELs": "--output --model",
         "without --worst": "--tsv --html --store",
         "with --tsv": "--json",
+        "without --contrastive": "--contrastive-by",
         "with --contrastive": "--source --reference --hypothesis --against --test --intervals "
         "--comet --worst --output --set --model --glossary --target-lang --tokenize --literature "
         "--no-split --no-guard --threads --workers {search}",

@@ -92,6 +92,11 @@ def evaluate(
         "Instead of translating: how often is a right translation more probable than wrong ones? "
         "A .tsv of source, right, wrong, or ContraPro's .json.",
     ),
+    contrastive_by: str | None = opt(
+        "sum|token",
+        "What decides: the log-probability of all tokens, as in ContraPro and LingEval97, or that "
+        "of a token, with which a shorter translation has no advantage. Both are printed.",
+    ),
     robust: bool = flag(
         "Instead: what the model loses on text as people write it, with curly quotes, capitals, "
         "typing errors, names and links, in one table.",
@@ -154,7 +159,9 @@ def evaluate(
 
         models = [each for path in files or () for each in list_models(path)]
         machine = {"device": device, "precision": check_exact(precision)}
-        print(evaluate_contrastive(models, contrastive, to, as_json, **machine))
+        check_choice("contrastive-by", contrastive_by, ("sum", "token"))
+        by: Any = contrastive_by or "sum"
+        print(evaluate_contrastive(models, contrastive, to, as_json, by=by, **machine))
         return
     asked = sort_files(files or (), source, hypothesis, reference or ())
     check_request(asked, given, typed)
@@ -383,10 +390,10 @@ def _add_comet(quality: Quality, asked: tuple[Any, ...]) -> Quality:
 def _compare(
     one: System, other: System, texts: Texts, test: Any, scoring: dict[str, Any]
 ) -> Comparison:
+    from ..evaluate.quality import METRICS
     from ..evaluate.significance import compare_systems
 
-    metrics = ("BLEU", "chrF2", "TER")
-    how = {**scoring, "test": test, "metrics": metrics}
+    how = {**scoring, "test": test, "metrics": METRICS}
     return compare_systems(one.lines, other.lines, texts.references, **how)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..model.files.directory import ALIGNMENT, locate
+from ..model.files.directory import ALIGNMENT, SHIPPED, locate
 from ..translator import Translator
 from .align import (
     Aligned,
@@ -109,7 +109,13 @@ class Aligner:
         return replace(self, forward=replace(self.forward, choice=choice))
 
     def remember(self) -> Iterator[tuple[Path, str]]:
-        """Store measured choices in the model directories; yield files that cannot be written."""
+        """Store measured choices in the model directories; yield files that cannot be written.
+
+        A choice by information alone is not stored. ValueError for a model of the package.
+        """
+        for each in self.directions:
+            if SHIPPED in each.folder.resolve().parents:
+                raise ValueError(f"{each.folder.name} is a model of the package: copy it first")
         for each in self.directions:
             if each.is_new and each.choice and each.choice.chosen_by != "information":
                 try:

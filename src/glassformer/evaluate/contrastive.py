@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 from ..data.files import read_lines
 from ..foundation.disk import read_json
@@ -21,7 +22,20 @@ from ..foundation.disk import read_json
 Z = 1.959964  # standard deviations to either side that hold 95 % of a normal distribution
 # The names of the parts of an item, ours first, then those of LingEval97 and of ContraPro.
 SOURCE, RIGHT, ERRORS = ("source", "src segment"), ("right", "reference", "ref segment"), "errors"
+SHOWN = {"sum": "accuracy", "token": "by token"}
 FAR = 3  # sentences: antecedents further away are counted together, as ContraPro does
+
+
+# How translations are compared: by the log-probability of all tokens, or by that of a token.
+Normalization = Literal["sum", "token"]
+NORMALIZATIONS: tuple[Normalization, ...] = get_args(Normalization)
+
+
+class ScoredText(NamedTuple):
+    """The log-probability of a translation, and its number of tokens with the end of sentence."""
+
+    log_prob: float
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -73,26 +87,34 @@ class Share:
 class ContrastiveResult:
     """The accuracy of a model on a contrastive set, in all and by category.
 
-    margins: for each item ln p(right) - ln p of the likeliest wrong one.
+    margins: for each item ln p(right) - ln p of the likeliest wrong one, of all tokens or of a
+    token, as `by` says. totals: the accuracy by each of both; `total` is that by `by`.
     """
 
     model: str
     total: Share
     categories: dict[str, dict[str, Share]]
     margins: tuple[float, ...]
+    by: Normalization = "sum"
+    totals: Mapping[str, Share] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         parts = {
             name: {part: share.to_json() for part, share in shares.items()}
             for name, shares in self.categories.items()
         }
-        told = {"model": self.model, **self.total.to_json(), "categories": parts}
-        return {**told, "margins": list(self.margins)}
+        both = {f"by_{name}": share.to_json() for name, share in self.totals.items()}
+        total = {"model": self.model, "by": self.by, **self.total.to_json()}
+        return {**total, **both, "categories": parts, "margins": list(self.margins)}
 
     def __str__(self) -> str:
         names = [part for shares in self.categories.values() for part in shares]
         width = max(map(len, ("accuracy", *(f"  {name}" for name in names))))
-        lines = [f"model     {self.model}", f"{'accuracy':{width}}  {self.total}"]
+        width = max(width, len(SHOWN["token"]) * bool(self.totals))
+        lines = [f"model     {self.model}"]
+        for name, share in (self.totals or {self.by: self.total}).items():
+            decides = ", which decides" * (name == self.by and len(self.totals) > 1)
+            lines.append(f"{SHOWN[name]:{width}}  {share}{decides}")
         for name, shares in self.categories.items():
             lines.append(f"by {name}")
             lines += [f"{f'  {part}':{width}}  {share}" for part, share in shares.items()]
@@ -241,28 +263,39 @@ def _check(
 def judge_contrastive(
     model: str,
     items: Sequence[ContrastiveItem],
-    score: Callable[[list[str], list[str]], Sequence[float]],
+    score: Callable[[list[str], list[str]], Sequence[ScoredText]],
+    by: Normalization = "sum",
 ) -> ContrastiveResult:
     """Return how often the right translation is more probable than every wrong one.
 
-    score: returns the log-probability of each target, given its source. A tie is an error, as in
-    ContraPro's own script. A division in which all items are alike is left out.
+    score: returns the log-probability of each target, given its source. by: whether the sum over
+    the tokens decides, as in ContraPro's and LingEval97's own scripts, or the mean, with which a
+    shorter translation has no advantage. A tie is an error, as in ContraPro's script. A division in
+    which all items are alike is left out.
     """
     sources = [each.source for each in items for _ in range(1 + len(each.wrong))]
     targets = [text for each in items for text in (each.right, *each.wrong)]
-    scores = iter(score(sources, targets))
-    margins = []
-    for each in items:
-        right, *wrong = (next(scores) for _ in range(1 + len(each.wrong)))
-        margins.append(right - max(wrong))
+    scores = score(sources, targets)
+    margins = {
+        "sum": _subtract(items, [each.log_prob for each in scores]),
+        "token": _subtract(items, [each.log_prob / each.tokens for each in scores]),
+    }
+    totals = {
+        name: Share(sum(margin > 0 for margin in own), len(items)) for name, own in margins.items()
+    }
     divisions = dict.fromkeys(name for each in items for name in each.categories)
-    categories = {name: _share_by(name, items, margins) for name in divisions}
-    return ContrastiveResult(
-        model,
-        Share(sum(margin > 0 for margin in margins), len(items)),
-        {name: shares for name, shares in categories.items() if len(shares) > 1},
-        tuple(margins),
-    )
+    categories = {name: _share_by(name, items, margins[by]) for name in divisions}
+    categories = {name: shares for name, shares in categories.items() if len(shares) > 1}
+    return ContrastiveResult(model, totals[by], categories, tuple(margins[by]), by, totals)
+
+
+def _subtract(items: Sequence[ContrastiveItem], scores: Sequence[float]) -> list[float]:
+    """Return by how much each right translation is ahead of the best wrong one."""
+    rest, margins = iter(scores), []
+    for each in items:
+        right, *wrong = islice(rest, 1 + len(each.wrong))
+        margins.append(right - max(wrong))
+    return margins
 
 
 def _share_by(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Test = Literal["bootstrap", "randomization"]
 ROWS = 500  # trials whose sums are taken at once
-TIE = 1e-9  # differences that are as close are alike: they are rounded
 SAID = {"bootstrap": "paired bootstrap, {} samples", "randomization": "randomization, {} trials"}
 
 
@@ -70,7 +69,7 @@ def compare_systems(
     *,
     target_lang: str | None = None,
     tokenize: str | None = None,
-    metrics: Sequence[str] = ("BLEU", "chrF2"),
+    metrics: Sequence[str] = ("BLEU", "chrF2", "chrF++"),
     test: Test = "bootstrap",
     samples: int | None = None,
     seed: int = SEED,
@@ -80,8 +79,9 @@ def compare_systems(
     "bootstrap" draws 1,000 test sets with replacement from the given one, and scores both systems
     on each (Koehn 2004). "randomization" swaps, in each of 10,000 trials, the translations of about
     half of the sentences between the systems (Riezler and Maxwell 2005): it assumes less. The
-    p-values are those of sacreBLEU's own tests with the same seed, except that a tie counts for
-    chance: a system compared with itself has p = 1. Raises ValueError as `score_quality` does.
+    p-values are those of sacreBLEU's own tests with the same seed, in which a trial counts only if
+    its difference is larger, not if it is equal; but scores that are equal have p = 1. Raises
+    ValueError as `score_quality` does.
     """
     check_lines(ours, references)
     check_lines(theirs, references)
@@ -120,7 +120,8 @@ def _measure(
     else:
         sizes = np.abs(np.concatenate([*_swap(metric, both, times, seed)]))
     low, high = np.percentile(gaps, [2.5, 97.5])
-    extreme = int((sizes >= abs(ours - theirs) - TIE).sum())
+    gap = abs(ours - theirs)
+    extreme = int((sizes > gap).sum()) if gap else times  # ties do not count, as in sacreBLEU
     return Difference(
         name=name,
         ours=ours,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from glassformer.cli import main
+from glassformer.evaluate.aligner import Aligner
 from glassformer.model.files.directory import locate
 from tools.demo_corpus import pairs
 
@@ -63,6 +66,9 @@ def test_gold_is_scored_and_its_choice_remembered(run: Run, tmp_path: Path) -> N
     assert (code, again) == (0, out)
     assert "layer 2, head 3, in the row that predicts a word, chosen by gold" in err
     assert "AER 0.0%, precision 100.0%, recall 100.0%" in err
+    assert not (tmp_path / "demo" / "alignment.json").exists(), "measuring changes nothing"
+    gold = ("--gold", tmp_path / "gold", "--gold-order", "target-source")
+    assert run(*gold, "--save")[:2] == (0, out)
     kept = json.loads((tmp_path / "demo" / "alignment.json").read_text(encoding="utf-8"))
     assert (kept["layer"], kept["head"], kept["row"]) == (2, 3, "predicts")
     assert run()[1] == out
@@ -77,6 +83,8 @@ def test_two_directions(run: Run, tmp_path: Path) -> None:
     for small, middle, large in zip(*found.values(), strict=True):
         assert small <= middle <= large
     assert any(a < b for a, b in zip(found["intersection"], found["union"], strict=True))
+    assert not [*tmp_path.glob("*/alignment.json")], "measuring changes nothing"
+    assert run(*reverse, "--save")[0] == 0
     for name in ("demo", "demo-fr-en"):
         kept = json.loads((tmp_path / name / "alignment.json").read_text(encoding="utf-8"))
         assert kept["chosen_by"] == "agreement" and kept["score"] > 0.5
@@ -87,7 +95,9 @@ def test_two_directions(run: Run, tmp_path: Path) -> None:
     [
         (["--layer", 0, "--row", "read"], "--row read: one of reads, predicts"),
         (["--head", 1], "--head has no effect without --layer"),
-        (["--join", "union"], "--join has no effect without --reverse"),
+        (["--join", "union"], "--join has no effect without --reverse or --engine"),
+        (["--learn-from", "a.tsv"], "--learn-from has no effect without --engine"),
+        (["--engine", "fast"], "--engine fast: one of eflomal"),
         (["--reverse", "demo", "--join", "or"], "one of intersection, union, grow-diag"),
         (["--gold-first", 0], "--gold-first has no effect without --gold"),
         (["--gold", "none", "--gold-first", 2], "words count from 0 or 1"),
@@ -110,3 +120,36 @@ def test_a_line_that_is_too_long_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("\n".join(lines) + "\n", encoding="utf-8")
     code, out, err = run("--layer", 0)
     assert code == 0 and out.splitlines()[4] == "" and "line 5 is too long" in err
+
+
+def test_models_of_the_package_stay_as_they_are(run: Run, tmp_path: Path) -> None:
+    files = ["--source", str(tmp_path / "s"), "--target", str(tmp_path / "t")]
+    before = {path: path.stat().st_mtime_ns for path in locate("demo").iterdir()}
+    with pytest.raises(ValueError, match="demo is a model of the package: copy it first"):
+        next(Aligner.load("demo", TEXTS, device="cpu").remember(), None)
+    assert main(["align", "demo", *files, "--save", "--reverse", "demo-fr-en"]) == 2
+    assert {path: path.stat().st_mtime_ns for path in locate("demo").iterdir()} == before
+
+
+def test_eflomal_beats_lines_of_words_in_order(
+    tmp_path: Path, data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On hand-made links, and it needs no model."""
+    pytest.importorskip("eflomal", reason="eflomal is not installed")
+    files = [str(data / f"align_gold/enfr.{lang}") for lang in ("en", "fr")]
+    gold = ["--gold", str(data / "align_gold/enfr.gold")]
+    assert main(["align", *files, "--engine", "eflomal", *gold]) == 0
+    out, err = capfd.readouterr()
+    assert out.count("\n") == 447
+    found = re.search(r"AER ([\d.]+)%", err)
+    assert found and float(found[1]) < 22
+
+
+def test_without_eflomal_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "eflomal", None)
+    (tmp_path / "s").write_text("a b\n", encoding="utf-8")
+    (tmp_path / "t").write_text("c d\n", encoding="utf-8")
+    assert main(["align", str(tmp_path / "s"), str(tmp_path / "t"), "--engine", "eflomal"]) == 2
+    assert "pip install 'glassformer[eflomal]'" in capfd.readouterr().err

@@ -197,7 +197,7 @@ def test_contrastive_sets_are_judged_by_score(run: Run) -> None:
     assert code == 0 and one["right"] == two["right"] == 2
     assert one["categories"]["kind"]["noun"]["accuracy"] == 0.5
     text = run(command)[1]
-    assert text.count("2 of 3") == 2 and "by kind\n  adjective" in text
+    assert text.count("2 of 3") == 4 and "by kind\n  adjective" in text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from glassformer.evaluate.contrastive import (
     ContrastiveItem,
     ContrastiveResult,
     PairedShares,
+    ScoredText,
     Share,
     judge_contrastive,
     read_contrastive,
@@ -35,7 +36,7 @@ CONTRAPRO = {
 
 
 def _score(values: dict[str, float]) -> Any:
-    return lambda sources, targets: [values[text] for text in targets]
+    return lambda sources, targets: [ScoredText(values[text], len(text)) for text in targets]
 
 
 def test_interval_is_wilsons() -> None:
@@ -59,6 +60,21 @@ def test_a_right_translation_has_to_beat_all_wrong_ones() -> None:
     assert shares == {"one": (1, 2), "two": (1, 2)}
     assert json.loads(json.dumps(found.to_json()))["categories"]["kind"]["one"]["accuracy"] == 0.5
     assert " 50.00 %  95 % between 15.00 and 85.00  2 of 4" in str(found)
+
+
+def test_a_shorter_wrong_one_wins_by_the_sum_and_loses_by_the_token() -> None:
+    """Left-out words: the sums are -4 and -3, a token has -0.5 and -0.75."""
+    items = [ContrastiveItem("s", "longer..", ("left",), {})]
+    score = _score({"longer..": -4.0, "left": -3.0})
+    by_sum, by_token = (judge_contrastive("m", items, score, by) for by in ("sum", "token"))
+    assert by_sum.margins == (-1.0,) and by_sum.total.right == 0
+    assert by_token.margins == (0.25,) and by_token.total.right == 1
+    for each in (by_sum, by_token):
+        assert (each.totals["sum"].right, each.totals["token"].right) == (0, 1)
+        found = each.to_json()
+        assert found["by_sum"]["accuracy"] == 0 and found["by_token"]["accuracy"] == 1
+        shown = [line for line in str(each).splitlines() if "which decides" in line]
+        assert len(shown) == 1 and shown[0].startswith("by token" if each is by_token else "acc")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +117,9 @@ def test_contrapro_is_read_as_it_is(tmp_path: Path) -> None:
     }
     assert two.categories["sentences to the antecedent"] == ">3"
     assert two.marked == {"source": {"pronoun": "it"}, "target": {}}
-    found = judge_contrastive("m", [one, two], lambda s, t: [-math.log(len(x)) for x in t])
+    found = judge_contrastive(
+        "m", [one, two], lambda s, t: [ScoredText(-math.log(len(x)), 1) for x in t]
+    )
     assert list(found.categories) == [
         "pronoun",
         "antecedent in the sentence",

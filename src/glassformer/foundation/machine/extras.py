@@ -11,6 +11,7 @@ EXTRAS |= {
     "ray": "ray",
     "huggingface_hub": "hub",
 }
+EXTRAS["eflomal"] = "eflomal"
 EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
 
 
