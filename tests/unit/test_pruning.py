@@ -47,7 +47,12 @@ def silence_all_but(kept: dict[str, list[int]], end: str) -> dict[str, Any]:
 def test_it_is_the_whole_model_with_the_rest_silenced(
     demo: Translator, tmp_path: Path, left: dict[str, int], end: str, count: int
 ) -> None:
-    made = prune("demo", TEXTS, tmp_path / "small", **left)
+    told: list[tuple[int, int]] = []
+    made = prune(
+        "demo", TEXTS, tmp_path / "small", **left, progress=lambda *each: told.append(each)
+    )
+    total = told[0][1]
+    assert told == [(done, total) for done in range(total)], "the time left is known"
     small = Translator.load(tmp_path / "small", device="cpu", precision="fp32")
     assert {len(each) for each in made.kept.values()} == {count}
     (batch,) = read_batches(demo, TEXTS)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -35,6 +36,7 @@ WITH_PLUGIN = {
 WITH_PLUGIN |= {"complete", "fill", "classify", "augment", "probe", "serve", "page", "site"}
 WITH_PLUGIN |= {"doctor", "export", "publish"}
 
+SEVERAL = {"--freeze"}  # options that take several values, one after the other
 NEAR = 0.7  # of difflib's ratio: what is less like an option is no misspelling of it
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -104,6 +106,7 @@ class Verb(TyperCommand):
         return super().get_params(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = [*repeat_options(args, SEVERAL)] if self.name == "train" else args
         given = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -151,6 +154,27 @@ class Verb(TyperCommand):
                 yield option
             elif setting and self.name == "train":  # its --set takes all settings
                 yield f"--set {name}=VALUE"
+
+
+def repeat_options(args: Sequence[str], options: Collection[str]) -> Iterator[str]:
+    """Yield the arguments, with an option again before each further value: --freeze A B.
+
+    What is a file, a folder, or the beginning of such a name is none of its values.
+    """
+    latest = ""  # the option whose values these may be
+    for before, arg in zip(["", *args], args, strict=False):
+        is_value = before in options
+        if latest and not is_value and not arg.startswith("-") and not is_data(arg):
+            yield latest
+        elif not is_value:
+            latest = arg if arg in options else ""
+        yield arg
+
+
+def is_data(name: str) -> bool:
+    """Return whether a name is that of a file or folder, or a prefix of one."""
+    path = Path(name)
+    return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
 
 
 def refuse_option(

@@ -1,12 +1,14 @@
 """Progress on stderr: a bar on a terminal; elsewhere, as in a log file, a line now and then."""
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
 EVERY = 30.0  # seconds between two lines without a terminal
+LATEST = 11  # lines whose speed counts for the time that is left: the last five minutes
 SOON = 1.0  # only what takes longer than these seconds gets a bar
 
 Advance = Callable[..., None]  # advance(done, total=None, note=""): so much is done by now
@@ -104,6 +106,9 @@ class ProgressLines:
         self.what, self.total, self.say = what, total, say
         self.done = self.first = begin
         self.begun = self.told = monotonic()
+        # How much was done, and when, in the last minutes: a machine that others use, too, is not
+        # always as fast.
+        self.latest = deque([(self.begun, begin)], maxlen=LATEST)
 
     def advance(self, done: int, total: int | None = None, note: str = "") -> None:
         """Take how much is done, and print a line if the last one is half a minute old."""
@@ -112,7 +117,9 @@ class ProgressLines:
         if now - self.told < EVERY:
             return
         self.told = now
-        rate = (done - self.first) / (now - self.begun)
+        self.latest.append((now, done))
+        before, then = self.latest[0]
+        rate = (done - then) / (now - before)
         said = f"{self.what}: {done:,}"
         if total:
             said += f" of {total:,} ({100 * done / total:.0f} %)"

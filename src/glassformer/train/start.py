@@ -21,6 +21,7 @@ from .ideas.distillation import name_teachers
 from .ideas.hooks import NONE, Hooks
 from .plan.goal import Goal
 from .plan.init_from import InitModel
+from .plan.plan import describe_few, describe_shortfall
 from .plan.preparation import Prepared, prepare_run
 from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
@@ -238,6 +239,7 @@ def _run(
         _describe(out, prepared, progress, loop)
     if is_finished:
         text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
+        text += "".join(f"\n{each}" for each in _tell_too_little(progress, loop))
         if progress.rate_factor != 1:
             settings = loop.config.train, loop.config.model.d_model
             text += f"\n{tell_lower_rate(progress, *settings)}"
@@ -256,6 +258,19 @@ def _tell_scores(progress: Progress, loop: Loop) -> str:
     on = "the validation text" if scored >= valid else f"{scored:,} of {valid:,} validation pairs"
     best = f"Best on {on} after" if loop.selection.can_choose else f"On {on}, after"
     return f"{best} update {progress.best_step:,}: {scores}"
+
+
+def _tell_too_little(progress: Progress, loop: Loop) -> Iterator[str]:
+    """Yield sentences about a training that was too short to teach much, and what to do."""
+    share = None
+    if loop.setup.device.type == "cpu" and progress.seconds:
+        threads = max(1, torch.get_num_threads()) * loop.group.size
+        share = progress.cpu_seconds / (progress.seconds * threads)
+    is_over = loop.plan.limits.seconds is not None and progress.step >= loop.steps
+    if is_over and (shortfall := describe_shortfall(loop.plan, progress.step, share)):
+        yield shortfall
+    if few := describe_few(progress.step, loop.setup.has_parent):
+        yield few
 
 
 def _say_differences(prepared: Prepared, report: Reporter) -> None:

@@ -43,6 +43,21 @@ def test_a_line_every_half_a_minute(clock: Clock, capsys: pytest.CaptureFixture[
     assert left == [f"0:0{n // 60}:{n % 60:02} left" for n in (144, 108, 72, 36, 0)]
 
 
+def test_the_time_left_follows_the_speed_of_the_last_minutes(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A machine that others use, too, was fast an hour ago and is slow now."""
+    with show_progress("training", 100_000) as tell:
+        for rate in (100, 1):
+            for _ in range(20):
+                clock.now += 40
+                tell(40 * rate)
+    lines = capsys.readouterr().err.splitlines()
+    assert " 100 a second" in lines[10] and " 1.0 a second" in lines[-2]
+    done = 20 * 40 * 101
+    assert lines[-2].startswith(f"training: {done:,} of")
+
+
 def test_without_a_total_there_is_no_time_left(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

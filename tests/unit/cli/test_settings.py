@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from typer.main import get_command
 from glassformer.cli import main
 from glassformer.cli.effects import NO_EFFECT, list_refused
 from glassformer.cli.settings import Setting, read_settings, write_changes
-from glassformer.cli.verb import find_typed
+from glassformer.cli.verb import SEVERAL, find_typed, repeat_options
 from glassformer.cli.verbs import app
 from glassformer.config import Config
 
@@ -146,3 +147,18 @@ def test_what_is_wrong_is_one_sentence(
     assert main(command.split()) == 2
     out, err = capfd.readouterr()
     assert out == "" and re.search(said, err) and err.count("\n") == 1
+
+
+def test_an_option_takes_several_values_but_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "text.en").touch()
+    for typed, meant in (
+        ("--freeze encoder embedding --out x y", "--freeze encoder --freeze embedding --out x y"),
+        ("--freeze encoder corpus", "--freeze encoder corpus"),
+        ("--freeze encoder text --freeze a b", "--freeze encoder text --freeze a --freeze b"),
+        ("a b --out c d", "a b --out c d"),
+    ):
+        assert [*repeat_options(typed.split(), SEVERAL)] == meant.split()

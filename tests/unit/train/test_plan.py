@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ from glassformer.train.plan.plan import (
     Plan,
     PlanLimits,
     begin,
+    describe_few,
+    describe_shortfall,
     describe_start,
     read_plan,
     settle_again,
@@ -211,3 +214,22 @@ def test_a_damaged_plan_is_refused(tmp_path: Path, damage: Callable[[Any], Any])
     (tmp_path / "plan.json").write_text(json.dumps(found), encoding="utf-8")
     with pytest.raises(ValueError, match=r"plan\.json: damaged"):
         read_plan(tmp_path, plan.limits)
+
+
+def test_what_was_planned_and_not_done_is_said() -> None:
+    """240 of 459: at the speed that was had, as many minutes more."""
+    costs = Costs(0.1, 0.001, 0.01, 0.0)
+    plan = begin(PlanLimits(60.0, 100, None), 0.0, costs)
+    planned = plan.planned
+    half = planned // 2
+    said = describe_shortfall(plan, half, 0.5)
+    assert f"{half:,} of {planned:,} planned updates" in said and "had 50 % of it" in said
+    assert f"{math.ceil(planned / half):,} minutes would be needed" in said
+    assert "other programs" not in describe_shortfall(plan, half, 0.98)
+    assert not describe_shortfall(plan, planned - 1, 0.5)
+    assert not describe_shortfall(Plan.of_steps(500, PlanLimits(None, 100, None)), 3, 0.5)
+
+
+def test_few_updates_teach_nothing() -> None:
+    assert describe_few(FEW - 1).startswith(f"{FEW - 1} updates: fewer than {FEW} teach")
+    assert not describe_few(FEW) and not describe_few(3, has_parent=True)

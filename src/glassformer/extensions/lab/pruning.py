@@ -10,6 +10,7 @@ width.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,16 @@ def prune(
     *,
     heads: int | None = None,
     d_ff: int | None = None,
-    check: Callable[[], object] = lambda: None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> Pruned:
     """Write a model directory with so many heads an attention, and neurons a feed-forward network.
 
     Of each attention those heads stay without which the loss on these sentences would rise most,
     each silenced alone; of each feed-forward network the neurons that add the longest vectors: the
     mean of |h| over the positions times the length of the neuron's column in W2. The loss is that
-    of the model's own translations. `check` is called before each pass. ValueError if there is
-    nothing to take out, if the network is none that can be pruned, or if `out` holds a model.
+    of the model's own translations. `progress` is called before each pass, with how many there were
+    and how many there will be. ValueError if there is nothing to take out, if the network is none
+    that can be pruned, or if `out` holds a model.
     """
     out, folder = Path(out), locate(model)
     if (out / WEIGHTS).exists():
@@ -69,6 +71,11 @@ def prune(
     changed = _choose_config(translator.config, heads, d_ff)
     batches = [*read_batches(translator, texts)]
     kept = dict[str, list[int]]()
+    passes, total = count(), len(batches) * count_passes(translator.config, heads, d_ff)
+
+    def check() -> None:
+        progress(next(passes), total)
+
     if heads is not None:
         found = measure_portraits(translator, texts, check=check)["blocks"]
         losses = {name: [each["loss"] for each in block["heads"]] for name, block in found.items()}
@@ -87,6 +94,12 @@ def prune(
     made = Pruned(kept, (parameters[0], parameters[1]), (before, after))
     _describe(folder, out, made, len(texts))
     return made
+
+
+def count_passes(config: Config, heads: int | None, d_ff: int | None) -> int:
+    """Return how often each batch is read: for each head once without it, and once for the rest."""
+    attentions = config.model.encoder_layers + 2 * config.model.decoder_layers
+    return (heads is not None) * (1 + attentions * config.model.heads) + (d_ff is not None)
 
 
 def _choose_config(config: Config, heads: int | None, d_ff: int | None) -> Config:

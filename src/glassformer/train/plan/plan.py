@@ -27,6 +27,8 @@ from .schedule import warmup_of
 PLAN = "plan.json"  # in the run's folder
 VALIDATIONS = 10  # in a training without validate_every
 FEW = 200  # updates: with fewer, next to nothing is learned
+ENOUGH_OF_PLAN = 0.8  # of the updates of the first decision: if fewer were done, that is said
+BUSY = 0.75  # of the processors: with less, other programs used them
 SAMPLE = 100  # sentences of an early validation
 LATE = 0.5  # of the schedule: validations from here on are compared with each other
 LATE_SHARE = 0.02  # of the whole time for one of them
@@ -220,6 +222,34 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
             f"on this machine, {enough:g} minutes are enough for {FEW}"
         )
     return said
+
+
+def describe_few(steps: int, has_parent: bool = False) -> str:
+    """Return a warning of a number of updates that teaches next to nothing; "" if it is enough."""
+    if steps >= FEW or has_parent:
+        return ""
+    return (
+        f"{say_count(steps, 'update')}: fewer than {FEW} teach a model next to nothing. "
+        "Give more --steps, --epochs or --minutes"
+    )
+
+
+def describe_shortfall(plan: Plan, step: int, cpu_share: float | None) -> str:
+    """Return how many fewer updates there were than planned, and why; "" if they were nearly all.
+
+    cpu_share: the processor time that the updates had, as a share of their time on the clock times
+    their threads; None where updates are not computed by the processor.
+    """
+    if plan.limits.seconds is None or step >= ENOUGH_OF_PLAN * plan.planned:
+        return ""
+    why = "updates took longer than at the beginning"
+    if cpu_share is not None and cpu_share < BUSY:
+        why = f"other programs used the machine, too: updates had {100 * cpu_share:.0f} % of it"
+    minutes = math.ceil(plan.limits.seconds / 60 * plan.planned / max(step, 1))
+    return (
+        f"{step:,} of {plan.planned:,} planned updates were done, since {why}. "
+        f"At this speed, {minutes:,} minutes would be needed for all of them"
+    )
 
 
 def write_plan(folder: Path, plan: Plan) -> None:

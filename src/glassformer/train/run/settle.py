@@ -150,6 +150,9 @@ class Setup:
                 f"Only {say_count(len(self.prepared.valid[0]), 'pair')} to validate on: under "
                 f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
             )
+        is_said = self.config.train.minutes is not None  # with how many minutes are enough
+        if few := "" if is_said else planning.describe_few(steps, self.has_parent):
+            self.report.say(few)
         shared = f", {self.group.size} processes" if self.group.size > 1 else ""
         batches = self.batches.count(0)
         self.report.say(

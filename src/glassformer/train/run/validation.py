@@ -6,12 +6,14 @@ A language model has its loss, and its perplexity or its accuracy.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import mean
 from typing import Any, TypeVar
 
+from ...checks.quality_check import count_repeats
 from ...config import Config
 from ...decode import Network, NotFiniteError
 from ...engine import Weights
@@ -28,6 +30,9 @@ from ..publish.golden import search_greedily
 from .distributed import ALONE, ProcessGroup
 
 METRICS = ("BLEU", "chrF2")
+MOSTLY = 0.5  # of the translations: if more are repetition, a validation says so
+FEW_WORDS = 6  # in fewer, a word may well be there twice
+REPEATING = "are the same words again and again, as is usual while the loss is high: see docs"
 PROMPT = 3  # a sample is completed from this share of its characters: a third
 T = TypeVar("T")
 NAMED = {"bleu": "BLEU", "chrf": "chrF2"}  # the scores of translations, by train.best_by
@@ -62,6 +67,7 @@ class Validation:
     sentences: int
     failure: str = field(default="")  # why there is no translation
     groups: tuple[GroupScores, ...] = ()  # of several corpora
+    repeating: float = 0.0  # the share of translations that are the same words again and again
 
     @property
     def is_finite(self) -> bool:
@@ -94,6 +100,8 @@ class Validation:
         by_corpus = "".join(f"\n  {each.describe()}" for each in self.groups)
         width = max([12, *(2 + len(name) for name in self.sample)])
         shown = "".join(f"\n  {name:<{width}} {text}" for name, text in self.sample.items())
+        if self.repeating >= MOSTLY:
+            shown += f"\n  {100 * self.repeating:.0f} % of the translations {REPEATING}"
         return f"update {step:,}: valid {scores}loss {self.loss:.3f}{note}{by_corpus}{shown}"
 
 
@@ -184,7 +192,15 @@ def validate(
         sentences=len(valid.sources),
         failure=failure,
         groups=tuple(by_group) if len(by_group) > 1 else (),
+        repeating=mean(is_repetition(text) for text in found),
     )
+
+
+def is_repetition(text: str) -> bool:
+    """Return whether half of the words of a text, or more, are there twice or more often."""
+    words = text.split()
+    twice = sum(count for count in Counter(words).values() if count > 1)
+    return count_repeats(text) > 1 or (len(words) >= FEW_WORDS and 2 * twice > len(words))
 
 
 Scores = list[tuple[float, int]]  # of each reference its log-probability, and its tokens

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from glassformer.cli.options import AS_JSON, MODEL, arg, opt
-from glassformer.cli.terminal import show_progress, to_json
+from glassformer.cli.terminal import to_json
+from glassformer.foundation.progress import Reporter
 
 
 def prune(
@@ -30,8 +31,8 @@ def prune(
     texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]
     if not texts:
         raise ValueError(f"{source}: there is no sentence in it")
-    with show_progress("measuring", None) as tell:
-        made = prune_model(model, texts, out, heads=heads, d_ff=d_ff, check=lambda: tell(1))
+    with Reporter().phase("measuring") as advance:
+        made = prune_model(model, texts, out, heads=heads, d_ff=d_ff, progress=advance)
     if as_json:
         print(to_json({"path": str(out), **made.to_json()}))
         return

@@ -1,0 +1,28 @@
+"""A validation says when there is nothing but repetition in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from glassformer.train.run.validation import Validation, is_repetition
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        ("Mann Mann Mann Mann Mann Mann Mann", True),
+        ("a man in a man in a man in a man", True),
+        ("enenenenenenenenenenenenenenenenenen", True),
+        ("A man in a blue shirt is standing on a ladder cleaning a window.", False),
+        ("no no", False),
+        ("", False),
+    ],
+)
+def test_repetition(text: str, repeats: bool) -> None:
+    assert is_repetition(text) == repeats
+
+
+def test_a_validation_says_so() -> None:
+    for share, is_said in ((1.0, True), (0.1, False)):
+        found = Validation({"BLEU": 0.0}, 5.0, {}, "", 9, repeating=share)
+        assert ("the same words again and again" in found.describe(3, "")) == is_said
