@@ -71,7 +71,7 @@ def prune(
     changed = _choose_config(translator.config, heads, d_ff)
     batches = [*read_batches(translator, texts)]
     kept = dict[str, list[int]]()
-    passes, total = count(), len(batches) * count_passes(translator.config, heads, d_ff)
+    passes, total = count(), len(batches) * count_reads(translator.config, heads, d_ff)
 
     def check() -> None:
         progress(next(passes), total)
@@ -96,7 +96,7 @@ def prune(
     return made
 
 
-def count_passes(config: Config, heads: int | None, d_ff: int | None) -> int:
+def count_reads(config: Config, heads: int | None, d_ff: int | None) -> int:
     """Return how often each batch is read: for each head once without it, and once for the rest."""
     attentions = config.model.encoder_layers + 2 * config.model.decoder_layers
     return (heads is not None) * (1 + attentions * config.model.heads) + (d_ff is not None)
