@@ -113,7 +113,11 @@ def evaluate(
     target_lang: str | None = opt(
         "CODE", "The language of the translations, to split words; a model knows its own."
     ),
-    tokenize: str | None = opt("NAME", "sacreBLEU's tokeniser, instead of the language's."),
+    tokenize: str | None = opt(
+        "NAME",
+        "sacreBLEU's tokeniser, instead of the language's; flores200 or a SentencePiece model, "
+        "FILE.model: spBLEU.",
+    ),
     literature: bool = flag(
         "Also BLEU as papers give it: tokenised and lower-cased.", "--literature"
     ),

@@ -22,12 +22,12 @@ from ..data.tables import table_kind
 from ..foundation.machine.extras import need
 from ..foundation.validation_errors import check_list
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
+from .spbleu import SPBLEU, build_spbleu, is_spbleu
 
 References = Sequence[Sequence[str | None]]
 
 METRICS = ("BLEU", "chrF2", "chrF++", "TER")
 
-# sacreBLEU has more tokenizers, which download a model; we download nothing unasked.
 TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 
 # Languages that 13a cannot split into words, by their codes in ISO 639-1 and 639-3.
@@ -99,7 +99,8 @@ def score_quality(
     """Score translations against one or more reference sets.
 
     target_lang: a language code; it decides how BLEU and TER split text into words.
-    tokenize: one of `TOKENIZERS` for BLEU, instead of the choice by language.
+    tokenize: for BLEU, instead of the choice by language: one of `TOKENIZERS`, or a
+    SentencePiece model, as flores200 or a file.
     literature: add the score that older papers report; see `score_as_literature`.
     metrics: some of `METRICS`; TER is slow where translations are bad, 0.1 s for a long sentence.
     samples: of a bootstrap, for confidence intervals; 0: none.
@@ -152,7 +153,7 @@ def exact_match(hypotheses: Sequence[str], references: References) -> float:
 def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) -> Metric:
     """Return sacreBLEU's object for one of `METRICS`, with the tokenizer for the language."""
     if name == "BLEU":
-        return _build_bleu(tokenize or choose_tokenizer(target_lang))
+        return build_bleu(tokenize or choose_tokenizer(target_lang))
     if name in ("chrF2", "chrF++"):
         return CHRF(word_order=2 if name == "chrF++" else 0)
     if name == "TER":
@@ -226,11 +227,15 @@ def _apply(
     return Score(name, result.score, str(signature), detail, interval)
 
 
-def _build_bleu(tokenize: str) -> BLEU:
+def build_bleu(tokenize: str, *, effective_order: bool = False) -> BLEU:
+    """Return sacreBLEU's BLEU with a tokenizer: one of `TOKENIZERS`, or a SentencePiece model."""
+    if is_spbleu(tokenize):
+        return build_spbleu(tokenize, effective_order=effective_order)
     if tokenize not in TOKENIZERS:
-        raise ValueError(f"there is no tokeniser {tokenize!r}; there are {', '.join(TOKENIZERS)}")
+        known = ", ".join((*TOKENIZERS, *SPBLEU))
+        raise ValueError(f"there is no tokeniser {tokenize!r}; there are {known} and FILE.model")
     try:
-        return BLEU(tokenize=tokenize)
+        return BLEU(tokenize=tokenize, effective_order=effective_order)
     except RuntimeError as error:  # sacreBLEU raises it if the package is absent
         extra = f"glassformer[{tokenize.partition('-')[0]}]"
         message = f"the tokeniser {tokenize} is an extra: pip install '{extra}'"

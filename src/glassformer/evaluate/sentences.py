@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sacrebleu.metrics.bleu import BLEU
-
-from .quality import References, build_metric, check_lines, choose_tokenizer
+from .quality import References, build_bleu, build_metric, check_lines, choose_tokenizer
 
 BY_SENTENCE = ("chrF2", "BLEU", "TER")
 
@@ -58,8 +56,7 @@ def score_each(
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
         if name == "BLEU":
-            tokenizer = tokenize or choose_tokenizer(target_lang)
-            metric = BLEU(tokenize=tokenizer, effective_order=True)
+            metric = build_bleu(tokenize or choose_tokenizer(target_lang), effective_order=True)
         for scores, hypothesis, *lines in zip(found, hypotheses, *references, strict=True):
             known = [line for line in lines if line is not None]
             scores[name] = metric.sentence_score(hypothesis, known).score

@@ -102,6 +102,17 @@ class SentencepieceTokenizer(ImportedTokenizer):
         is_silent = token in CONTROLS or token in self.tags or token.startswith(OUT_OF_REACH)
         return "" if is_silent else token.replace(SPACE, " ")
 
+    def cut(self, text: str) -> list[str]:
+        """Return the tokens of a text as SentencePiece spells them, unknown ones as in the text."""
+        normal, _ = self.spec.normalize(replace_surrogates(text))
+        tokens = list[str]()
+        for token in self._fuse(self._segment(normal)):
+            if self.byte_fallback and not self._is_known(token):
+                tokens += [BYTES[byte] for byte in token.encode()]
+            else:
+                tokens.append(token)
+        return tokens
+
     def _cut(self, text: str) -> Iterator[tuple[int, Span]]:
         begin = 0
         for part in CODE.split(text):

@@ -37,6 +37,7 @@ from .marian_npz import read_marian_npz
 from .opennmt import read_eole, read_opennmt
 from .other_folders import find_toolkit, recognise
 from .parity import choose_by_parity, score_tokens, translate_with
+from .plausibility import Plausibility, choose_sentence, look_at
 
 MOST = 50  # sentences on which the two grids are compared
 READERS: dict[str, Callable[..., Foreign]] = {
@@ -82,14 +83,18 @@ class Imported:
     toolkit: str
     parameters: int
     grids: GridDifference | None = None
+    plausibility: Plausibility | None = None
 
     def __str__(self) -> str:
-        said = f"{self.toolkit}: {self.parameters:,} parameters"
-        return f"{said}, {self.grids}" if self.grids else said
+        parts = [f"{self.toolkit}: {self.parameters:,} parameters"]
+        parts += [str(each) for each in (self.grids, self.plausibility) if each]
+        return ", ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        grids = asdict(self.grids) if self.grids else {}
-        return {"toolkit": self.toolkit, "parameters": self.parameters, **grids}
+        found: dict[str, Any] = {"toolkit": self.toolkit, "parameters": self.parameters}
+        if self.plausibility:
+            found["plausibility"] = self.plausibility.to_json()
+        return {**found, **(asdict(self.grids) if self.grids else {})}
 
 
 def import_model(
@@ -104,7 +109,8 @@ def import_model(
     """Make the new model directory `out` of a checkpoint, a folder or a file of it.
 
     grid: see `GridDifference`; the two are compared on the first 50 of `texts`, or on random tokens
-    without texts. languages: "en-fr", for a multilingual model. subwords: what cuts the text, where
+    without texts. The first of them, or a sentence of ours, shows whether the model translates.
+    languages: "en-fr", for a multilingual model. subwords: what cuts the text, where
     the folder does not say it: see `choose_subwords`. ValueError, in one sentence, for what cannot
     be imported.
     """
@@ -137,6 +143,8 @@ def import_model(
     grids = None
     if config.model.positions.grid and _has_two_grids(foreign):
         grids = _compare_grids(network, config, tokenizers, texts)
+    sentence = choose_sentence(config, tokenizers.source, texts or ())
+    plausibility = sentence and look_at(network, config, tokenizers, sentence)
     name, title = path.resolve().name, foreign.names["title"]
     with prepare_beside(out) as scratch:
         whole = scratch / "model"
@@ -149,7 +157,7 @@ def import_model(
         write_text(whole / CARD, _CARD.format(name=name, title=title))
         whole.rename(out)
     parameters = sum(p.numel() for p in network.parameters())
-    return Imported(toolkit, parameters, grids)
+    return Imported(toolkit, parameters, grids, plausibility or None)
 
 
 _CARD = """# Model card

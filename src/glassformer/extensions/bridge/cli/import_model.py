@@ -24,7 +24,9 @@ def import_(
         "With MarianMT: the positions of Hugging Face's transformers, or those of its training.",
     ),
     source: Path | None = opt(
-        "FILE", "Text to compare the two grids on, its first 50 lines; random tokens if not given."
+        "FILE",
+        "Text to translate a line of, and to compare the two grids on, its first 50 lines; a "
+        "sentence of ours and random tokens if not given.",
     ),
     as_json: bool = AS_JSON,
 ) -> None:
