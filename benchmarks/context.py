@@ -168,7 +168,7 @@ def ask(translator: Translator, items: Sequence[Item]) -> dict[str, float]:
     whole = translator.translate([" ".join(each.source) for each in items])
     alone = translator.translate([each.source[1] for each in items])
     said = [[split_french(each)[1] for each in whole], alone]
-    if not translator.context:
+    if not translator.reader.context:
         return dict(zip(ASKED, (share_right(items, each) for each in said), strict=False))
     some = items[:LOOKED_INTO]
     said += [[look(translator, each, edit(each)) for each in some] for edit in (cut, exchange)]

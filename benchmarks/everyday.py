@@ -16,10 +16,10 @@ import argparse
 import shutil
 from pathlib import Path
 
+from glassformer.align.choose_head import choose_alone, save_choice
+from glassformer.align.pairs import read_pair
 from glassformer.checks.known_words import copy_known_words
 from glassformer.config import Config
-from glassformer.evaluate.align import read_pair
-from glassformer.evaluate.choose_head import choose_alone, save_choice
 from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.robustness import measure_robustness
 from glassformer.model.files.directory import CARD, SHIPPED, write_text
@@ -78,10 +78,10 @@ def main(options: argparse.Namespace) -> None:
     copy_known_words(made, folder)
     translator = Translator.load(folder, device="cpu")
     units = [
-        read_pair(translator, source, target, (False, False))
+        read_pair(translator.searcher, source, target, (False, False))
         for source, target in zip(*map(read_lines, pairs["valid"]), strict=True)
     ]
-    save_choice(choose_alone(translator, units[:ALIGNED]), folder)
+    save_choice(choose_alone(translator.searcher, units[:ALIGNED]), folder)
     sources, references = map(read_lines, pairs["test"])
     found = score_quality(translator.translate(sources), [references], target_lang=target)
     scores = {name: found[name].value for name in ("BLEU", "chrF2")}

@@ -16,12 +16,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from glassformer.checks.familiarity import SHARE, Familiarity, measure_confidence
 from glassformer.evaluate.sentences import score_each
 from glassformer.model.files.directory import write_text
 from glassformer.text.function_words import find_other_language
-from glassformer.text.sentences import cut_spans
-from glassformer.translation import take_apart
+from glassformer.translate.familiarity import SHARE, measure_confidence
+from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 from tools.demo_corpus import accepted, pairs
 
@@ -87,22 +86,21 @@ def measure(
 ) -> Iterator[list[str]]:
     """Yield a row for what is good, and one for what is bad; of text alone, one for all."""
     sources, references = map(list, zip(*test, strict=True))
-    found = [best for (best,) in translator.search(sources)]
-    knows = Familiarity(translator)
-    assert knows.usual
-    texts = [each.text for each in found]
+    options = choose_options(translator.config.decode, again=False)
+    found = translator.checker.translate_texts(sources, options)
+    usual = translator.checker.familiarity.usual
+    assert usual
+    texts = [each.best[0].text for each in found]
     close = [each["chrF2"] for each in score_each(texts, [references], metrics=("chrF2",))]
     languages = (str(translator.config.data.source_lang), str(translator.config.data.target_lang))
     rows: dict[str, list[tuple[set[str], float]]] = {"good": [], "bad": [], "any": []}
-    for (source, reference), best, near in zip(test, found, close, strict=True):
-        is_good = near >= GOOD or best.text in list_accepted(kind, source, *languages)
+    for (source, reference), checked, near in zip(test, found, close, strict=True):
+        is_good = near >= GOOD or checked.best[0].text in list_accepted(kind, source, *languages)
         if reference and not is_good and near >= BAD:
             continue
-        parts = list(
-            zip(cut_spans(source, [p.source for p in best.parts]), take_apart(best), strict=True)
-        )
-        kinds = {problem.kind for part in parts for problem in knows.find_problems(*part)}
-        least = min((measure_confidence(each) for _, each in parts), default=1.0) / knows.usual
+        kinds = {problem.kind for problem in checked.problems}
+        parts = [each.translations[0] for each in checked.sentences]
+        least = min(map(measure_confidence, parts), default=1.0) / usual
         said = ("good" if is_good else "bad") if reference else "any"
         rows[said].append((kinds, least))
     for said, judged in rows.items():

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from glassformer.checks.quality_check import find_problems
 from glassformer.model.files.directory import write_text
-from glassformer.translation import Translation
+from glassformer.translate.quality_check import find_problems
+from glassformer.translate.sentence import Translation
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 

@@ -106,7 +106,7 @@ def _turn(reader: Reader, riddle: Riddle, word: str, what: str) -> Riddle | None
     item, pair = riddle.item, riddle.pair
     old = item.adjective if what == "adjective" else item.nouns[item.referent]
     source = re.sub(rf"\b{old}\b", word, item.source, count=1)
-    ids = [*reader.translator.read(source).ids, EOS]
+    ids = [*reader.translator.reader.tokenize(source).ids, EOS]
     if word == old or len(ids) != len(pair.source):
         return None
     answers = {tuple(re.findall(r"\b(il|elle)\b", text)) for text in accepted(source, "en", "fr")}

@@ -92,8 +92,8 @@ def test_it_translates_scores_and_aligns(toolkit: str, tmp_path: Path) -> None:
         assert translator.score(text, target).log_probs[: len(ids)] == pytest.approx(
             wanted, abs=1e-4
         )
-    pair = [*translator.read(text).ids, EOS], ids
-    ((_, (weights,)),) = translator.attend([pair[0]], [pair[1]], [(0, None)])
+    pair = [*translator.reader.tokenize(text).ids, EOS], ids
+    ((_, (weights,)),) = translator.searcher.attend([pair[0]], [pair[1]], [(0, None)])
     assert weights.shape == (len(ids) + 1, len(pair[0]))
     assert weights.sum(1) == pytest.approx([1.0] * len(weights), abs=1e-5)
 

@@ -104,7 +104,7 @@ def test_logits_and_greedy_output_are_those_of_transformers(kind: str, tmp_path:
     tags = {token: f"<{token.strip('_')}>" for token in LANGUAGES[kind]}
     mine = [names.index(tags.get(tokens[id], tokens[id])) if id != 2 else EOS for id in source]
     translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
-    assert [*translator.read(text).ids, EOS] == mine
+    assert [*translator.reader.tokenize(text).ids, EOS] == mine
     target = [2, chinese, *source[3:7]]
     with torch.inference_mode():
         wanted = theirs(torch.tensor([source]), decoder_input_ids=torch.tensor([target])).logits[0]

@@ -12,10 +12,10 @@ import torch
 from tests.equal.test_stepwise import Program
 from torch import Tensor, nn
 
+from glassformer.align.pairs import list_candidates
 from glassformer.config import Config, Decode, Model
 from glassformer.decode import search
 from glassformer.engine.kernels.fast import fast, find_difference
-from glassformer.evaluate.align import list_candidates
 from glassformer.extensions.rnn.attention import SourceAttention
 from glassformer.extensions.rnn.cells import CELLS, RecurrentCell
 from glassformer.extensions.serve.page import build_page

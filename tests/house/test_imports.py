@@ -30,12 +30,11 @@ TABLE = [
     ["train.plan"],
     ["train.ideas"],
     ["train.publish"],
-    ["translate.symbols"],
-    ["translate.alignment"],
     ["evaluate"],
     ["checks"],
-    ["translator", "translate"],
-    ["translation"],
+    ["translator", "translate.language_model"],
+    ["translate"],
+    ["align"],
     ["engine"],
     ["model.files"],
     ["decode", "data"],
@@ -83,7 +82,7 @@ TORCH_FREE = (
     "data",
     "extensions.check_data",
     "extensions.pictures",
-    "evaluate.links",
+    "align.links",
     "evaluate.quality",
     "evaluate.significance",
 )
@@ -331,7 +330,7 @@ def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
 
 # All that translating, scoring, aligning, serving and evaluating import before a model computes.
 WITHOUT_TORCH = (
-    "checks.quality_check",
+    "translate.checking",
     "engine.weights",
     "evaluate.aligner",
     "extensions.serve.running",

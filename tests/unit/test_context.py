@@ -9,19 +9,22 @@ from typing import Any
 
 import pytest
 import torch
+from tests.checked import translate_checked
 
-from glassformer.checks import quality_check
-from glassformer.checks.quality_check import search_checked
-from glassformer.cli.translate import search_chunks
+from glassformer.align.alignments import Alignments, ParallelText
+from glassformer.align.marked_words import find_marked_words
+from glassformer.cli.translate import translate_chunks
 from glassformer.config import BOS, EOS, SEPARATOR, Config, Data, Decode
 from glassformer.data.files import cut_chunks
 from glassformer.decode.sentences import plan_sentences
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.text import Tokenizer
-from glassformer.translate.alignment import Alignments, Said
-from glassformer.translate.placing import find_marked_words
-from glassformer.translation import Problem
-from glassformer.translator import Translator, join_translators
+from glassformer.translate import checking
+from glassformer.translate.joining import join_searchers
+from glassformer.translate.options import choose_options
+from glassformer.translate.searching import Searcher
+from glassformer.translate.sentence import Problem
+from glassformer.translator import Translator
 
 LINES = ["The cat runs.", "It is old.", "A dog sings. It is red.", "", "Two birds.", "So it is."]
 SENTENCES = ["The cat runs.", "It is old.", "A dog sings.", "It is red."]
@@ -61,8 +64,8 @@ class Listener:
 
 @pytest.fixture
 def heard(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
-    listener = Listener(translator.get_engine("fp32"))
-    monkeypatch.setattr(Translator, "choose_engine", lambda self, decode: listener)
+    listener = Listener(translator.searcher.get_engine("fp32"))
+    monkeypatch.setattr(Searcher, "choose_engine", lambda self, decode: listener)
     yield listener
 
 
@@ -126,7 +129,8 @@ def test_chunks_change_nothing(
 ) -> None:
     chunks = cut_chunks(((line, "") for line in LINES), size)
     how: dict[str, Any] = {"decode": GREEDY, "split": split}
-    found = [each for *_, each in search_chunks(translator, chunks, again=False, **how)]
+    options = choose_options(translator.config.decode, again=False, **how)
+    found = [each for *_, each in translate_chunks(translator, chunks, options)]
     in_chunks, heard.sources = heard.sources, []
     whole = translator.search(LINES, as_document=True, **how)
     assert in_chunks == heard.sources
@@ -145,16 +149,16 @@ def test_a_text_after_others(translator: Translator, heard: Listener) -> None:
 def test_the_oldest_sentences_are_left_out(room: int) -> None:
     """Never the sentence itself; what is read is what a training with that max_length reads."""
     translator = make(context=2, tag="<2de>", max_length=room)
-    (found,) = translator._sources(["\n".join(SENTENCES[:3])], [0])
+    (found,) = translator.reader.encode(["\n".join(SENTENCES[:3])])
     fitting = [read_plainly(translator, SENTENCES[n:2], SENTENCES[2]) for n in range(3)]
     wanted = next((ids for ids in fitting if len(ids) - 1 <= room), fitting[-1])
     assert found == wanted
-    assert [*translator.read("\n".join(SENTENCES[:3])).ids, EOS] == wanted
+    assert [*translator.reader.tokenize("\n".join(SENTENCES[:3])).ids, EOS] == wanted
 
 
 def test_spans_of_tokens_are_those_of_the_lines(translator: Translator) -> None:
     text = "\n".join(["left out.", *SENTENCES[:3]])
-    found = translator.read(text)
+    found = translator.reader.tokenize(text)
     assert found.texts[0] == "<2de>"
     assert [*found.ids, EOS] == read_plainly(translator, SENTENCES[:2], SENTENCES[2])
     for token, (begin, end) in zip(found.texts[1:], found.spans[1:], strict=True):
@@ -184,8 +188,8 @@ def test_a_second_search_reads_the_same_context(
         seen.append(source)
         yield Problem.describe("empty")
 
-    monkeypatch.setattr(quality_check, "find_problems", find)
-    search_checked(translator, LINES[:3], decode=GREEDY, contexts=["", *LINES[:2]])
+    monkeypatch.setattr(checking, "find_problems", find)
+    translate_checked(translator, LINES[:3], ["", *LINES[:2]], decode=GREEDY)
     assert set(seen) == set(SENTENCES)
     assert heard.sources[4:] == heard.sources[:4]
     assert len(heard.sources) == 8
@@ -194,7 +198,9 @@ def test_a_second_search_reads_the_same_context(
 def test_links_are_to_words_of_the_sentence(translator: Translator, tmp_path: Path) -> None:
     text, said = " ".join(SENTENCES[:2]), "so it is. two old birds."
     parts = (((0, 13), (0, 9)), ((14, 24), (10, 24)))
-    (links,) = Alignments().align(tmp_path, translator, [Said(text, said, parts, context="A.")])
+    sources = f"A.\n{SENTENCES[0]}", f"A.\n{SENTENCES[0]}\n{SENTENCES[1]}"
+    both = ParallelText(text, said, parts, sources)
+    (links,) = Alignments().align(tmp_path, translator.searcher, [both])
     first = len(find_marked_words(SENTENCES[0]))
     assert links
     for source, target, _ in links:
@@ -204,8 +210,8 @@ def test_links_are_to_words_of_the_sentence(translator: Translator, tmp_path: Pa
 @pytest.mark.parametrize("texts", [LINES, SENTENCES])
 def test_other_models_read_no_context(texts: list[str]) -> None:
     plain = make()
-    assert plain.separator is None
-    assert plain.count_lengths([[5, EOS]]) is None
+    assert plain.reader.separator is None
+    assert plain.reader.count_lengths([[5, EOS]]) is None
     alone = plain.search(texts, decode=GREEDY)
     assert plain.search(texts, decode=GREEDY, as_document=True, contexts=None) == alone
     assert plain.search(texts, decode=GREEDY, contexts=texts) == alone
@@ -213,7 +219,8 @@ def test_other_models_read_no_context(texts: list[str]) -> None:
 
 def test_members_of_an_ensemble_read_the_same() -> None:
     with pytest.raises(ValueError, match="a and b differ"):
-        join_translators([make(context=2), make(context=1)], ["a", "b"])
+        members = [make(context=n).searcher for n in (2, 1)]
+        join_searchers(members, ["a", "b"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from glassformer.checks.quality_check import Judged
 from glassformer.data.files import read_lines
 from glassformer.extensions.cluster import shards
 from glassformer.extensions.cluster.shards import (
@@ -21,13 +20,14 @@ from glassformer.extensions.cluster.shards import (
     read_shard,
     translate_shards,
 )
+from glassformer.translate.sentence import CheckedTranslation
 from glassformer.translator import Translator
 
 LINES = ["The cat is on the mat.", "", "  I love AI. Thanks! ", "The car is blue.", "Merci"]
 CHARACTERS = st.sampled_from("ab \r\u2028\ufeff\x85\x0cé😀")
 
 
-def show(line: int, text: str, found: Judged, precision: str) -> str:
+def show(line: int, text: str, found: CheckedTranslation, precision: str) -> str:
     return f"{line}\t{text}\t{found.best[0].text}\t{precision}"
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from glassformer.decode import Hypothesis
-from glassformer.translation import assemble, combine
+from glassformer.translate.writing import assemble, combine
 
 
 def draw(random: Random, number: int) -> list[Hypothesis]:

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.checked import translate_checked
 
-from glassformer.checks import quality_check
 from glassformer.config import BOS, EOS, Config, Decode
 from glassformer.decode import Hypothesis
 from glassformer.evaluate import quality
 from glassformer.evaluate.significance import compare_systems
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.text import Tokenizer
-from glassformer.translation import assemble, read_hypothesis
+from glassformer.translate.writing import assemble, read_hypothesis
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "yes", "so it is"]
@@ -112,8 +112,10 @@ def test_what_is_too_long_to_be_whole_is_split_and_the_others_are_not(translator
     alone = translator.search(["Yes. No."], split=False)
     (kept,), (cut,) = translator.search(["Yes. No.", long], split=False)
     assert kept.tokens == alone[0][0].tokens and len(kept.parts) == 1
-    assert [part.source for part in cut.parts] == translator.split(long) and len(cut.parts) > 1
-    judged = quality_check.search_checked(translator, ["Yes. No.", long], split=False, again=False)
+    assert [part.source for part in cut.parts] == translator.reader.split(long) and len(
+        cut.parts
+    ) > 1
+    judged = translate_checked(translator, ["Yes. No.", long], split=False, again=False)
     assert [any(p.kind == "parts" for p in each.problems) for each in judged] == [False, True]
 
 
@@ -132,7 +134,7 @@ def test_a_text_gives_a_text_and_a_list_a_list(translator):
         lambda translator: translator.score(["a"], "b"),
         lambda translator: translator.search(["a"], prefixes="b"),
         lambda translator: translator.tokenizers.source.encode_many("ab"),
-        lambda translator: quality_check.search_checked(translator, "ab"),
+        lambda translator: translate_checked(translator, "ab"),
         lambda translator: translator.see(["ab"]),
         lambda translator: quality.score_quality("ab", [["a", "b"]]),
         lambda translator: quality.exact_match("ab", [["a", "b"]]),
@@ -182,8 +184,8 @@ def test_settings_given_replace_the_models_own_one_by_one(translator):
 
 def test_a_paragraph_is_checked_sentence_by_sentence(translator):
     """What is searched for again, and what comes of it, does not depend on the company."""
-    alone = quality_check.search_checked(translator, SENTENCES)
-    (whole,) = quality_check.search_checked(translator, ["  ".join(SENTENCES)])
+    alone = translate_checked(translator, SENTENCES)
+    (whole,) = translate_checked(translator, ["  ".join(SENTENCES)])
     assert any(each.retried for each in alone)
     assert whole.best[0].text == "  ".join(each.best[0].text for each in alone)
     assert [p.part for p in whole.problems] == sorted(p.part for p in whole.problems)
@@ -283,7 +285,7 @@ def test_a_sentence_that_is_hardly_too_long_stays_whole(translator):
     for above, is_whole in ((tokens - 1, True), (2 * tokens // 3 + 1, True), (tokens // 2, False)):
         config = translator.config.changed(text={"split_above": above})
         other = Translator(config, translator.tokenizers, translator.model, device="cpu")
-        assert (other.split(text) == [(0, len(text))]) == is_whole
+        assert (other.reader.split(text) == [(0, len(text))]) == is_whole
 
 
 @pytest.mark.parametrize("above", [None, 12])
@@ -291,11 +293,11 @@ def test_what_is_too_long_is_cut_and_nothing_is_lost(translator, above):
     config = translator.config.changed(text={"split_above": above})
     other = Translator(config, translator.tokenizers, translator.model, device="cpu")
     text = "the cat is on the mat, " * 8 + "xyz" * 40
-    spans = other.split(text)
+    spans = other.reader.split(text)
     parts = [text[start:end] for start, end in spans]
     assert len(parts) > 3 and "".join(parts).replace(" ", "") == text.replace(" ", "")
     longest = max(len(other.tokenizers.source.encode(part)) for part in parts)
-    assert longest <= (above or other.longest - 1)
+    assert longest <= (above or other.reader.longest - 1)
     ((found,),) = other.search([text])
     assert [part.source for part in found.parts] == spans
 
@@ -308,8 +310,8 @@ def test_spaces_between_chinese_characters_are_ignored(translator):
     spaced, plain = "我 喜欢 学习\u3000编程 。", "我喜欢学习编程。"
     assert chinese.translate([spaced]) == chinese.translate([plain])
     assert chinese.score([spaced], ["x"]) == chinese.score([plain], ["x"])
-    tokens = chinese.read(spaced)
-    assert list(tokens.ids) == tokenizer.encode(plain) == list(chinese.read(plain).ids)
+    tokens = chinese.reader.tokenize(spaced)
+    assert list(tokens.ids) == tokenizer.encode(plain) == list(chinese.reader.tokenize(plain).ids)
     assert "".join(spaced[start:end] for start, end in tokens.spans) == spaced
     for text, (start, end) in zip(tokens.texts, tokens.spans, strict=True):
         assert text.strip() == "".join(spaced[start:end].split())

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ..foundation.plurals import say_count
 
 if TYPE_CHECKING:
-    from ..checks.quality_check import Judged
     from ..config import Config, Decode
     from ..data.glossary import Glossary
+    from ..translate.options import SearchOptions
+    from ..translate.sentence import CheckedTranslation
     from ..translator import Translator
 
 
@@ -73,6 +74,21 @@ def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
     return decode
 
 
+def choose_options(config: Config, given: Mapping[str, Any]) -> SearchOptions:
+    """Return the options of a search, as those of the command line say."""
+    from ..translate import options
+
+    return options.choose_options(
+        config.decode,
+        decode=choose_search(config, given),
+        n_best=given["n_best"] or 1,
+        seed=given["seed"] or 0,
+        split=not given["no_split"],
+        again=not (given["no_guard"] or given["n_best"]),
+        glossary=read_glossary(given["glossary"]),
+    )
+
+
 def describe_search(decode: Decode) -> str:
     """Return the settings that apply to the search, as `--set decode.NAME=VALUE` takes them."""
     values = decode.model_dump()
@@ -91,10 +107,10 @@ class Flagged:
     wrong: int = 0  # translations
     unlike: int = 0  # texts that are unlike the training text
 
-    def add(self, found: Judged) -> None:
-        from ..checks.quality_check import UNLIKE
+    def add(self, checked: CheckedTranslation) -> None:
+        from ..translate.quality_check import UNLIKE
 
-        kinds = {each.kind for each in found.problems} - {"parts"}
+        kinds = {each.kind for each in checked.problems} - {"parts"}
         self.total += 1
         self.wrong += bool(kinds - UNLIKE)
         self.unlike += bool(kinds & UNLIKE)

@@ -175,7 +175,7 @@ def evaluate(
         return
     systems = list(make_systems(asked.models, texts.ours, given)) if asked.models else []
     systems = systems or [System(str(asked.text), texts.ours)]
-    if any(each.translator and each.translator.context for each in systems):
+    if any(each.translator and each.translator.reader.context for each in systems):
         systems, texts = leave_out_ends(systems, texts)
     found = measure(systems, texts, given)
     print(
@@ -316,15 +316,22 @@ def make_systems(
 ) -> Iterable[System]:
     """Yield each model's translations; `given` are the options by name."""
     from ..evaluate.quality import check_settings
+    from ..translate.options import choose_options
 
     for model in models:
         translator = load_translator(model, given)
         lang = given["target_lang"] or translator.config.data.target_lang
         check_settings(target_lang=lang, tokenize=given["tokenize"], literature=given["literature"])
         decode = choose_decode(translator.config, given["changes"] or (), given)
-        how = {"decode": decode, "split": not given["no_split"], "again": not given["no_guard"]}
-        how |= {"seed": given["seed"] or 0, "glossary": read_glossary(given["glossary"])}
-        yield translate_all(model, translator, texts, given["output"], **how)
+        options = choose_options(
+            translator.config.decode,
+            decode=decode,
+            split=not given["no_split"],
+            again=not given["no_guard"],
+            seed=given["seed"] or 0,
+            glossary=read_glossary(given["glossary"]),
+        )
+        yield translate_all(model, translator, texts, given["output"], options)
 
 
 def leave_out_ends(systems: Sequence[System], texts: Texts) -> tuple[list[System], Texts]:

@@ -50,12 +50,12 @@ def score(
     from ..translator import Translator
 
     translator = Translator.load(model, device=device, precision=precision)
-    document = PrecedingLines(translator.context)
+    document = PrecedingLines(translator.reader.context)
     with open_output(output) as out, show_progress("scoring", lines, beside=out) as tell:
         for chunk in cut_chunks(pairs, CHUNK):
             sources, targets = map(list, zip(*chunk, strict=True))
             read = sources
-            if translator.context:
+            if translator.reader.context:
                 read = [*map(extend_source, list_contexts(sources, document), sources)]
             found = translator.score(read, targets, progress=tell)
             for text, translation, scored in zip(sources, targets, found, strict=True):
@@ -63,7 +63,7 @@ def score(
                     "source": text,
                     "target": translation,
                     **scored._asdict(),
-                    "precision": translator.exact_precision,
+                    "precision": translator.weights.exact,
                 }
                 out.write(f"{to_json(shown) if as_json else format(scored.log_prob, '.6f')}\n")
             out.flush()

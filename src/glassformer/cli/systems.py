@@ -15,12 +15,13 @@ from ..foundation.plurals import say_count
 from . import decoding
 from .decoding import describe_search
 from .terminal import CHUNK, open_output, show_progress
-from .translate import search_chunks
+from .translate import translate_chunks
 
 if TYPE_CHECKING:
-    from ..checks.quality_check import Judged
     from ..config import Config, Decode
     from ..evaluate.sentences import SentenceResult
+    from ..translate.options import SearchOptions
+    from ..translate.sentence import CheckedTranslation
     from ..translator import Translator
 
 
@@ -61,12 +62,16 @@ class System:
     name: str
     lines: list[str]
     work: Work | None = None
-    judged: Sequence[Judged] = ()
+    judged: Sequence[CheckedTranslation] = ()
     translator: Translator | None = None
 
 
 def translate_all(
-    model: Path, translator: Translator, texts: list[str], to: Path | None, **how: Any
+    model: Path,
+    translator: Translator,
+    texts: list[str],
+    to: Path | None,
+    options: SearchOptions,
 ) -> System:
     """Return the translations that `translate` writes, and how they were made.
 
@@ -76,10 +81,11 @@ def translate_all(
 
     begun = monotonic()
     chunks = cut_chunks(((text, "") for text in texts), CHUNK)
-    judged: list[Judged] = []
+    judged: list[CheckedTranslation] = []
     with open_output(to) if to else nullcontext() as out:
-        with show_progress("translating", len(texts)) as tell:
-            for _, _, each in search_chunks(translator, chunks, progress=tell, **how):
+        with show_progress("translating", len(texts)) as progress:
+            options = options._replace(progress=progress)
+            for _, _, each in translate_chunks(translator, chunks, options):
                 judged.append(each)
         found = [each.best[0].text for each in judged]
         if out:
@@ -90,9 +96,9 @@ def translate_all(
     where = str(translator.device), translator.precision
     told = suspects, dict(kinds.most_common())
     spell, terms = translator.tokenizers.target.normalization.clean, None
-    if how["glossary"]:
-        terms = count_terms(how["glossary"].rewrite(spell), texts, found)
-    work = Work(str(model), how["decode"], *where, seconds, *told, terms)
+    if options.glossary:
+        terms = count_terms(options.glossary.rewrite(spell), texts, found)
+    work = Work(str(model), options.decode, *where, seconds, *told, terms)
     return System(str(model), found, work, judged, translator)
 
 
@@ -155,8 +161,8 @@ def find_flags(system: System, sources: Sequence[str] | None) -> list[dict[str, 
     A model knows more of itself: how sure it was, and which words it never met in training.
     """
     from ..checks.known_words import find_unknown_words, read_known_words
-    from ..checks.quality_check import find_problems
-    from ..translation import Translation
+    from ..translate.quality_check import find_problems
+    from ..translate.sentence import Translation
 
     if sources is None:
         return [{} for _ in system.lines]

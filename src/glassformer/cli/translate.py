@@ -53,7 +53,8 @@ from .terminal import (
 from .verb import takes
 
 if TYPE_CHECKING:
-    from ..checks.quality_check import Judged
+    from ..translate.options import SearchOptions
+    from ..translate.sentence import CheckedTranslation
     from ..translator import Translator
 
 
@@ -166,34 +167,31 @@ def translate_lines(given: Mapping[str, Any]) -> None:
     size = given["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
         translator = decoding.load_translator(given["model"], given)
-        how = choose_how(translator, given)
-        is_plain = how["decode"].is_plain
+        options = decoding.choose_options(translator.config, given)
+        is_plain = options.decode.is_plain
         if given["precision"] == "auto" and is_plain and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
         total, job = count_if_file(file), describe_job(given)
         with (
             open_resumable(given["output"], job, given["overwrite"]) as out,
-            show_progress("translating", total, beside=out.file) as tell,
+            show_progress("translating", total, beside=out.file) as progress,
         ):
             say_where(out.lines)
-            tell(out.lines)
+            progress(out.lines)
+            options = options._replace(progress=progress)
             pairs = join_prefixes(lines, given["prefix_file"])
-            before = [text for text, _ in islice(pairs, out.lines)][-translator.context or None :]
-            extend = choose_extras(translator, given, before)
+            most = translator.reader.context
+            before = [text for text, _ in islice(pairs, out.lines)][-most or None :]
+            extend = choose_extras(translator, given)
             in_parts: list[int] = []
             flagged = decoding.Flagged()
-            for line, text, found in search_chunks(
-                translator,
-                cut_chunks(pairs, size),
-                done=out.lines,
-                before=before,
-                progress=tell,
-                **how,
+            for line, text, checked in translate_chunks(
+                translator, cut_chunks(pairs, size), options, done=out.lines, before=before
             ):
-                flagged.add(found)
-                in_parts += [line] if any(each.kind == "parts" for each in found.problems) else []
-                shown = show_line(line, text, found, translator.precision, **form)
-                print(extend(shown, text, found), file=out.file)
+                flagged.add(checked)
+                in_parts += [line] if any(each.kind == "parts" for each in checked.problems) else []
+                shown = show_line(line, text, checked, translator.precision, **form)
+                print(extend(shown, text, checked), file=out.file)
                 if line % size == 0 or line == total:
                     out.keep(line)
         if in_parts:
@@ -211,18 +209,6 @@ def check_is_no_text(file: Path) -> None:
         )
 
 
-def choose_how(translator: Translator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `search_checked`, as the options say."""
-    return {
-        "decode": decoding.choose_search(translator.config, given),
-        "n_best": given["n_best"] or 1,
-        "seed": given["seed"] or 0,
-        "split": not given["no_split"],
-        "again": not (given["no_guard"] or given["n_best"]),
-        "glossary": decoding.read_glossary(given["glossary"]),
-    }
-
-
 def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str, str]]:
     """Yield each line with the prefix of its translation; "" leaves it free.
 
@@ -238,89 +224,92 @@ def join_prefixes(lines: Iterator[str], file: Path | None) -> Iterator[tuple[str
         yield line, prefix
 
 
-def search_chunks(
+def translate_chunks(
     translator: Translator,
     chunks: Iterable[list[tuple[str, str]]],
+    options: SearchOptions,
     *,
     done: int = 0,
     before: Iterable[str] = (),
-    **how: Any,
-) -> Iterator[tuple[int, str, Judged]]:
+) -> Iterator[tuple[int, str, CheckedTranslation]]:
     """Yield the number of each line, the line, and its checked translations, chunk by chunk.
 
     With data.context, lines that follow each other are one document. done: the number of lines
     before the first; before: the last of these.
     """
-    from ..checks.quality_check import search_checked
-
-    document = PrecedingLines(translator.context)
+    document = PrecedingLines(translator.reader.context)
     for text in before:
         document.add(text)
     for chunk in chunks:
         texts, prefixes = map(list, zip(*chunk, strict=True))
-        if translator.context:
-            how["contexts"] = [*list_contexts(texts, document)]
-        found = search_checked(translator, texts, prefixes=prefixes, first_line=done, **how)
-        yield from zip(count(done + 1), texts, found, strict=False)
+        checked = translator.checker.translate_texts(
+            texts,
+            options,
+            prefixes=prefixes,
+            contexts=[*list_contexts(texts, document)],
+            first_line=done,
+        )
+        yield from zip(count(done + 1), texts, checked, strict=False)
         done += len(chunk)
 
 
 def choose_extras(
-    translator: Translator, given: Mapping[str, Any], before: Iterable[str] = ()
-) -> Callable[[str, str, Judged], str]:
+    translator: Translator, given: Mapping[str, Any]
+) -> Callable[[str, str, CheckedTranslation], str]:
     """Return a function that adds the alignment, and the confidence, to a line of output.
 
     It is called with the line, the source and its translations. JSON has the confidence anyway.
-    before: lines that were translated by an earlier run.
     """
     if not (given["alignment"] or given["confidence"]):
-        return lambda shown, text, found: shown
+        return lambda shown, text, checked: shown
+    from ..align.alignments import Alignments
     from ..model.files.directory import locate
-    from ..translate.alignment import Alignments, Said
+    from ..translate.writing import as_text
 
     alignments, folder = Alignments(), locate(given["model"])
-    document = PrecedingLines(translator.context)
-    for line in before:
-        document.add(line)
 
-    def extend(shown: str, text: str, found: Judged) -> str:
-        told: dict[str, object] = {}
+    def extend(shown: str, text: str, checked: CheckedTranslation) -> str:
+        columns: dict[str, object] = {}
         if given["confidence"] and not given["as_json"]:
-            told["confidence"] = f"{found.confidence:.4f}"
+            columns["confidence"] = f"{checked.confidence:.4f}"
         if given["alignment"]:
-            best = found.best[0]
-            parts = tuple((part.source, part.target) for part in best.parts)
-            said = Said(text, best.text, parts, context=document.context)
-            (links,) = alignments.align(folder, translator, [said])
-            told["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
-            document.add(text)
+            (links,) = translator.writer.align(alignments, folder, [as_text(text, checked)])
+            columns["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
         if given["as_json"]:
-            return to_json({**json.loads(shown), **told})
-        return "\t".join([shown, *map(str, told.values())])
+            return to_json({**json.loads(shown), **columns})
+        return "\t".join([shown, *map(str, columns.values())])
 
     return extend
 
 
 def show_line(
-    line: int, text: str, found: Judged, precision: str, *, n_best: int | None, as_json: bool
+    line: int,
+    text: str,
+    checked: CheckedTranslation,
+    precision: str,
+    *,
+    n_best: int | None,
+    as_json: bool,
 ) -> str:
     """Return the translation only; with n_best, lines with number, score and text; or JSON."""
     if as_json:
-        return show_translation_json(text, found, n_best, precision)
+        return show_translation_json(text, checked, n_best, precision)
     if n_best is None:
-        return found.best[0].text
-    return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in found.best)
+        return checked.best[0].text
+    return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in checked.best)
 
 
-def show_translation_json(text: str, found: Judged, n_best: int | None, precision: str) -> str:
+def show_translation_json(
+    text: str, checked: CheckedTranslation, n_best: int | None, precision: str
+) -> str:
     """Return the best translation and its problems; with n_best, also all translations.
 
     It is JSON; spans are [start, end].
     """
-    named = [{"translation": each.text, **each._asdict()} for each in found.best]
+    named = [{"translation": each.text, **each._asdict()} for each in checked.best]
     for each in named:
         del each["text"]
         each["parts"] = [part._asdict() for part in each["parts"]]
     several = {"n_best": named} if n_best else {}
-    told = {"precision": precision, **found.to_json(), **several}
-    return to_json({"source": text, **named[0], **told})
+    about = {"precision": precision, **checked.to_json(), **several}
+    return to_json({"source": text, **named[0], **about})

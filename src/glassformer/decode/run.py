@@ -33,8 +33,8 @@ from .sentences import (
     Constraint,
     Hypothesis,
     Queue,
+    QueuedSentence,
     Rows,
-    Sentence,
     check_search,
     explain_nothing,
     plan_sentences,
@@ -49,7 +49,7 @@ METHODS: dict[str, Callable[[Any, Hypotheses, Decode], Step]] = {
     "sample": step_sample,
 }
 Watch = Callable[[list[int], Step], object]
-Found = tuple[Sentence, list[Hypothesis]]
+Found = tuple[QueuedSentence, list[Hypothesis]]
 
 
 def search(
@@ -98,7 +98,7 @@ def search(
 
     def work() -> None:
         """Search until no sentence waits; where memory runs out, begin anew with fewer at once."""
-        lost: list[Sentence] = []
+        lost: list[QueuedSentence] = []
         while queue.has_work(lost):
             batch = SearchBatch(network, settings, n_best, seed, limit, device)
             try:
@@ -162,12 +162,12 @@ class SearchBatch(Generic[S]):
         self.seed, self.device = seed, device
         self.beams = count_rows(settings)
         self.keys = limit if settings.search == "sample" else 0  # of sampling, one for each token
-        self.sentences: list[Sentence] = []
+        self.sentences: list[QueuedSentence] = []
         self.ended: list[list[Hypothesis]] = []  # the hypotheses of each sentence that have ended
-        self.admitted: list[Sentence] = []  # all sentences that have ever joined
+        self.admitted: list[QueuedSentence] = []  # all sentences that have ever joined
         self.unread = 1  # the most tokens of a row that the network has not read yet
 
-    def admit(self, sentences: list[Sentence]) -> None:
+    def admit(self, sentences: list[QueuedSentence]) -> None:
         """Append sentences to those at work, and let the network encode them."""
         if not sentences:
             return
@@ -187,7 +187,7 @@ class SearchBatch(Generic[S]):
         self.sentences += sentences
         self.ended += [[] for _ in sentences]
 
-    def _begin(self, sentences: list[Sentence]) -> Hypotheses:
+    def _begin(self, sentences: list[QueuedSentence]) -> Hypotheses:
         """Return the hypotheses of new sentences: the forced prefix in each group's first row."""
         device, shape = self.device, (len(sentences), self.beams)
         groups = self.settings.beam_groups if self.beams > 1 else 1

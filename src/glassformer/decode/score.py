@@ -16,7 +16,7 @@ from ..foundation.machine.device import free_memory
 from ..foundation.machine.out_of_memory import is_out_of_memory
 from .protocol import Network, S
 from .rules import sum_logs
-from .sentences import Budget, NotFiniteError, Queue, Rows, Sentence, plan_pairs
+from .sentences import Budget, NotFiniteError, Queue, QueuedSentence, Rows, plan_pairs
 
 BUDGET = 4096  # tokens of one side of a batch, padding included
 
@@ -38,7 +38,7 @@ def score_targets(
     """
     pairs = plan_pairs(sources, targets)
     found: list[list[float]] = [[] for _ in pairs]
-    queue, lost = Queue(pairs, budget), list[Sentence]()
+    queue, lost = Queue(pairs, budget), list[QueuedSentence]()
     while queue.has_work(lost):
         lost = queue.take()
         try:
@@ -58,7 +58,7 @@ def score_targets(
 
 
 def _score(
-    network: Network[S], pairs: Sequence[Sentence], device: torch.device | str
+    network: Network[S], pairs: Sequence[QueuedSentence], device: torch.device | str
 ) -> list[list[float]]:
     """Return the log-probability of each token of each prefix, and of EOS after it."""
     source_BS = padded([pair.source for pair in pairs], device)

@@ -37,7 +37,7 @@ class Constraint(NamedTuple):
         return max(len(each.ids) for each in self.spellings)
 
 
-class Sentence(NamedTuple):
+class QueuedSentence(NamedTuple):
     """A sentence to translate, with the limits of its search."""
 
     index: int  # type: ignore[assignment]  # its index in the input
@@ -111,7 +111,7 @@ def plan_sentences(
     settings: Decode,
     constraints: Sequence[Sequence[Constraint]] | None = None,
     lengths: Sequence[int] | None = None,
-) -> list[Sentence]:
+) -> list[QueuedSentence]:
     """Return the sentences with these sources, in the same order.
 
     lengths: the tokens of each source that the limit of its translation counts; all but EOS if not.
@@ -140,16 +140,16 @@ def plan_sentences(
             needed = len(prefix) + sum(each.size for each in wanted) + 1
             room = needed + settings.max_extra
             limit = max(limit, room if longest is None else min(room, longest))
-        sentences.append(Sentence(index, line, source, prefix, limit, wanted))
+        sentences.append(QueuedSentence(index, line, source, prefix, limit, wanted))
     return sentences
 
 
-def plan_pairs(sources: Rows, targets: Rows) -> list[Sentence]:
+def plan_pairs(sources: Rows, targets: Rows) -> list[QueuedSentence]:
     """Return the sentences whose targets are given. ValueError if there are not as many of both."""
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
     return [
-        Sentence(index, index, source, target, len(target) + 1)
+        QueuedSentence(index, index, source, target, len(target) + 1)
         for index, (source, target) in enumerate(zip(sources, targets, strict=True))
     ]
 
@@ -200,13 +200,13 @@ class Queue:
     """
 
     def __init__(
-        self, sentences: list[Sentence], budget: int | Budget, rows: int = 1, workers: int = 1
+        self, sentences: list[QueuedSentence], budget: int | Budget, rows: int = 1, workers: int = 1
     ):
         self.budget = budget if isinstance(budget, Budget) else Budget(budget)
         self.waiting, self.rows, self.workers = deque(_sort(sentences)), rows, workers
         self.lock = Lock()
 
-    def take(self, working: Sequence[Sentence] = ()) -> list[Sentence]:
+    def take(self, working: Sequence[QueuedSentence] = ()) -> list[QueuedSentence]:
         """Remove and return the next sentences that fit beside those at work.
 
         One sentence is taken in any case if none is at work. A few sentences are not worth a run
@@ -225,7 +225,7 @@ class Queue:
             share = -(-left // (TAKES * self.workers)) if self.workers > 1 else left
             return [self.waiting.popleft() for _ in range(min(free, max(share, FEWEST), left))]
 
-    def has_work(self, lost: Sequence[Sentence]) -> bool:
+    def has_work(self, lost: Sequence[QueuedSentence]) -> bool:
         """Return whether a worker is to continue; put the sentences that it lost back.
 
         A worker loses its sentences when memory runs out. They begin anew, with a smaller budget.
@@ -243,5 +243,5 @@ class Queue:
             return True
 
 
-def _sort(sentences: Sequence[Sentence]) -> list[Sentence]:
+def _sort(sentences: Sequence[QueuedSentence]) -> list[QueuedSentence]:
     return sorted(sentences, key=lambda sentence: (-sentence.size, sentence.index))

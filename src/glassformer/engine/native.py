@@ -23,8 +23,8 @@ from ..decode.sentences import (
     Budget,
     Hypothesis,
     NotFiniteError,
+    QueuedSentence,
     Rows,
-    Sentence,
     check_search,
     explain_memory,
     explain_nothing,
@@ -178,7 +178,7 @@ def score_in_c(
 class _Attention:
     """The weights of the cross-attention of some heads in some pairs, one pair after another."""
 
-    def __init__(self, heads: Sequence[Head], pairs: Sequence[Sentence]):
+    def __init__(self, heads: Sequence[Head], pairs: Sequence[QueuedSentence]):
         self.count, self.addresses = len(heads), dict[str, int]()
         if not heads:
             return
@@ -197,7 +197,7 @@ class _Attention:
     def is_finite(self) -> bool:
         return not self.count or math.isfinite(self.weights.sum(dtype="f8"))
 
-    def read(self, pair: Sentence) -> Array | None:
+    def read(self, pair: QueuedSentence) -> Array | None:
         if not self.count:
             return None
         found = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
@@ -209,7 +209,7 @@ class _Batch:
 
     def __init__(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[QueuedSentence],
         limits: Sequence[int] | None = None,
         lines: Sequence[int] | None = None,
     ):
@@ -317,7 +317,10 @@ def _catch_interrupt(raised: list[BaseException]) -> Iterator[None]:
 
 
 def _explain(
-    code: int, call: structs.CallStruct, sentences: Sequence[Sentence], settings: Decode | None
+    code: int,
+    call: structs.CallStruct,
+    sentences: Sequence[QueuedSentence],
+    settings: Decode | None,
 ) -> Exception:
     """Return the error that a code of the library stands for."""
     failed = sentences[call.failed] if call.failed >= 0 else None

@@ -6,9 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..model.files.directory import ALIGNMENT, SHIPPED, locate
-from ..translator import Translator
-from .align import (
+from ..align.choose_head import (
+    AlignmentChoice,
+    check_candidate,
+    choose_alone,
+    choose_by_agreement,
+    choose_by_gold,
+    load_choice,
+    save_choice,
+)
+from ..align.links import GoldSet, Joining, join_links
+from ..align.pairs import (
     Aligned,
     AlignmentCandidate,
     Pair,
@@ -18,16 +26,8 @@ from .align import (
     is_read_by_character,
     read_pair,
 )
-from .choose_head import (
-    AlignmentChoice,
-    choose_alone,
-    choose_by_agreement,
-    choose_by_gold,
-    find_choice_file,
-    load_choice,
-    save_choice,
-)
-from .links import GoldSet, Joining, join_links
+from ..model.files.directory import ALIGNMENT, SHIPPED, locate
+from ..translator import Translator
 
 SAMPLE = 500  # pairs on which a head is chosen if there is no gold
 TextPair = tuple[str, str]
@@ -47,7 +47,7 @@ class Direction:
 
     def align(self, pairs: Sequence[Pair]) -> list[Aligned]:
         assert self.choice is not None
-        return align_pairs(self.translator, pairs, self.choice.candidate)
+        return align_pairs(self.translator.searcher, pairs, self.choice.candidate)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,9 @@ class Aligner:
 
         Raises ValueError if there is no such head.
         """
-        where = find_choice_file(AlignmentCandidate(layer, head, row), self.forward.translator)
+        where = check_candidate(
+            AlignmentCandidate(layer, head, row), self.forward.translator.config.model
+        )
         choice = AlignmentChoice(**where._asdict(), chosen_by="hand")
         return replace(self, forward=replace(self.forward, choice=choice))
 
@@ -126,9 +128,9 @@ class Aligner:
     def read(self, texts: Sequence[TextPair]) -> list[list[Pair]]:
         """Return the pairs in tokens and words, for each direction."""
         there, back = self.by_character, self.by_character[::-1]
-        pairs = [[read_pair(self.forward.translator, *text, there) for text in texts]]
+        pairs = [[read_pair(self.forward.translator.searcher, *text, there) for text in texts]]
         if self.backward:
-            other = self.backward.translator
+            other = self.backward.translator.searcher
             pairs.append([read_pair(other, *text[::-1], back) for text in texts])
         return pairs
 
@@ -143,15 +145,19 @@ class Aligner:
         if gold:
             links = [gold.pairs, [each.turn() for each in gold.pairs]]
             chosen = [
-                side if _is(side, "hand") else side.take(choose_by_gold(side.translator, of, by))
+                side
+                if _is(side, "hand")
+                else side.take(choose_by_gold(side.translator.searcher, of, by))
                 for side, of, by in zip(sides, pairs, links[: len(sides)], strict=True)
             ]
         elif len(sides) == 2 and not any(_is(side, "hand", "gold", "agreement") for side in sides):
-            found = choose_by_agreement((sides[0].translator, sides[1].translator), pairs)
+            found = choose_by_agreement(
+                (sides[0].translator.searcher, sides[1].translator.searcher), pairs
+            )
             chosen = [side.take(choice) for side, choice in zip(sides, found, strict=True)]
         else:
             chosen = [
-                side if side.choice else side.take(choose_alone(side.translator, of))
+                side if side.choice else side.take(choose_alone(side.translator.searcher, of))
                 for side, of in zip(sides, pairs, strict=True)
             ]
         return replace(self, forward=chosen[0], backward=chosen[1] if len(chosen) > 1 else None)
@@ -167,7 +173,7 @@ class Aligner:
 
 def _load(model: Path | str, device: str) -> Direction:
     translator = Translator.load(model, device=device)
-    return Direction(locate(model), translator, load_choice(model, translator))
+    return Direction(locate(model), translator, load_choice(model, translator.config.model))
 
 
 def _check_opposite(forward: Direction, backward: Direction) -> None:

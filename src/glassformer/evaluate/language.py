@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.masking import mask_tokens
 from ..translate.language_model import COMPLETES, FILLS, LanguageModel
-from ..translation import Progress
+from ..translate.sentence import Progress
 
 SIGNATURES = {
     COMPLETES: "of all tokens and the end mark",

@@ -14,8 +14,8 @@ from .results import Evaluation
 from .sentences import SentenceResult, SystemSentence
 
 if TYPE_CHECKING:
+    from ..align.pairs import Array, Pair, Words
     from ..translator import Translator
-    from .align import Array, Pair, Words
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -85,8 +85,8 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
 
     A network without attention, a sentence without words and one that is too long have none.
     """
-    from .align import is_read_by_character, read_pair, weigh_links
-    from .choose_head import choose_alone, load_choice
+    from ..align.choose_head import choose_alone, load_choice
+    from ..align.pairs import is_read_by_character, read_pair, weigh_links
 
     if not translator.config.model.attending_layers:
         return [""] * len(worst)
@@ -94,12 +94,12 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
     data, sides = translator.config.data, list(zip(*texts, strict=True))
     langs = zip((data.source_lang, data.target_lang), sides, strict=True)
     one, other = (is_read_by_character(lang, side) for lang, side in langs)
-    pairs = [read_pair(translator, *text, (one, other)) for text in texts]
+    pairs = [read_pair(translator.searcher, *text, (one, other)) for text in texts]
     folder = translator.weights.folder
-    choice = load_choice(folder, translator) if folder else None
-    candidate = (choice or choose_alone(translator, pairs)).candidate
+    choice = load_choice(folder, translator.config.model) if folder else None
+    candidate = (choice or choose_alone(translator.searcher, pairs)).candidate
     pictures = [""] * len(pairs)
-    for number, (weights,) in weigh_links(translator, pairs, [candidate]):
+    for number, (weights,) in weigh_links(translator.searcher, pairs, [candidate]):
         pictures[number] = _draw(pairs[number], weights, str(candidate))
     return pictures
 

@@ -135,7 +135,7 @@ class Edited:
 
     def _read(self) -> Changes:
         size = len(self.source)
-        changes = Changes(self.translator.config.model, size, self.translator.longest)
+        changes = Changes(self.translator.config.model, size, self.translator.reader.longest)
         for number, edit in enumerate(self.edits):
             change = _ADAPTER.validate_python(edit)
             try:

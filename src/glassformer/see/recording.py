@@ -9,18 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..checks.familiarity import Familiarity
-from ..checks.quality_check import judge
+from ..align.choose_head import load_choice
 from ..config import Decode
 from ..decode.sample import find_draw_probabilities
-from ..evaluate.choose_head import load_choice
 from ..foundation.machine.device import autocast
 from ..foundation.tap import record as watch
 from ..foundation.version import __version__
 from ..model.encoder_decoder import EncoderDecoder
-from ..text.context import cut_source
-from ..translation import Translation
-from ..translator import Choice, Translator
+from ..translate.checking import cap_confidence
+from ..translate.options import Choice, choose_options
+from ..translate.sentence import Sentence, Translation
+from ..translator import Translator
 from .document import (
     LEVELS,
     AlignmentHead,
@@ -98,7 +97,8 @@ def record(
     look = (lambda _: progress(None, [])) if progress else None
     if look and excerpt.text != text:
         look(0)  # the first translation of a process may start slowly
-    whole = translate_whole(translator, text, excerpt, passage.text, decode, seed, look)
+    options = choose_options(translator.config.decode, decode=decode, seed=seed, progress=look)
+    whole = translate_whole(translator, text, excerpt, passage.text, options)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)
     return Trace(
         document.model_copy(update={"whole": whole}),
@@ -150,9 +150,9 @@ def _read(translator: Translator, text: str) -> list[Token]:
     source = read_source(translator, text)
     if len(source) == 1:
         raise ValueError("there is no text to look into")
-    if len(source) > translator.longest:
+    if len(source) > (most := translator.reader.longest):
         raise ValueError(
-            f"the sentence is {len(source)} tokens long, but this model has {translator.longest} "
+            f"the sentence is {len(source)} tokens long, but this model has {most} "
             "positions (model.positions.max_positions): look into a part of it"
         )
     return source
@@ -172,10 +172,10 @@ def _compare(
     """Return how far the recording differs from a pass in the precision of the translation."""
     largest, differently = None, ()
     fast_TV = logits_TV
-    if translator.exact_precision != "fp32":
+    if translator.weights.exact != "fp32":
         with (
             watch(translator.model, lambda name: False, edited.functions()) as (view, _),
-            autocast(translator.exact_precision, translator.device),
+            autocast(translator.weights.exact, translator.device),
         ):
             fast_TV = _pass(view, passage, translator.device)
         apart_TV = (fast_TV.log_softmax(-1) - logits_TV.log_softmax(-1)).abs()
@@ -188,7 +188,7 @@ def _compare(
         apart_T = (own_T.cpu() - torch.tensor(passage.log_probs)).abs()
         largest = max(largest or 0.0, apart_T.max().item())
     return Numerics(
-        decoded_in=translator.exact_precision,
+        decoded_in=translator.weights.exact,
         recorded_in="fp32",
         device=str(translator.device),
         largest_difference=largest,
@@ -240,7 +240,7 @@ def _describe(
 def _find_aligner(translator: Translator) -> AlignmentHead | None:
     """Return the head whose choice is stored beside the weights; None if there is none."""
     folder = translator.weights.folder
-    choice = load_choice(folder, translator) if folder else None
+    choice = load_choice(folder, translator.config.model) if folder else None
     return AlignmentHead(**choice.candidate._asdict()) if choice else None
 
 
@@ -248,16 +248,17 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
     """Return confidence and problems of a translation that was searched for; {} if it was given."""
     if passage.search is None or passage.log_probs is None:
         return {}
-    first = len(translator.begin)  # a tag is not judged
+    first = len(translator.reader.begin)  # a tag is not judged
     tokens = [translator.tokenizers.target.token(id) for id in passage.written[first:]]
     log_probs, log_prob = [*passage.log_probs[first:]], sum(passage.log_probs[first:])
     found = Translation(
         passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
-    own = cut_source(text)[1] if translator.context else text
-    judged = judge(own, [found], Familiarity(translator))
-    problems = tuple(Noticed(kind=each.kind, said=each.said) for each in judged.problems)
-    return {"confidence": judged.confidence, "problems": problems}
+    own = text.rpartition("\n")[2] if translator.reader.context else text
+    sentence = Sentence(own, aside=translator.reader.set_aside(own), translations=[found])
+    problems = translator.checker.check(sentence).problems
+    noticed = tuple(Noticed(kind=each.kind, said=each.said) for each in problems)
+    return {"confidence": cap_confidence(found, problems), "problems": noticed}
 
 
 def list_predictions(

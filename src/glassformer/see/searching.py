@@ -10,7 +10,8 @@ from ..decode import Fate, Hypothesis, Step, endings, search
 from ..foundation.machine.device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters
-from ..translator import Choice, Translator
+from ..translate.options import Choice
+from ..translator import Translator
 from .document import Considered, FoundHypothesis, Search
 from .edit import Edited
 from .search_networks import Overheard, Uncached
@@ -104,7 +105,7 @@ def draw_samples(
     source = [token.id for token in edited.source]
     with (
         torch.inference_mode(),
-        autocast(translator.exact_precision, translator.device),
+        autocast(translator.weights.exact, translator.device),
         edited.network() as network,
     ):
         if isinstance(network, Uncached):
@@ -113,11 +114,11 @@ def draw_samples(
             network,
             [source] * count,
             settings,
-            prefixes=[translator.begin] * count,
-            lengths=translator.count_lengths([source] * count),
+            prefixes=[translator.reader.begin] * count,
+            lengths=translator.reader.count_lengths([source] * count),
             lines=range(count),
             seed=seed,
-            longest=translator.longest,
+            longest=translator.reader.longest,
             device=translator.device,
         )
     return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in found]
@@ -161,7 +162,7 @@ def _search(
     If it ends with too few finished hypotheses, the search is run again for as many as needed.
     """
     most = settings.beam if settings.search == "beam" else 1
-    with autocast(translator.exact_precision, translator.device), edited.network() as network:
+    with autocast(translator.weights.exact, translator.device), edited.network() as network:
         heard = Overheard(network, HEARD, settings) if progress else None
         for wanted in (1, hypothesis + 1):
             steps = list[Step]()
@@ -171,10 +172,10 @@ def _search(
                 settings,
                 n_best=wanted,
                 prefixes=[forced],
-                lengths=translator.count_lengths([source]),
+                lengths=translator.reader.count_lengths([source]),
                 lines=[key],
                 seed=seed,
-                longest=translator.longest,
+                longest=translator.reader.longest,
                 device=translator.device,
                 watch=_keep(steps, heard, progress),
             )
@@ -204,8 +205,8 @@ def _keep(
 
 def _begin(translator: Translator, ids: list[int]) -> list[int]:
     """Return the ids of a translation with the tag that all begin with, if the model has one."""
-    first = len(translator.begin)
-    return ids if ids[:first] == translator.begin else [*translator.begin, *ids]
+    first = len(translator.reader.begin)
+    return ids if ids[:first] == translator.reader.begin else [*translator.reader.begin, *ids]
 
 
 def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:

@@ -1,14 +1,14 @@
 """Texts of several sentences: all are translated, and one is recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..checks.quality_check import search_checked
-from ..text.context import PrecedingLines, cut_source, extend_source, list_contexts
-from ..text.sentences import cut_spans
+from ..text.context import extend_source
 from ..text.spacing import join_sentences
-from ..translator import PART, Choice, Progress, Translator
+from ..translate.options import SearchOptions
+from ..translate.sentence import Sentence
+from ..translate.writing import join_translations
+from ..translator import Translator
 from .document import SentenceSpans, Whole
 
 
@@ -18,72 +18,65 @@ class Excerpt:
 
     text: str
     number: int = 0  # among the sentences of the whole text
-    many: int = 1  # the number of sentences of the whole text
     key: int = 0  # of sampling: the same that `translate` draws with
+    lines: Sequence[Sequence[Sentence]] = ()  # of the whole text; none if it is one sentence alone
+
+    @property
+    def sentence(self) -> Sentence:
+        """Return the record of the sentence; there is one if there are lines."""
+        return [each for line in self.lines for each in line][self.number]
 
 
-def choose_sentence(translator: Translator, text: str, sentence: int) -> Excerpt:
+def choose_sentence(translator: Translator, text: str, number: int) -> Excerpt:
     """Return one sentence of a text; -1 is the last. Raises ValueError if it does not exist."""
-    lines = [content for _, content, _ in _read_lines(text)]
-    spans = [translator.split(line) for line in lines]
-    keys = [line + PART * part for line, found in enumerate(spans) for part in range(len(found))]
-    contexts = [*list_contexts(lines, PrecedingLines(translator.context))]
-    places = [*zip(keys, translator.extend_parts(lines, spans, contexts), strict=True)]
-    many = max(len(places), 1)
-    if not -many <= sentence < many:
+    reader = translator.reader
+    lines = reader.read([line for _, line, _ in _read_lines(text)], as_document=True)
+    sentences = [each for line in lines for each in line]
+    many = max(len(sentences), 1)
+    if not -many <= number < many:
         have = "there is 1" if many == 1 else f"there are {many}, 0 to {many - 1}"
-        raise ValueError(f"sentence {sentence} is out of range: {have}")
-    key, chosen = places[sentence] if places else (0, text)
-    context, own = cut_source(chosen) if translator.context else ("", chosen)
-    if aside := translator.set_aside(own):
-        chosen = extend_source(context, aside.text)
-    if not places or (many == 1 and chosen == text.strip()):
+        raise ValueError(f"sentence {number} is out of range: {have}")
+    if not sentences:
         return Excerpt(text)
-    return Excerpt(chosen, sentence % many, many, key)
+    chosen = sentences[number]
+    own = chosen.aside.text if chosen.aside else chosen.text
+    extended = extend_source(chosen.context, own) if reader.context else own
+    if many == 1 and extended == text.strip():
+        return Excerpt(text)
+    return Excerpt(extended, number % many, chosen.key, lines)
 
 
 def translate_whole(
-    translator: Translator,
-    text: str,
-    chosen: Excerpt,
-    own: str,
-    decode: Choice,
-    seed: int,
-    progress: Progress | None = None,
+    translator: Translator, text: str, excerpt: Excerpt, own: str, options: SearchOptions
 ) -> Whole | None:
-    """Translate all sentences as `translate` does; `own` is the translation of the chosen one.
+    """Translate all sentences as `translate` does; `own` is the translation of the recorded one.
 
     Returns None if the text is one sentence, and nothing else.
     """
-    if chosen.text == text and chosen.many == 1:
+    if not excerpt.lines:
         return None
-    lines = [*_read_lines(text)]
-    texts = [line for _, line, _ in lines]
-    told: dict[str, Any] = {"decode": decode, "seed": seed, "progress": progress}
-    if translator.context:
-        told["contexts"] = [*list_contexts(texts, PrecedingLines(translator.context))]
-    found = search_checked(translator, texts, **told)
-    sentences: list[SentenceSpans] = []
+    sentences = [each for line in excerpt.lines for each in line]
+    translated = translator.checker.translate(sentences, options)
+    texts = [each.translations[0].text for each in translated]
+    texts[excerpt.number] = translator.writer.place_aside(excerpt.sentence, own)
+    spans = list[SentenceSpans]()
     translation = ""
-    for (begin, line, ending), judged in zip(lines, found, strict=True):
-        best = judged.best[0]
-        spans = [part.source for part in best.parts]
-        said = [best.text[slice(*part.target)] for part in best.parts]
-        if 0 <= chosen.number - len(sentences) < len(said):
-            number = chosen.number - len(sentences)
-            said[number] = translator.place_symbols(cut_spans(line, spans)[number], own)
-        joined, places = join_sentences(line if spans else best.text, spans, said)
-        sentences += [
+    for (begin, line, ending), own_sentences in zip(_read_lines(text), excerpt.lines, strict=True):
+        sources = [each.span for each in own_sentences]
+        first = len(spans)
+        if sources:
+            joined, targets = join_sentences(line, sources, texts[first : first + len(sources)])
+        else:
+            joined, targets = join_translations(line, ())[0].text, []
+        spans += [
             SentenceSpans(
                 source=(begin + source[0], begin + source[1]),
                 target=(len(translation) + target[0], len(translation) + target[1]),
             )
-            for source, target in zip(spans, places, strict=True)
+            for source, target in zip(sources, targets, strict=True)
         ]
         translation += joined + ending
-    return Whole(
-        text=text, translation=translation, sentences=tuple(sentences), chosen=chosen.number
-    )
+    return Whole(text=text, translation=translation, sentences=tuple(spans), chosen=excerpt.number)
 
 
 def _read_lines(text: str) -> Iterator[tuple[int, str, str]]:

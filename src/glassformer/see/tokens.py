@@ -6,7 +6,7 @@ from itertools import pairwise
 from ..config import BOS, EOS
 from ..text import Tokenizer
 from ..text.spacing import word_pattern
-from ..translation import LINE_BREAKS
+from ..translate.writing import write_line
 from ..translator import Translator
 from .document import Merge, Token, WordMerges
 from .trace import check_place
@@ -17,7 +17,7 @@ def read_source(translator: Translator, text: str) -> list[Token]:
 
     The sources of some imported models have no EOS.
     """
-    found, left = translator.read(text.strip()), len(text) - len(text.lstrip())
+    found, left = translator.reader.tokenize(text.strip()), len(text) - len(text.lstrip())
     tokens = [
         Token(text=token, id=id, start=left + start, end=left + end)
         for token, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
@@ -84,7 +84,7 @@ def _mark(tokenizer: Tokenizer, id: int, place: int) -> Token:
 
 def spell_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """Return the text of a translation's tokens on one line, without outer white space."""
-    return tokenizer.decode(ids).translate(LINE_BREAKS).strip()
+    return write_line(tokenizer.decode(ids))
 
 
 def _locate(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> Iterator[tuple[int, int]]:

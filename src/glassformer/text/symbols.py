@@ -4,7 +4,7 @@ A sentence with a character that training lacked often becomes nonsense. So unkn
 part of what the network reads. Those before and behind a sentence stay where they are, as the text
 between sentences does. Behind may also mean before the last mark: the "!" of "Happy 🎉!" is
 translated with the sentence, and the symbol follows it. Those within a sentence are set aside, and
-placed in the translation by its alignment: see `documents.symbols`.
+placed in the translation by its alignment: see `align.symbols`.
 """
 
 import re

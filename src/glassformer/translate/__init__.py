@@ -1,1 +1,9 @@
-"""A text becomes its translation here."""
+"""A text goes down these stages once; each file imports only those before it.
+
+sentence      the record: a sentence, to which each stage adds what it finds
+options       how a search is made
+reading       texts become sentences, and sentences the ids that the network reads
+searching     ids become hypotheses; `constraining` writes a glossary in tokens
+writing       hypotheses become text, and sentences whole texts
+checking      translations with visible faults are searched for once more
+"""

@@ -21,7 +21,8 @@ from ..foundation.validation_errors import check_list
 from ..model.files.directory import Tokenizers, open_model
 from ..model.files.weights_file import WeightsFile
 from ..text.layout import FIRST_BYTE
-from ..translation import LINE_BREAKS, Progress, Scored
+from .sentence import Progress, Scored
+from .writing import LINE_BREAKS
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from torch import Tensor

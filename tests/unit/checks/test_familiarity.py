@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.checked import translate_checked
 
-from glassformer.checks.familiarity import Familiarity, measure_usual
-from glassformer.checks.quality_check import search_checked
 from glassformer.model.files.directory import SHIPPED
 from glassformer.text import Tokenizer
 from glassformer.text.function_words import find_other_language
+from glassformer.translate.familiarity import measure_usual
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 
@@ -32,7 +32,9 @@ def demo() -> Translator:
 
 
 def kinds(translator: Translator, texts: list[str]) -> list[set[str]]:
-    return [{each.kind for each in judged.problems} for judged in search_checked(translator, texts)]
+    return [
+        {each.kind for each in judged.problems} for judged in translate_checked(translator, texts)
+    ]
 
 
 def test_what_the_model_knows_is_left_alone(demo: Translator) -> None:
@@ -48,13 +50,13 @@ def test_what_it_cannot_know_is_said(demo: Translator) -> None:
 def test_the_three_signs(demo: Translator) -> None:
     (unknown, foreign, known) = kinds(demo, ["猫 and 犬", "Die Katze ist alt.", "The cat is old."])
     assert "unknown" in unknown and "language" in foreign and not known
-    (judged,) = search_checked(demo, ["The cat is old. Die Katze ist alt."])
+    (judged,) = translate_checked(demo, ["The cat is old. Die Katze ist alt."])
     assert {each.part for each in judged.problems} == {1}
     assert judged.confidence <= 0.2
 
 
 def test_no_second_search_is_made_for_what_another_search_cannot_mend(demo: Translator) -> None:
-    for judged in search_checked(demo, [*EVERYDAY, "Die Katze ist alt."]):
+    for judged in translate_checked(demo, [*EVERYDAY, "Die Katze ist alt."]):
         mendable = {each.kind for each in judged.problems} - {"unknown", "language", "unsure"}
         assert mendable or not judged.retried
 
@@ -65,7 +67,7 @@ def test_the_usual_confidence_is_that_of_what_a_model_brings_along(
     """A search for the same sentences finds it again."""
     golden = json.loads((SHIPPED / "demo/golden.json").read_text(encoding="utf-8"))
     texts = [line["source"] for line in golden["lines"]]
-    found = search_checked(demo, texts)
+    found = translate_checked(demo, texts)
     mean = sum(each.confidence for each in found) / len(found)
     assert measure_usual(SHIPPED / "demo", demo.tokenizers) == pytest.approx(mean, abs=1e-3)
     assert measure_usual(tmp_path, demo.tokenizers) is None
@@ -102,6 +104,5 @@ def test_characters_without_a_token_are_unknown() -> None:
 def test_a_model_without_a_language_or_folder_is_asked_less(demo: Translator) -> None:
     config = demo.config.changed(data={"source_lang": None})
     other = Translator(config, demo.tokenizers, demo.model, device="cpu")
-    knows = Familiarity(other)
-    assert knows.usual is None
+    assert other.checker.familiarity.usual is None
     assert kinds(other, ["Die Katze ist alt. Sie ist alt."])[0] <= {"loop", "copy", "short", "long"}

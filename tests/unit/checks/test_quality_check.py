@@ -6,18 +6,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from glassformer.checks.quality_check import (
+from glassformer.config import Config, Decode
+from glassformer.text.number_words import is_spelled_out
+from glassformer.translate.checking import Checker, join_checked
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.quality_check import (
     CAPS,
     count_repeats,
     find_problems,
-    judge,
     list_lost,
     measure_text,
-    search_checked,
 )
-from glassformer.config import Config, Decode
-from glassformer.text.number_words import is_spelled_out
-from glassformer.translation import Translation, assemble
+from glassformer.translate.sentence import CheckedTranslation, Sentence, Translation
 
 
 def translation(text: str, *, finished: bool = True, log_prob: float = -1.0) -> Translation:
@@ -132,12 +132,10 @@ def test_each_number_up_to_twenty_has_words(language: str) -> None:
 
 
 def test_the_language_of_the_translations_is_that_of_the_model() -> None:
-    searcher = Searcher([translation("Le bus cinq part.", log_prob=-9.0)])
-    searcher.config = Config.model_validate({"data": {"target_lang": "fr"}})
-    (found,) = search_checked(searcher, ["Bus 5"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    careful, greedy = [translation("Le bus cinq part.", log_prob=-9.0)], Decode(search="greedy")
+    (found,) = check(FakeWriter(careful, "fr"), ["Bus 5"], greedy)
     assert found.retried and found.best[0].text == "Le bus cinq part." and not found.problems
-    searcher.config = Config()
-    (found,) = search_checked(searcher, ["Bus 5"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    (found,) = check(FakeWriter(careful), ["Bus 5"], greedy)
     assert not found.retried and not found.problems
 
 
@@ -167,41 +165,52 @@ def test_length_counts_letters() -> None:
 
 
 def test_confidence_is_capped_by_problems() -> None:
-    assert judge("The cat.", [translation("Die Katze.")]).confidence == pytest.approx(0.6065)
-    looping = judge("Hi.", [translation("ja " * 20)])
+    assert judge("The cat.", translation("Die Katze.")).confidence == pytest.approx(0.6065)
+    looping = judge("Hi.", translation("ja " * 20))
     assert looping.confidence == CAPS["loop"] and looping.problems[0].kind == "loop"
 
 
-class Searcher:
+class FakeWriter:
     """Loops, unless asked for more than a greedy search."""
 
-    context = 0
-
-    def __init__(self, careful: list[Translation]) -> None:
+    def __init__(self, careful: list[Translation], target_lang: str | None = None) -> None:
         self.careful, self.asked = careful, list[tuple[list[str], Decode, int]]()
-        self.config, self.weights = Config(), SimpleNamespace(folder=None)
+        self.searcher, self.folder = self, None
+        self.config = Config.model_validate({"data": {"target_lang": target_lang}})
         self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
 
-    def search(self, texts, *, decode, n_best, prefixes, split, progress=None):  # type: ignore[no-untyped-def]
-        self.asked.append((list(texts), decode, n_best))
-        if decode.search != "greedy":
-            return [[whole(text, each) for each in self.careful] for text in texts]
-        said = {text: translation("ja " * 20 if "loop" in text else "gut") for text in texts}
-        return [[whole(text, each)] for text, each in said.items()]
+    def translate(self, sentences: list[Sentence], options: SearchOptions) -> list[Sentence]:
+        texts = [each.text for each in sentences]
+        self.asked.append((texts, options.decode, options.n_best))
+        if options.decode.search != "greedy":
+            return [each._replace(translations=self.careful) for each in sentences]
+        ways = [[translation("ja " * 20 if "loop" in text else "gut")] for text in texts]
+        return [each._replace(translations=way) for each, way in zip(sentences, ways, strict=True)]
 
 
-def whole(text: str, found: Translation) -> Translation:
-    return assemble(text, [(0, len(text))], [found])
+def check(
+    writer: FakeWriter, texts: list[str], decode: Decode, again: bool = True
+) -> list[CheckedTranslation]:
+    options = SearchOptions(decode, again=again)
+    sentences = [Sentence(text, line, 0, (0, len(text))) for line, text in enumerate(texts)]
+    checked = Checker(writer).translate(sentences, options)  # type: ignore[arg-type]
+    return [join_checked(text, [each], options) for text, each in zip(texts, checked, strict=True)]
+
+
+def judge(source: str, best: Translation) -> CheckedTranslation:
+    sentence = Sentence(source, span=(0, len(source)), translations=[best])
+    checker = Checker(FakeWriter([]))  # type: ignore[arg-type]
+    return join_checked(source, [checker.check(sentence)], SearchOptions(Decode()))
 
 
 def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:
     good = translation("Ja, gut.", log_prob=-9.0)
-    searcher = Searcher([translation("nein " * 20), good, translation("Ja")])
+    writer = FakeWriter([translation("nein " * 20), good, translation("Ja")])
     texts = ["fine", "a loop", "fine too"]
-    found = search_checked(searcher, texts, decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    found = check(writer, texts, Decode(search="greedy"))
     assert [each.best[0].text for each in found] == ["gut", "Ja, gut.", "gut"]
     assert [each.retried for each in found] == [False, True, False]
-    (_, (again, safer, n_best)) = searcher.asked
+    (_, (again, safer, n_best)) = writer.asked
     assert again == ["a loop"] and (safer.search, safer.no_repeat_ngram_size, n_best) == (
         "beam",
         3,
@@ -210,14 +219,14 @@ def test_a_loop_is_searched_for_again_and_the_better_is_taken() -> None:
 
 
 def test_what_is_no_better_is_not_taken() -> None:
-    searcher = Searcher([translation("nein " * 20)])
-    (found,) = search_checked(searcher, ["a loop"], decode=Decode(search="greedy"))  # type: ignore[arg-type]
+    writer = FakeWriter([translation("nein " * 20)])
+    (found,) = check(writer, ["a loop"], Decode(search="greedy"))
     assert found.best[0].text.startswith("ja") and not found.retried
 
 
 def test_sampling_and_n_best_are_judged_and_left_alone() -> None:
     for decode, again in ((Decode(search="sample"), True), (Decode(search="greedy"), False)):
-        searcher = Searcher([translation("nein " * 20)])
-        (found,) = search_checked(searcher, ["loop"], decode=decode, again=again)  # type: ignore[arg-type]
-        assert len(searcher.asked) == 1 and found.problems
+        writer = FakeWriter([translation("nein " * 20)])
+        (found,) = check(writer, ["loop"], decode, again=again)
+        assert len(writer.asked) == 1 and found.problems
     assert found._replace(retried=True).to_json()["retried"] is True

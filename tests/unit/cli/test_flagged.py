@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.checks.quality_check import Judged
 from glassformer.cli import main
 from glassformer.cli.decoding import Flagged
-from glassformer.translation import Problem
+from glassformer.translate.sentence import CheckedTranslation, Problem
 
 
 @pytest.mark.parametrize(
@@ -23,7 +22,9 @@ from glassformer.translation import Problem
 def test_what_is_flagged_is_counted(kinds: list[str], said: str) -> None:
     flagged = Flagged()
     for each in kinds:
-        flagged.add(Judged([], tuple(Problem(kind, "") for kind in each.split()), 1.0, False))
+        flagged.add(
+            CheckedTranslation([], tuple(Problem(kind, "") for kind in each.split()), 1.0, False)
+        )
     assert flagged.said.startswith(said) and bool(flagged.said) == bool(said)
 
 

@@ -10,7 +10,7 @@ import pytest
 from glassformer.cli import main
 from glassformer.cli.terminal import show_progress
 from glassformer.foundation import progress
-from glassformer.translator import Translator
+from glassformer.translate.searching import Searcher
 
 
 class Clock:
@@ -121,13 +121,13 @@ def test_translate_shows_it(
     clock: Clock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line from a pipe, though the translations go to a pipe too."""
-    search = Translator.search
+    search = Searcher.search
 
-    def search_slowly(*given: object, **how: object) -> object:
+    def search_slowly(*given: object) -> object:
         clock.now += 31
-        return search(*given, **how)  # type: ignore[arg-type]
+        return search(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Translator, "search", search_slowly)
+    monkeypatch.setattr(Searcher, "search", search_slowly)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The cat.\nThe dog.\n")))
     assert main(["translate", "demo", "--precision", "fp32", "--chunk", "1"]) == 0
     out, err = capsys.readouterr()

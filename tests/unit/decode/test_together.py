@@ -122,7 +122,7 @@ def test_a_language_model_has_its_say(language: Path) -> None:
     fused = plain.with_language_model(language, 0.7, **how)
     source, target = "The cat is on the mat.", "Le chat est sur le tapis."
     ids = [BOS, *plain.tokenizers.target.encode(target)]
-    read = torch.tensor([[*plain.read(source).ids, EOS]])
+    read = torch.tensor([[*plain.reader.tokenize(source).ids, EOS]])
     with torch.inference_mode():
         one = plain.model(read, torch.tensor([ids])).log_softmax(-1)
         two = writer.model(read, torch.tensor([ids])).log_softmax(-1)

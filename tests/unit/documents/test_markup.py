@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.align.marked_words import MarkedLink, find_marked_words
 from glassformer.extensions.documents.markup import read_markup
-from glassformer.translate.placing import Link, find_marked_words
 
 PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
 TAG = re.compile(r"<[^<>]*>")
 
 
-def link(text: str, order: list[int] | None = None) -> list[Link]:
+def link(text: str, order: list[int] | None = None) -> list[MarkedLink]:
     places = order or [*range(len(find_marked_words(text)))]
     return [(source, target, 1.0) for target, source in enumerate(places)]
 

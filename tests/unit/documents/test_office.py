@@ -16,6 +16,7 @@ from glassformer.extensions.documents import packed
 from glassformer.extensions.documents.formats import ENDINGS, open_document
 from glassformer.extensions.documents.translating import translate_document
 from glassformer.model.files.directory import locate
+from glassformer.translate.options import choose_options
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 OPEN = (
@@ -54,7 +55,9 @@ def demo() -> Translator:
 
 
 def translate(demo: Translator, data: bytes, name: str) -> bytes:
-    return translate_document(open_document(data, name), demo, locate("demo"))
+    return translate_document(
+        open_document(data, name), demo, locate("demo"), choose_options(demo.config.decode)
+    )
 
 
 def say(data: bytes, part: str = "word/document.xml") -> str:

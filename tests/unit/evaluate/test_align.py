@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.config import Config
-from glassformer.evaluate.align import (
+from glassformer.align.choose_head import (
+    AlignmentChoice,
+    choose_alone,
+    choose_by_gold,
+    find_anchors,
+    load_choice,
+    save_choice,
+)
+from glassformer.align.links import Gold, GoldSet, measure_links
+from glassformer.align.pairs import (
     AlignmentCandidate,
     Pair,
     align_pairs,
@@ -20,16 +28,8 @@ from glassformer.evaluate.align import (
     read_pair,
     weigh_links,
 )
+from glassformer.config import Config
 from glassformer.evaluate.aligner import Aligner, Direction
-from glassformer.evaluate.choose_head import (
-    AlignmentChoice,
-    choose_alone,
-    choose_by_gold,
-    find_anchors,
-    load_choice,
-    save_choice,
-)
-from glassformer.evaluate.links import Gold, GoldSet, measure_links
 from glassformer.foundation.tap import record as watch
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.text import Tokenizer
@@ -63,14 +63,17 @@ def translator() -> Translator:
 
 
 def read(translator: Translator, texts: list[tuple[str, str]]) -> list[Pair]:
-    return [read_pair(translator, *text, SPACED) for text in texts]
+    return [read_pair(translator.searcher, *text, SPACED) for text in texts]
 
 
 def align_in_loops(
     translator: Translator, text: tuple[str, str], at: AlignmentCandidate
 ) -> set[Any]:
     """By the definition: one sentence alone, a word at a time."""
-    source, target = translator.read(text[0]), translator.tokenizers.target.tokens(text[1])
+    source, target = (
+        translator.reader.tokenize(text[0]),
+        translator.tokenizers.target.tokens(text[1]),
+    )
     with torch.inference_mode(), watch(translator.model) as (view, taken):
         view(torch.tensor([[*source.ids, 2]]), torch.tensor([[1, *target.ids]]))
     weights = taken[f"decoder.{at.layer}.cross_attention.weights"][0][0]
@@ -105,7 +108,7 @@ def test_alignments_equal_loops(translator: Translator) -> None:
     assert len(candidates) == 2 * 4 * 2 == len(set(candidates))
     seen = set()
     for candidate in candidates:
-        found = align_pairs(translator, pairs, candidate)
+        found = align_pairs(translator.searcher, pairs, candidate)
         assert found[1].links == frozenset()
         for place in (0, 2):
             assert found[place].links == align_in_loops(translator, TEXTS[place], candidate)
@@ -121,7 +124,9 @@ def test_a_unit_that_looks_at_no_word_has_no_link() -> None:
 
 def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
     pairs = read(translator, TEXTS)
-    for _, weights in weigh_links(translator, pairs, list_candidates(translator.config.model)):
+    for _, weights in weigh_links(
+        translator.searcher, pairs, list_candidates(translator.config.model)
+    ):
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
 
@@ -132,25 +137,25 @@ def test_characters_that_share_a_token_are_aligned_together() -> None:
     )
     tokenizers = Tokenizers(tokenizer, tokenizer)
     translator = Translator(config, tokenizers, build_model(config, tokenizers), device="cpu")
-    pair = read_pair(translator, "a b", "我爱a", (False, True))
+    pair = read_pair(translator.searcher, "a b", "我爱a", (False, True))
     assert (0, 1) in pair.target.members
-    (found,) = align_pairs(translator, [pair], AlignmentCandidate(0, 0, "reads"))
+    (found,) = align_pairs(translator.searcher, [pair], AlignmentCandidate(0, 0, "reads"))
     targets = [{i for i, j in found.links if j == place} for place in range(3)]
     assert targets[0] == targets[1] != set()
 
 
 def test_a_pair_that_is_too_long_has_no_links(translator: Translator) -> None:
     pairs = read(translator, [("a cat", "un chat"), ("cat " * 40, "chat")])
-    one, other = align_pairs(translator, pairs, AlignmentCandidate(0, None, "reads"))
+    one, other = align_pairs(translator.searcher, pairs, AlignmentCandidate(0, None, "reads"))
     assert one.fits and one.links and not other.fits and not other.links
 
 
 def test_gold_chooses_the_head_that_made_it(translator: Translator) -> None:
     pairs = read(translator, TEXTS[::2] * 2)
     truth = AlignmentCandidate(1, 2, "predicts")
-    gold = [Gold(each.links, each.links) for each in align_pairs(translator, pairs, truth)]
-    choice = choose_by_gold(translator, pairs, gold)
-    found = align_pairs(translator, pairs, choice.candidate)
+    gold = [Gold(each.links, each.links) for each in align_pairs(translator.searcher, pairs, truth)]
+    choice = choose_by_gold(translator.searcher, pairs, gold)
+    found = align_pairs(translator.searcher, pairs, choice.candidate)
     assert measure_links([each.links for each in found], gold).aer == 0
     assert choice.of == 4
 
@@ -159,11 +164,19 @@ def test_the_score_of_a_choice_is_that_of_the_other_half(translator: Translator)
     """Each half has another head as its truth, so that neither choice serves the other half."""
     pairs = read(translator, [TEXTS[0], TEXTS[2]])
     one, other = AlignmentCandidate(0, 0, "reads"), AlignmentCandidate(1, 2, "predicts")
-    first, second = align_pairs(translator, pairs, one)[0], align_pairs(translator, pairs, other)[1]
+    first, second = (
+        align_pairs(translator.searcher, pairs, one)[0],
+        align_pairs(translator.searcher, pairs, other)[1],
+    )
     gold = [Gold(each.links, each.links) for each in (first, second)]
-    crossed = [align_pairs(translator, pairs, other)[0], align_pairs(translator, pairs, one)[1]]
+    crossed = [
+        align_pairs(translator.searcher, pairs, other)[0],
+        align_pairs(translator.searcher, pairs, one)[1],
+    ]
     wanted = measure_links([each.links for each in crossed], gold).aer
-    assert wanted > 0 and choose_by_gold(translator, pairs, gold).score == pytest.approx(wanted)
+    assert wanted > 0 and choose_by_gold(translator.searcher, pairs, gold).score == pytest.approx(
+        wanted
+    )
 
 
 def test_anchors_stand_once_on_each_side(translator: Translator) -> None:
@@ -175,14 +188,15 @@ def test_anchors_stand_once_on_each_side(translator: Translator) -> None:
 def test_anchors_choose_where_there_are_enough(translator: Translator) -> None:
     """The score is the share of them that the chosen head links."""
     pairs = read(translator, [(f"a cat {n} runs", f"un chat {n} court") for n in range(10, 40)])
-    assert choose_alone(translator, pairs[1:]).chosen_by == "information"
-    choice = choose_alone(translator, pairs)
-    found = align_pairs(translator, pairs, choice.candidate)
+    assert choose_alone(translator.searcher, pairs[1:]).chosen_by == "information"
+    choice = choose_alone(translator.searcher, pairs)
+    found = align_pairs(translator.searcher, pairs, choice.candidate)
     hits = sum((2, 2) in each.links for each in found)
     assert (choice.chosen_by, choice.of) == ("anchors", 30)
     assert choice.score == pytest.approx(hits / 30) and hits > 0
     others = (
-        align_pairs(translator, pairs, each) for each in list_candidates(translator.config.model)
+        align_pairs(translator.searcher, pairs, each)
+        for each in list_candidates(translator.config.model)
     )
     assert hits == max(sum((2, 2) in each.links for each in links) for links in others)
 
@@ -193,10 +207,10 @@ def test_a_choice_is_remembered_until_the_weights_change(
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     choice = AlignmentChoice(layer=1, head=None, row="reads", chosen_by="anchors", score=0.5, of=40)
     save_choice(choice, tmp_path)
-    kept = load_choice(tmp_path, translator)
+    kept = load_choice(tmp_path, translator.config.model)
     assert kept is not None and kept.candidate == choice.candidate and kept.score == 0.5
     (tmp_path / "model.safetensors").write_bytes(b"others")
-    assert load_choice(tmp_path, translator) is None
+    assert load_choice(tmp_path, translator.config.model) is None
 
 
 @pytest.mark.parametrize(
@@ -245,7 +259,7 @@ def test_a_damaged_choice_is_one_sentence(
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "alignment.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said) as error:
-        load_choice(tmp_path, translator)
+        load_choice(tmp_path, translator.config.model)
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
@@ -262,7 +276,7 @@ def test_the_shipped_model_finds_words_that_stay_the_same() -> None:
     ]
     assert len(anchors) > 8
     assert sum(link in links for links, link in anchors) / len(anchors) > 0.8
-    alone = choose_alone(aligner.forward.translator, pairs)
+    alone = choose_alone(aligner.forward.translator.searcher, pairs)
     assert alone.chosen_by in ("anchors", "information")
 
 
@@ -272,4 +286,4 @@ def test_the_shipped_model_finds_words_that_stay_the_same() -> None:
 def test_a_shipped_choice_is_of_the_shipped_weights(folder: Path) -> None:
     """A choice that was made for other weights is left out without a word."""
     model = folder.parent
-    assert load_choice(model, Translator.load(model, device="cpu")) is not None
+    assert load_choice(model, Translator.load(model, device="cpu").config.model) is not None

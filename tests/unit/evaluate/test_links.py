@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.evaluate.align import find_words, is_read_by_character, share_out
-from glassformer.evaluate.links import (
+from glassformer.align.links import (
     Gold,
     Links,
     join_links,
@@ -15,6 +14,7 @@ from glassformer.evaluate.links import (
     read_gold,
     write_pharaoh,
 )
+from glassformer.align.pairs import find_words, is_read_by_character, share_out
 
 
 def links(text: str) -> Links:

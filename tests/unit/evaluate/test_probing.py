@@ -178,7 +178,7 @@ def test_an_imported_models_conventions_are_kept(demo: Translator) -> None:
     """The odds are those of its own scores, whatever a translation begins with."""
     text = demo.config.text.model_copy(update={"source_eos": False})
     model = demo.with_settings(demo.config.model_copy(update={"text": text}))
-    model.begin = [7, 9]
+    model.reader.begin = [7, 9]
     pairs = read_probe_pairs(model, ITEMS)[0]
     found = Probe(model, pairs).ask().tolist()
     for item, pair, odds in zip(ITEMS, pairs, found, strict=True):

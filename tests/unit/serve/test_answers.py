@@ -9,19 +9,24 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
 from glassformer.extensions.serve.service.answers import AnswerCache, measure
 from glassformer.extensions.serve.service.model_pool import ModelPool
-from glassformer.translation import Translation
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence, Translation
 
 from .conftest import Client
 
 MODEL: Any = SimpleNamespace()
 
 
-def judge(text: str) -> Judged:
-    return Judged([Translation(text, [*text], -1.0, -1.0, [-1.0] * 5, True, [])], (), 0.9, False)
+def translate(text: str, to: str) -> Sentence:
+    translation = Translation(to, [*to], -1.0, -1.0, [-1.0] * 5, True, [])
+    return Sentence(text, ids=[5, 2], translations=[translation])
+
+
+def forget(sentence: Sentence) -> Sentence:
+    return sentence._replace(ids=())
 
 
 def make(most: int = 1 << 20) -> AnswerCache:
@@ -29,31 +34,33 @@ def make(most: int = 1 << 20) -> AnswerCache:
 
 
 def test_what_is_found() -> None:
-    answers, beam = make(), Decode()
-    answers.keep(MODEL, ["a", "b"], beam, 1, [judge("A"), judge("B")])
-    assert answers.find(MODEL, ["b", "c", "b"], beam, 1) == {"b": judge("B")}
+    answers, beam, (a, b, c) = make(), SearchOptions(Decode()), map(Sentence, "abc")
+    answers.keep(MODEL, [translate("a", "A"), translate("b", "B")], beam)
+    assert answers.find(MODEL, [b, c, b], beam) == {b.question: forget(translate("b", "B"))}
     assert (answers.hits, answers.misses) == (2, 1)
-    for decode, n_best in ((Decode(beam=2), 1), (beam, 2)):
-        assert not answers.find(MODEL, ["a"], decode, n_best)
+    for other in (SearchOptions(Decode(beam=2)), SearchOptions(Decode(), 2)):
+        assert not answers.find(MODEL, [a], other)
+    for other in (a._replace(context="b"), a._replace(prefix="A")):
+        assert not answers.find(MODEL, [other], beam)
     answers.identify = lambda translator: "another digest"
-    assert not answers.find(MODEL, ["a"], beam, 1)
+    assert not answers.find(MODEL, [a], beam)
 
 
 def test_samples_are_not_kept() -> None:
-    answers, sample = make(), Decode(search="sample")
-    answers.keep(MODEL, ["a"], sample, 1, [judge("A")])
-    assert not answers.find(MODEL, ["a"], sample, 1) and not answers.size
+    answers, sample = make(), SearchOptions(Decode(search="sample"))
+    answers.keep(MODEL, [translate("a", "A")], sample)
+    assert not answers.find(MODEL, [Sentence("a")], sample) and not answers.size
 
 
 def test_it_stays_within_its_bytes() -> None:
-    answers, decode = make(20_000), Decode()
+    answers, options = make(20_000), SearchOptions(Decode())
     for number in range(1000):
-        answers.keep(MODEL, [f"text {number}"], decode, 1, [judge(f"said {number}")])
+        answers.keep(MODEL, [translate(f"text {number}", f"said {number}")], options)
         assert answers.size <= answers.most
-        assert answers.find(MODEL, ["text 0"], decode, 1)  # used all the time
+        assert answers.find(MODEL, [Sentence("text 0")], options)  # used all the time
     assert 5 < len(answers._kept) < 40
     assert answers.size == sum(size for _, size in answers._kept.values())
-    answers.keep(MODEL, ["text 0"], decode, 1, [judge("x" * 50_000)])
+    answers.keep(MODEL, [translate("text 0", "x" * 50_000)], options)
     assert answers.size <= answers.most
 
 
@@ -63,7 +70,7 @@ def test_what_a_sentence_takes() -> None:
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        kept = [judge(f"le chat numéro {number}") for number in range(200)]
+        kept = [translate("", f"le chat numéro {number}") for number in range(200)]
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

@@ -7,46 +7,39 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from itertools import chain
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.config import Config, Decode
+from glassformer.config import Decode
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.service.batching import Batcher
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence, Translation
 
 
-class Model:
-    """What the quality check asks of a translator, but for the search."""
-
-    context = 0
-
-    def __init__(self) -> None:
-        self.config, self.weights = Config(), SimpleNamespace(folder=None)
-        self.tokenizers = SimpleNamespace(source=SimpleNamespace(find_unknown=lambda text: []))
-
-
-class Echo(Model):
+class Echo:
     """Translates a sentence into itself, when the gate is open."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.checker = self
         self.batches: list[list[str]] = []
         self.gate, self.begun = threading.Event(), threading.Event()
         self.gate.set()
 
-    def search(self, texts: Sequence[str], **how: Any) -> list[list[Any]]:
+    def translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
+        texts = [each.text for each in sentences]
+        assert [each.line for each in sentences] == [*range(len(texts))]
         self.begun.set()
         self.gate.wait(10)
         if "bad" in texts:
             raise ValueError("a bad sentence")
-        self.batches.append([*texts])
-        said = {"log_prob": 0.0, "token_log_probs": [], "finished": True, "parts": []}
-        return [[SimpleNamespace(text=text.upper(), **said)] for text in texts]
+        self.batches.append(texts)
+        ways = [[Translation(text.upper(), [], 0.0, 0.0, [], True, [])] for text in texts]
+        return [each._replace(translations=way) for each, way in zip(sentences, ways, strict=True)]
 
 
 @pytest.fixture
@@ -65,8 +58,10 @@ def run() -> Iterator[Callable[..., Any]]:
 
 
 async def ask(batcher: Batcher, echo: Any, *texts: str, n_best: int = 1) -> list[str]:
-    found = await batcher.search(echo, texts, Decode(), n_best)
-    return [each.best[0].text for each in found]
+    options = SearchOptions(Decode(), n_best)
+    found = await batcher.search(echo, [*map(Sentence, texts)], options)
+    assert [each.text for each in found] == [*texts]
+    return [each.translations[0].text for each in found]
 
 
 def test_each_gets_its_own(run: Callable[..., Any]) -> None:
@@ -182,8 +177,8 @@ def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
 def test_an_internal_error_is_told_once(
     run: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Broken(Model):
-        def search(self, texts: Sequence[str], **how: Any) -> list[list[Any]]:
+    class Broken(Echo):
+        def translate(self, sentences: Any, options: Any) -> list[Sentence]:
             raise AttributeError("no such symbol")
 
     async def work(batcher: Batcher) -> None:

@@ -15,6 +15,8 @@ from glassformer.extensions.documents.translating import translate_document
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
 from glassformer.train import train
+from glassformer.translate.options import choose_options
+from glassformer.translate.searching import Searcher
 from glassformer.translator import Translator
 
 from .conftest import Client, start
@@ -49,13 +51,13 @@ def translator(model: Path) -> Translator:
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[int]]]:
     """The ids of all sources that any translator reads."""
     found: list[list[int]] = []
-    plain = Translator._sources
+    plain = Searcher.search
 
-    def listen(self: Translator, texts: Any, lines: Any) -> list[list[int]]:
-        found.extend(ids := plain(self, texts, lines))
-        return ids
+    def listen(self: Searcher, sentences: Any, options: Any) -> Any:
+        found.extend(each.ids for each in sentences)
+        return plain(self, sentences, options)
 
-    monkeypatch.setattr(Translator, "_sources", listen)
+    monkeypatch.setattr(Searcher, "search", listen)
     yield found
 
 
@@ -67,7 +69,7 @@ def client(model: Path) -> Iterator[Client]:
 
 
 def read(translator: Translator, *lines: str) -> list[int]:
-    return translator._sources(["\n".join(lines)], [0])[0]
+    return translator.reader.encode(["\n".join(lines)])[0]
 
 
 def ask(client: Client, q: Any, form: str = "text") -> Any:
@@ -157,7 +159,8 @@ def test_a_document_is_read_as_by_the_command_line(
     texts = [line if form == "text" else f"<p>{line}</p>" for line in lines]
     wanted = {tuple(read(translator, *lines[max(0, n - 1) : n + 1])) for n in range(70)}
     asked.clear()
-    here = translate_document(Paragraphs(texts, form), translator, model)
+    options = choose_options(translator.config.decode)
+    here = translate_document(Paragraphs(texts, form), translator, model, options)
     assert {*map(tuple, asked)} == wanted
     asked.clear()
     served = client.service.translation_service

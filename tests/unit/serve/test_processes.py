@@ -18,6 +18,8 @@ from glassformer.extensions.serve.running import make_service
 from glassformer.extensions.serve.service.batching import search_here
 from glassformer.extensions.serve.service.model_pool import ModelPool
 from glassformer.extensions.serve.service.processes import TranslatingProcess
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence
 
 from .conftest import Client, start
 
@@ -42,22 +44,27 @@ def test_it_says_what_this_process_says(pool: ModelPool, process: TranslatingPro
     for model in pool.models.values():
         translator = pool.load(model)
         for n_best in (1, 3):
-            how = (texts, Decode(beam=4), n_best)
-            assert process(translator, *how) == search_here(translator, *how)
+            options = SearchOptions(Decode(beam=4), n_best)
+            sentences = [own[0] for own in translator.reader.read(texts, split=False)]
+            there = process(translator, sentences, options)
+            here = search_here(translator, sentences, options)
+            assert [each.translations for each in there] == [each.translations for each in here]
+            assert [each._replace(hypotheses=()) for each in here] == there
 
 
 def test_errors_come_through(pool: ModelPool, process: TranslatingProcess) -> None:
     translator = pool.load(pool.default)
     with pytest.raises(ValueError, match="beam"):
-        process(translator, ["a"], Decode(beam=2), 5)
+        process(translator, [Sentence("a", ids=[5, 2])], SearchOptions(Decode(beam=2), 5))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 def test_one_that_was_killed_is_replaced(pool: ModelPool, process: TranslatingProcess) -> None:
     translator, before = pool.load(pool.default), process.pid
     os.kill(before, signal.SIGKILL)
-    (found,) = process(translator, ["I am a student."], Decode(), 1)
-    assert found.best[0].text == "Je suis étudiant." and process.pid != before
+    ((sentence,),) = translator.reader.read(["I am a student."])
+    (found,) = process(translator, [sentence], SearchOptions(Decode()))
+    assert found.translations[0].text == "Je suis étudiant." and process.pid != before
     before = process.pid
     os.kill(before, signal.SIGKILL)
     end = time.monotonic() + 20

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.checked import translate_checked
 
-from glassformer.checks.quality_check import search_checked
 from glassformer.see.sentences import choose_sentence, translate_whole
 from glassformer.text.sentences import cut_spans
 from glassformer.text.spacing import join_sentences
 from glassformer.text.symbols import find_moved_marks, set_aside, strip_symbols
+from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 
 FAMILY, FLAG, SCOTLAND = (
@@ -50,7 +51,7 @@ def test_symbols_at_the_edges_are_left_out(text: str, bare: str) -> None:
 
 @pytest.mark.parametrize("text", ["🙂", f"{FAMILY}{FLAG} 👍🏽", "1️⃣", "🎉! 🎉!"])
 def test_nothing_but_symbols_stays_as_it_is(everyday: Translator, text: str) -> None:
-    assert everyday.split(text) == [] and everyday.translate(text) == text
+    assert everyday.reader.split(text) == [] and everyday.translate(text) == text
     assert choose_sentence(everyday, text, 0).text == text
 
 
@@ -90,7 +91,7 @@ def test_a_sentence_is_translated_as_without_symbols(
     everyday: Translator, text: str, bare: str, lead: str, trail: str
 ) -> None:
     said = everyday.translate(bare)
-    (judged,) = search_checked(everyday, [text])
+    (judged,) = translate_checked(everyday, [text])
     best = judged.best[0]
     (part,) = best.parts
     assert best.text == f"{lead}{said}{trail}" and not judged.problems
@@ -98,7 +99,7 @@ def test_a_sentence_is_translated_as_without_symbols(
     assert text[slice(*part.source)] == bare.removesuffix("!") + "!" * ("! " in text)
     excerpt = choose_sentence(everyday, text, 0)
     assert excerpt.text == bare
-    whole = translate_whole(everyday, text, excerpt, said, None, 0)
+    whole = translate_whole(everyday, text, excerpt, said, choose_options(everyday.config.decode))
     assert whole and (whole.text, whole.translation) == (text, best.text)
 
 
@@ -110,11 +111,13 @@ def test_each_sentence_has_its_symbols(everyday: Translator) -> None:
 
 def test_a_long_sentence_is_measured_without_its_symbols(everyday: Translator) -> None:
     text = "I am happy " + "🎉" * 300 + "!"
-    assert everyday.split(text) == [(0, 10)]
+    assert everyday.reader.split(text) == [(0, 10)]
     many = "🙂 " + "I am very happy, " * 200 + "you are sad 🎉!!!"
-    sentences = cut_spans(many, everyday.split(many))
+    sentences = cut_spans(many, everyday.reader.split(many))
     assert len(sentences) > 1 and sentences[-1].endswith("!!!")
-    assert max(len(everyday.read(each).ids) for each in sentences) < everyday.longest
+    assert (
+        max(len(everyday.reader.tokenize(each).ids) for each in sentences) < everyday.reader.longest
+    )
     assert not any("🙂" in each or "🎉" in each for each in sentences)
 
 
@@ -146,7 +149,7 @@ def test_a_text_without_symbols_or_without_words_stays(text: str) -> None:
 
 def test_symbols_within_a_sentence_are_placed_by_its_alignment(everyday: Translator) -> None:
     bare = everyday.translate("I know him very well.")
-    (judged,) = search_checked(everyday, ["I know him very 🍕 well."])
+    (judged,) = translate_checked(everyday, ["I know him very 🍕 well."])
     best = judged.best[0]
     assert (bare, best.text) == ("Je le connais très bien.", "Je le connais très 🍕 bien.")
     assert not judged.problems and best.text[slice(*best.parts[0].target)] == best.text
@@ -173,15 +176,19 @@ def test_a_recording_reads_the_sentence_without_its_symbols(everyday: Translator
     excerpt = choose_sentence(everyday, text, 0)
     assert excerpt.text == "I know him very well."
     own = everyday.translate(excerpt.text)
-    whole = translate_whole(everyday, text, excerpt, own, None, 0)
+    options = choose_options(everyday.config.decode)
+    whole = translate_whole(everyday, text, excerpt, own, options)
     assert whole and whole.translation == everyday.translate(text) != own
-    read, bare = everyday.read(text), everyday.read(excerpt.text)
+    read, bare = everyday.reader.tokenize(text), everyday.reader.tokenize(excerpt.text)
     assert read.ids == bare.ids and text[slice(*read.spans[-2])].strip() == "well"
 
 
 def test_a_long_sentence_with_symbols_ends(everyday: Translator) -> None:
     text = "I am very happy 🍕 and " * 200 + "you are sad, product™"
-    spans = everyday.split(text)
+    spans = everyday.reader.split(text)
     assert len(spans) > 1 and text[spans[-1][1] :] in ("", "™")
-    assert max(len(everyday.read(each).ids) for each in cut_spans(text, spans)) < everyday.longest
+    assert (
+        max(len(everyday.reader.tokenize(each).ids) for each in cut_spans(text, spans))
+        < everyday.reader.longest
+    )
     assert everyday.translate(text).count("🍕") == 200

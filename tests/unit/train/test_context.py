@@ -141,7 +141,7 @@ def test_the_model_says_again_what_it_said(model: Path) -> None:
 def test_validation_is_a_search_with_the_context(model: Path) -> None:
     """The loss of the last validation is that of the score of the extended sources."""
     translator = Translator.load(model, device="cpu", precision="fp32")
-    assert translator.context == 2
+    assert translator.reader.context == 2
     found = translator.score(*read_extended_valid(model / "run"))
     loss = -sum(each.log_prob for each in found) / sum(len(each.token_log_probs) for each in found)
     lines = (model / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()

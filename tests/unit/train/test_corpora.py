@@ -31,11 +31,11 @@ def test_one_folder_translates_every_pair(model: Path) -> None:
         Translator.load(model)
     to, back = Translator.load(f"{model}@xx"), Translator.load(model, to="xx-en")
     tags = [
-        each.tokenizers.source.token(each._sources(["the cat"], [0])[0][0]) for each in (to, back)
+        each.tokenizers.source.token(each.reader.encode(["the cat"])[0][0]) for each in (to, back)
     ]
     assert tags == ["<2xx>", "<2en>"]
     assert "<2" not in to.translate("the cat runs")
-    assert to.read("the cat").spans[:2] == ((0, 0), (0, 3))
+    assert to.reader.tokenize("the cat").spans[:2] == ((0, 0), (0, 3))
     other = to.with_settings(back.config)
     assert other.weights is to.weights
     assert other.search("the red cat")[0].log_prob == back.search("the red cat")[0].log_prob
@@ -47,7 +47,7 @@ def test_the_server_has_each_pair_and_one_copy_of_the_weights(model: Path) -> No
     first, second = pool.find_pair("en", "xx"), pool.find_pair("xx", "en")
     assert first and second and first.id != second.id
     assert pool.load(first).weights is pool.load(second).weights
-    assert pool.load(first).tags != pool.load(second).tags
+    assert pool.load(first).reader.tags != pool.load(second).reader.tags
     (only,) = ModelPool([f"{model}@xx"]).models.values()
     assert (only.source, only.target) == ("en", "xx")
 

@@ -106,7 +106,7 @@ def test_translating_normalizes_as_training_did(tmp_path: Path, corpus: list[Pat
     lines = loaded.score(["THE RED", "the red"], ["tac", "tac"])
     assert lines[0].log_prob == lines[1].log_prob
     text = "ﬁ “X”"
-    read = loaded.read(text)
+    read = loaded.reader.tokenize(text)
     assert loaded.tokenizers.source.decode(read.ids) == 'fi "x"'
     assert read.spans[-1][1] == len(text)
 

@@ -19,15 +19,16 @@ from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 
-from glassformer.checks.quality_check import Judged, search_checked
 from glassformer.config import Decode
 from glassformer.data.files import decode_lines, take_fingerprint
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.extras import need
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.directory import WEIGHTS, locate
+from glassformer.translate.options import choose_options
+from glassformer.translate.sentence import CheckedTranslation
 
-Render = Callable[[int, str, Judged, str], str]
+Render = Callable[[int, str, CheckedTranslation, str], str]
 MANIFEST = "manifest.json"
 STORE = 1 << 28  # bytes of Ray's object store, if Ray is started here: the objects are small
 
@@ -171,8 +172,9 @@ class Worker:
         from glassformer.translator import Translator
 
         self.job, self.parts, self.render = job, Path(parts), render
-        how: dict[str, Any] = {"device": job.device, "precision": job.precision}
-        self.translator = Translator.load(job.model, threads=threads, **how)
+        self.translator = Translator.load(
+            job.model, threads=threads, device=job.device, precision=job.precision
+        )
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         for values in zip(*(batch[each.name] for each in fields(Shard)), strict=True):
@@ -183,19 +185,18 @@ class Worker:
 
     def translate(self, shard: Shard) -> None:
         texts = read_shard(Path(self.job.source), shard)
-        found = search_checked(
-            self.translator,
-            texts,
+        options = choose_options(
+            self.translator.config.decode,
             again=self.job.again,
             decode=Decode(**self.job.decode),
             n_best=self.job.n_best,
             split=self.job.split,
             seed=self.job.seed,
-            first_line=shard.first,
         )
+        translated = self.translator.checker.translate_texts(texts, options, first_line=shard.first)
         rows = [
-            self.render(shard.first + place, text, judged, self.translator.precision)
-            for place, (text, judged) in enumerate(zip(texts, found, strict=True), 1)
+            self.render(shard.first + line, text, checked, self.translator.precision)
+            for line, (text, checked) in enumerate(zip(texts, translated, strict=True), 1)
         ]
         write_text(name_shard(self.parts, shard), "".join(f"{row}\n" for row in rows))
 

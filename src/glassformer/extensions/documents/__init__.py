@@ -4,7 +4,7 @@ formats    what can be opened, by the ending of a file's name; `encodings` decod
 office     Word, PowerPoint, OpenDocument: `paragraphs` as markup; `packed` opens their zips
 subtitles  SubRip and WebVTT: sentences over several `cues`
 markup     HTML as runs of text; `placing` puts their tags around the words aligned with theirs
-alignment  the words of a text and its translation that belong together
+translating  a whole document with one model
 """
 
 from __future__ import annotations

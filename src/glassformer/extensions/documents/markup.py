@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from glassformer.translate.placing import Link, TagMark, place_marks
+from glassformer.align.marked_words import MarkedLink
 
 from .elements import OPAQUE, is_excluded, is_inline
+from .placing import TagMark, place_marks
 from .reference_marks import fold_reference_marks
 from .run_parts import RunPart
 from .tags import PageToken, cut_page, find_element_end
@@ -36,7 +37,7 @@ class Run:
     after: str = ""
     tied: set[tuple[str, str]] = field(default_factory=set)  # words with &nbsp; between them
 
-    def write(self, translation: str, links: Sequence[Link] | None) -> str:
+    def write(self, translation: str, links: Sequence[MarkedLink] | None) -> str:
         """Return the run's translation as HTML; `links` are its word alignment.
 
         `links` is None for a run without tags.

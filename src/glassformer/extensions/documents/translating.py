@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from glassformer.checks.quality_check import Judged, search_checked
-from glassformer.text.context import PrecedingLines, list_contexts
-from glassformer.translate.alignment import Alignments, Said
+from glassformer.align.alignments import Alignments
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import CheckedTranslation, TranslatedText
+from glassformer.translate.writing import as_text
 from glassformer.translator import Translator
 
 from .formats import TranslatableDocument
@@ -17,24 +17,25 @@ def translate_document(
     document: TranslatableDocument,
     translator: Translator,
     model: Path,
-    note: Callable[[Judged], object] | None = None,
-    **how: Any,
+    options: SearchOptions,
+    note: Callable[[CheckedTranslation], object] = lambda checked: None,
 ) -> bytes:
     """Return the document with its texts translated.
 
     model: the folder of the translator. `note` is called with each translation and what its check
-    found. `how` is passed to `search_checked`.
+    found.
     """
     if document.form == "text":
-        texts = [_cut_lines(text) for text in document.texts]
-        lines = [line for each in texts for _, line, _ in each]
-        rest = iter(_say(lines, translator, note, how))
+        cut = [_cut_lines(text) for text in document.texts]
+        lines = [line for each in cut for _, line, _ in each]
+        rest = iter(_translate(lines, translator, options, note))
         return document.fill(
-            ["".join(start + next(rest).text + end for start, _, end in each) for each in texts]
+            ["".join(start + next(rest).text + end for start, _, end in each) for each in cut]
         )
     pages = [read_markup(text) for text in document.texts]
-    said = _say([run.text for page in pages for run in page.runs], translator, note, how)
-    return document.fill(write_pages(Alignments(), model, translator, pages, said))
+    texts = [run.text for page in pages for run in page.runs]
+    translated = _translate(texts, translator, options, note)
+    return document.fill(write_pages(Alignments(), model, translator, pages, translated))
 
 
 def _cut_lines(text: str) -> list[tuple[str, str, str]]:
@@ -45,23 +46,16 @@ def _cut_lines(text: str) -> list[tuple[str, str, str]]:
     return [(start, line, whole[len(start) + len(line) :]) for start, line, whole in rows]
 
 
-def _say(
+def _translate(
     texts: Sequence[str],
     translator: Translator,
-    note: Callable[[Judged], object] | None,
-    how: dict[str, Any],
-) -> list[Said]:
-    said = []
-    contexts = [*list_contexts(texts, PrecedingLines(translator.context))]
-    how |= {"contexts": contexts} if translator.context else {}
-    found = search_checked(translator, texts, **how)
-    for text, judged, context in zip(texts, found, contexts, strict=True):
-        best = judged.best[0]
-        parts = tuple((part.source, part.target) for part in best.parts)
-        said.append(Said(text, best.text, parts, context=context))
-        if note:
-            note(judged)
-    return said
+    options: SearchOptions,
+    note: Callable[[CheckedTranslation], object],
+) -> list[TranslatedText]:
+    checked = translator.checker.translate_texts(texts, options, as_document=True)
+    for each in checked:
+        note(each)
+    return [as_text(text, each) for text, each in zip(texts, checked, strict=True)]
 
 
 def write_pages(
@@ -69,16 +63,16 @@ def write_pages(
     model: Path,
     translator: Translator,
     pages: Sequence[MarkupPage],
-    said: Sequence[Said],
+    translated: Sequence[TranslatedText],
 ) -> list[str]:
     """Return the pages with these translations of their runs, tags around the aligned words."""
     runs = [run for page in pages for run in page.runs]
-    marked = [each for run, each in zip(runs, said, strict=True) if run.marks]
-    links = iter(alignments.align(model, translator, marked))
+    marked = [each for run, each in zip(runs, translated, strict=True) if run.marks]
+    links = iter(translator.writer.align(alignments, model, marked))
     written = iter(
         [
             run.write(each.text, next(links) if run.marks else None)
-            for run, each in zip(runs, said, strict=True)
+            for run, each in zip(runs, translated, strict=True)
         ]
     )
     return [page.fill([next(written) for _ in page.runs]) for page in pages]

@@ -78,7 +78,7 @@ class TranslatedBatch:
     def __init__(self, translator: Translator, sources: list[list[int]], targets: list[list[int]]):
         self.translator = translator
         self.source_BS = _pad(sources)
-        begin = translator.begin  # a tag that all translations begin with is not predicted
+        begin = translator.reader.begin  # a tag that all translations begin with is not predicted
         self.given_BT = _pad([[BOS, *begin, *ids] for ids in targets])
         self.wanted_BT = _pad([[*begin, *ids, EOS] for ids in targets])
         self.is_token_BT = self.wanted_BT != PAD

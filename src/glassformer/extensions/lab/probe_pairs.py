@@ -46,15 +46,15 @@ class ProbePair:
 
 def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair | str:
     """Return the pair of an item, with its first wrong translation; or why there is none."""
-    found, target = translator.read(item.source), translator.tokenizers.target
+    found, target = translator.reader.tokenize(item.source), translator.tokenizers.target
     right = target.tokens(item.right)
     both = [*right.ids, EOS], [*target.encode(item.wrong[0]), EOS]
     at = next((n for n, (a, b) in enumerate(zip(*both, strict=False)) if a != b), None)
     if at is None:
         return "right and wrong are the same tokens"
     source = [*found.ids, EOS] if translator.config.text.source_eos else [*found.ids]
-    given = [BOS, *translator.begin, *right.ids[:at]]
-    if max(len(source), len(given)) > translator.longest:
+    given = [BOS, *translator.reader.begin, *right.ids[:at]]
+    if max(len(source), len(given)) > translator.reader.longest:
         return "longer than the model allows"
     words = {
         role: find_tokens(item.source, phrase, found.spans)

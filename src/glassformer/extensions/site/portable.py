@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from glassformer.checks.familiarity import measure_usual
 from glassformer.checks.known_words import read_known_words
 from glassformer.engine.native_model import explain_settings
 from glassformer.extensions.serve.page import check_views, describe_equation
@@ -24,6 +23,7 @@ from glassformer.text import Normalization, Tokenizer
 from glassformer.text.function_words import name_language
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
+from glassformer.translate.familiarity import measure_usual
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
 

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...checks.quality_check import Judged, judge, search_checked
 from ...config import Decode
 from ...data.files import take_fingerprint
 from ...extensions.cluster.shards import (
@@ -28,6 +27,9 @@ from ...extensions.cluster.shards import (
 )
 from ...foundation.disk import take_lock, write_text
 from ...model.files.directory import WEIGHTS, locate
+from ...translate.checking import split_ways
+from ...translate.options import choose_options
+from ...translate.sentence import CheckedTranslation
 from ...translator import Translator
 
 KINDS = ("back", "forward")
@@ -121,8 +123,9 @@ class Maker:
 
     def __init__(self, job: Augmentation, parts: Path, threads: int | None) -> None:
         self.job, self.parts = job, parts
-        how: dict[str, Any] = {"device": job.device, "precision": job.precision}
-        self.translator = Translator.load(job.models, threads=threads, **how)
+        self.translator = Translator.load(
+            job.models, threads=threads, device=job.device, precision=job.precision
+        )
         data = self.translator.config.data
         langs = (data.source_lang or "source", data.target_lang or "target")
         self.header = langs if job.kind == "forward" else langs[::-1]
@@ -145,43 +148,39 @@ class Maker:
         job, decode = self.job, Decode(**self.job.decode)
         texts = read_shard(Path(job.source), shard)
         is_drawn = decode.search == "sample"
-        how: dict[str, Any] = {"decode": decode, "first_line": shard.first}
-        how["n_best"] = 1 if is_drawn else job.copies
-        found = [
-            search_checked(self.translator, texts, seed=job.seed + draw, **how)
+        options = choose_options(
+            self.translator.config.decode, decode=decode, n_best=1 if is_drawn else job.copies
+        )
+        rounds = [
+            self.translator.checker.translate_texts(
+                texts, options._replace(seed=job.seed + draw), first_line=shard.first
+            )
             for draw in range(job.copies if is_drawn else 1)
         ]
-        for text, *draws in zip(texts, *found, strict=True):
+        for text, *draws in zip(texts, *rounds, strict=True):
             seen: set[str] = set()
             if job.every_line and not any(self._is_good(text, ways) for ways in draws):
                 yield f"{_clean(text)}\t\t0"
-            for judged in (each for ways in draws for each in _part(text, ways)):
-                made = judged.best[0].text
-                if self._is_good(text, judged) and made not in seen:
-                    seen.add(made)
-                    pair = (text, made) if job.kind == "forward" else (made, text)
+            for checked in (each for ways in draws for each in split_ways(text, ways)):
+                translation = checked.best[0].text
+                if self._is_good(text, checked) and translation not in seen:
+                    seen.add(translation)
+                    pair = (text, translation) if job.kind == "forward" else (translation, text)
                     sides = map(_clean, pair)
-                    yield "\t".join((*sides, f"{judged.confidence:.4f}"))
+                    yield "\t".join((*sides, f"{checked.confidence:.4f}"))
 
-    def _is_good(self, text: str, judged: Judged) -> bool:
-        if not text.strip() or not judged.best[0].text.strip():
+    def _is_good(self, text: str, checked: CheckedTranslation) -> bool:
+        if not text.strip() or not checked.best[0].text.strip():
             return False
-        is_lost = LOST & {each.kind for each in judged.problems}
+        is_lost = LOST & {each.kind for each in checked.problems}
         if is_lost and not self.job.keep_doubtful:
             return False
-        return judged.confidence >= self.job.min_confidence
+        return checked.confidence >= self.job.min_confidence
 
 
 def _clean(side: str) -> str:
     """Return a text as a cell of the table."""
     return side.replace("\t", " ").strip()
-
-
-def _part(text: str, judged: Judged) -> Iterator[Judged]:
-    """Yield each of the n best translations of a text, judged by itself."""
-    yield judged
-    for other in judged.best[1:]:
-        yield judge(text, [other])
 
 
 @contextmanager

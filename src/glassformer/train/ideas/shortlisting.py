@@ -179,7 +179,7 @@ def _try(folder: Path, texts: Sequence[str]) -> tuple[int, int]:
     """Return how many texts were translated, and how many of them as without the short-list."""
     translator = Translator.load(folder, device="cpu", precision="int8")
     without, found = (
-        translator.translate(texts, decode={"search": "beam", "shortlist": on}, split=False)
+        translator.translate([*texts], decode={"search": "beam", "shortlist": on}, split=False)
         for on in (False, True)
     )
     return len(texts), sum(a == b for a, b in zip(without, found, strict=True))

@@ -24,7 +24,8 @@ from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import Tokenizers
 from ...text.context import cut_source
 from ...translate.language_model import COMPLETES, FILLS, MASK_TEXT, LanguageModel
-from ...translator import Progress, Translator
+from ...translate.sentence import Progress
+from ...translator import Translator
 from ..plan.run_folder import ValidGroup
 from ..publish.golden import search_greedily
 from .distributed import ALONE, ProcessGroup
@@ -170,9 +171,15 @@ def validate(
     workers = 1 if is_spread else None  # only one thread can gather shards
     if device == "cpu" and not is_spread:
         precision = "fp32"  # for the engine in C, which has no bf16
-    how: dict[str, Any] = {"device": device, "precision": precision, "workers": workers}
-    how["holding"] = Spread if is_spread else Weights
-    first = Translator(config.narrow(valid.groups[0].pair), tokenizers, model, **how)
+    first = Translator(
+        config.narrow(valid.groups[0].pair),
+        tokenizers,
+        model,
+        holding=Spread if is_spread else Weights,
+        device=device,
+        precision=precision,
+        workers=workers,
+    )
     ours = valid if is_spread else valid.deal(group.rank, group.size)
     found, scored, failure = _translate_and_score(first, config, ours, progress, most_extra)
     if not is_spread:
@@ -248,13 +255,16 @@ def _translate_and_score(
         translator = first.with_settings(config.narrow(pair))
         sources = [ours.sources[place] for place in places]
         references = [ours.references[place] for place in places]
+        has_context = translator.reader.context > 0
+        cut = [cut_source(source) if has_context else ("", source) for source in sources]
         try:
-            how: dict[str, Any] = {"decode": decode, "split": False, "progress": progress}
-            asked = sources
-            if translator.context:
-                cut = [cut_source(source) for source in sources]
-                asked, how["contexts"] = [own for _, own in cut], [before for before, _ in cut]
-            best = translator.search(asked, **how)
+            best = translator.search(
+                [own for _, own in cut],
+                contexts=[before for before, _ in cut],
+                decode=decode,
+                split=False,
+                progress=progress,
+            )
             for place, (each,) in zip(places, best, strict=True):
                 found[place] = each.text
         except NotFiniteError as error:  # a diverged training must not end here

@@ -14,7 +14,7 @@ from glassformer.foundation.disk import check_file_size, write_bytes
 from ..nothing import NOTHING_TO_TRANSLATE
 
 if TYPE_CHECKING:
-    from glassformer.checks.quality_check import Judged
+    from glassformer.translate.sentence import CheckedTranslation
 
 LINES_ONLY = ("n_best", "prefix_file", "engine", "chunk", "no_split")  # text has these
 
@@ -42,11 +42,10 @@ def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]
     except ValueError as error:
         raise ValueError(f"{document}: {error}") from None
     translator = decoding.load_translator(given["model"], given)
-    how = {"decode": decoding.choose_search(translator.config, given), "seed": given["seed"] or 0}
-    how |= {"again": not given["no_guard"], "glossary": decoding.read_glossary(given["glossary"])}
+    options = decoding.choose_options(translator.config, given)
     report = DocumentReport(document, output)
     folder = locate(given["model"])
-    write_bytes(output, translate_document(opened, translator, folder, note=report.add, **how))
+    write_bytes(output, translate_document(opened, translator, folder, options, report.add))
     if given["as_json"]:
         print(to_json(report.describe()))
     if sentence := report.say():
@@ -62,12 +61,12 @@ class DocumentReport:
         self.texts = 0  # with something to translate
         self.doubtful: list[dict[str, Any]] = []
 
-    def add(self, judged: Judged) -> None:
-        self.flagged.add(judged)
-        self.texts += bool(judged.best[0].parts)
-        if judged.problems:
-            number = {"text": self.flagged.total, "translation": judged.best[0].text}
-            self.doubtful.append(number | judged.to_json())
+    def add(self, checked: CheckedTranslation) -> None:
+        self.flagged.add(checked)
+        self.texts += bool(checked.best[0].parts)
+        if checked.problems:
+            number = {"text": self.flagged.total, "translation": checked.best[0].text}
+            self.doubtful.append(number | checked.to_json())
 
     def say(self) -> str:
         """Return in a sentence what a user should know; "" if there is nothing."""

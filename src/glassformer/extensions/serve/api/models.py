@@ -47,7 +47,7 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
     return {
         **model.describe(is_loaded=True),
         **translator.describe(),
-        "longest": translator.longest,
+        "longest": translator.reader.longest,
         "card": model.card,
         "weights": shapes,
     }

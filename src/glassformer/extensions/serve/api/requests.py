@@ -123,8 +123,8 @@ def check_text(text: str, limits: Limits) -> None:
 
 def check_text_size(translator: Translator, sentence: str, limits: Limits) -> None:
     """Raise ApiError 400 that names the limit if a sentence has too many tokens."""
-    tokens = len(translator.read(sentence.strip()).ids)
-    most = min(limits.tokens, translator.longest - 1)  # EOS takes one position
+    tokens = len(translator.reader.tokenize(sentence.strip()).ids)
+    most = min(limits.tokens, translator.reader.longest - 1)  # EOS takes one position
     if tokens > most:
         raise ApiError(
             400,

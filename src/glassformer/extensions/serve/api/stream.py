@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from glassformer.checks.familiarity import Familiarity
-from glassformer.checks.quality_check import judge
 from glassformer.config import EOS, Decode
 from glassformer.see.tokens import read_source, spell_tokens
-from glassformer.text.sentences import cut_spans
-from glassformer.translation import Translation, assemble
+from glassformer.translate.checking import join_checked
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
@@ -60,20 +59,19 @@ def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str,
     translator = service.model_pool.load(service.model_pool.find(body.model))
     decode = read_search(translator, body.decode, service.limits)
     prefix = check_ids(translator, body.prefix)
-    spans = translator.split(body.text)
-    job.say("sentences", sentences=spans)
-    told, made = [], list[Translation]()
-    read = translator.extend_parts([body.text], [spans])
-    for number, said in enumerate(cut_spans(body.text, spans)):
+    (sentences,) = translator.reader.read([body.text])
+    job.say("sentences", sentences=[each.span for each in sentences])
+    answers, translated = list[dict[str, Any]](), list[Sentence]()
+    for number, sentence in enumerate(sentences):
         forced = [] if number else _encode(translator, prefix)
-        found = _search(job, translator, decode, body, number, read[number], forced)
-        made += translator.read_hypotheses([said], [[found]])[0]
-        told.append(_tell_found(translator, found))
-        job.say("sentence", sentence=number, **told[-1])
-    whole = assemble(body.text, spans, made)
-    judged = judge(body.text, [whole], Familiarity(translator))
-    checked = {name: judged.to_json()[name] for name in ("confidence", "problems")}
-    return {"translation": whole.text, **checked, "sentences": told}
+        hypothesis = _search(job, translator, decode, body, sentence, forced)
+        written = translator.writer.write(sentence._replace(hypotheses=[hypothesis]))
+        translated.append(translator.checker.check(written))
+        answers.append(_describe_hypothesis(translator, hypothesis))
+        job.say("sentence", sentence=number, **answers[-1])
+    checked = join_checked(body.text, translated, SearchOptions(decode))
+    about = {name: checked.to_json()[name] for name in ("confidence", "problems")}
+    return {"translation": checked.best[0].text, **about, "sentences": answers}
 
 
 def _search(
@@ -81,19 +79,21 @@ def _search(
     translator: Translator,
     decode: Decode,
     body: StreamRequest,
-    number: int,
-    text: str,
+    sentence: Sentence,
     forced: list[int],
 ) -> Hypothesis:
     """Return the best translation of a sentence; PyTorch tells the steps on the way to it."""
-    tokens = read_source(translator, text)
+    tokens, number = read_source(translator, translator.reader.extend(sentence)), sentence.part
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
     source = [token.id for token in tokens]
     how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
-    how["longest"] = translator.longest
-    how |= {"lengths": lengths} if (lengths := translator.count_lengths([source])) else {}
+    how["longest"] = translator.reader.longest
+    how |= {"lengths": lengths} if (lengths := translator.reader.count_lengths([source])) else {}
     if find_spec("torch") is None:
-        engine, how["budget"] = translator.choose_engine(decode), translator.batch_budget
+        engine, how["budget"] = (
+            translator.searcher.choose_engine(decode),
+            translator.searcher.budget,
+        )
         ((found,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **how)
         return found
     import torch
@@ -154,7 +154,7 @@ def tell_candidates(
     return [{"text": token(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
 
 
-def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
+def _describe_hypothesis(translator: Translator, found: Hypothesis) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
     return {
         "text": spell_tokens(tokenizer, found.tokens),
@@ -170,8 +170,8 @@ def _tell_found(translator: Translator, found: Hypothesis) -> dict[str, Any]:
 def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
     if isinstance(prefix, str):
         prefix = translator.tokenizers.target.encode(prefix)
-    if len(prefix) >= translator.longest:
-        raise ApiError(400, f"prefix: at most {translator.longest - 1} tokens")
+    if len(prefix) >= translator.reader.longest:
+        raise ApiError(400, f"prefix: at most {translator.reader.longest - 1} tokens")
     return prefix
 
 

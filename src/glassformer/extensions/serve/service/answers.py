@@ -5,8 +5,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 
-from glassformer.checks.quality_check import Judged
-from glassformer.config import Decode
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 ENTRY = 400  # bytes of a key and its place in the cache
@@ -24,55 +24,54 @@ class AnswerCache:
     ) -> None:
         self.most, self.identify = most, identify
         self.size = self.hits = self.misses = 0
-        self._kept: OrderedDict[Hashable, tuple[Judged, int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Sentence, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(
-        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int
-    ) -> dict[str, Judged]:
-        """Return those sentences whose translations are known, with them."""
-        how = self._name(translator, decode, n_best)
-        found = dict[str, Judged]()
-        if how is None:
-            return found
+        self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> dict[Hashable, Sentence]:
+        """Return the translated sentences that are known, by what is asked of them."""
+        search = self._name(translator, options)
+        known = dict[Hashable, Sentence]()
+        if search is None:
+            return known
         with self._lock:
-            for text in sentences:
-                if kept := self._kept.get((how, text)):
-                    self._kept.move_to_end((how, text))
-                    found[text] = kept[0]
-            hits = sum(text in found for text in sentences)
+            for question in (each.question for each in sentences):
+                if kept := self._kept.get((search, question)):
+                    self._kept.move_to_end((search, question))
+                    known[question] = kept[0]
+            hits = sum(each.question in known for each in sentences)
             self.hits += hits
             self.misses += len(sentences) - hits
-        return found
+        return known
 
     def keep(
         self,
         translator: Translator,
-        sentences: Sequence[str],
-        decode: Decode,
-        n_best: int,
-        found: Sequence[Judged],
+        sentences: Sequence[Sentence],
+        options: SearchOptions,
     ) -> None:
-        """Add translations, and drop the least recently used ones until all fit."""
-        how = self._name(translator, decode, n_best)
-        if how is None:
+        """Add translated sentences, and drop the least recently used ones until all fit."""
+        search = self._name(translator, options)
+        if search is None:
             return
         with self._lock:
-            for text, judged in zip(sentences, found, strict=True):
-                size = ENTRY + measure(text) + measure(judged)
-                _, before = self._kept.pop((how, text), (None, 0))
-                self._kept[how, text] = judged, size
+            for each in sentences:
+                answer = each._replace(ids=(), aside=None, constraints=(), hypotheses=())
+                size = ENTRY + measure(answer)
+                _, before = self._kept.pop((search, each.question), (None, 0))
+                self._kept[search, each.question] = answer, size
                 self.size += size - before
             while self.size > self.most:
                 _, (_, size) = self._kept.popitem(last=False)
                 self.size -= size
 
-    def _name(self, translator: Translator, decode: Decode, n_best: int) -> Hashable | None:
+    def _name(self, translator: Translator, options: SearchOptions) -> Hashable | None:
         """Return the key of model and search; None if the answers are not kept."""
-        if not self.most or decode.search == "sample":
+        if not self.most or options.decode.search == "sample":
             return None
         digest = self.identify(translator)
-        return digest and (digest, decode, n_best)
+        return digest and (digest, options.decode, options.n_best)
 
 
 def measure(value: object) -> int:

@@ -10,14 +10,12 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from typing import Any
 
-from glassformer.checks import quality_check
-from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
-from glassformer.text.context import cut_source
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
@@ -25,60 +23,51 @@ from ..limits import Limits
 from .answers import AnswerCache
 
 log = logging.getLogger("glassformer.extensions.serve")
-Found = list[Judged]
 Key = tuple[int, Decode, int]
-Search = Callable[[Translator, list[str], Decode, int], Found]
+Search = Callable[[Translator, list[Sentence], SearchOptions], list[Sentence]]
 IDLE = 1.0  # seconds after which a thread without work looks after its process
 
 
-def search_here(translator: Translator, sentences: list[str], decode: Decode, n_best: int) -> Found:
-    """Return the checked translations of sentences, computed in this process.
+def search_here(
+    translator: Translator, sentences: list[Sentence], options: SearchOptions
+) -> list[Sentence]:
+    """Return the sentences with checked translations, computed in this process.
 
-    With data.context, each is an extended source.
+    They are of several requests, so that their places in the batch are their lines.
     """
-    told: dict[str, Any] = {
-        "again": n_best == 1,
-        "decode": decode,
-        "n_best": n_best,
-        "split": False,
-    }
-    if translator.context:
-        cut = [cut_source(each) for each in sentences]
-        sentences, told["contexts"] = [own for _, own in cut], [context for context, _ in cut]
-    return quality_check.search_checked(translator, sentences, **told)
+    numbered = [each._replace(line=line, part=0) for line, each in enumerate(sentences)]
+    return translator.checker.translate(numbered, options)
 
 
 class Order:
-    """The sentences of one request, and the translations found so far."""
+    """The sentences of one request, and the translations so far."""
 
     def __init__(
         self,
         translator: Translator,
-        sentences: Sequence[str],
-        decode: Decode,
-        n_best: int,
+        sentences: Sequence[Sentence],
+        options: SearchOptions,
         seconds: float,
     ) -> None:
-        self.translator, self.sentences = translator, sentences
-        self.decode, self.n_best = decode, n_best
+        self.translator, self.sentences, self.options = translator, sentences, options
         self.begun = time.monotonic()
         self.deadline, self.seconds = self.begun + seconds, seconds
         self.next, self.left = 0, len(sentences)
-        self.found: list[Judged | None] = [None] * len(sentences)
+        self.translated: list[Sentence | None] = [None] * len(sentences)
         self._loop = asyncio.get_running_loop()
-        self.answer: asyncio.Future[Found] = self._loop.create_future()
+        self.answer: asyncio.Future[list[Sentence]] = self._loop.create_future()
 
     @property
     def key(self) -> Key:
         """Return the key; requests with equal keys may be translated together."""
-        return id(self.translator), self.decode, self.n_best
+        return id(self.translator), self.options.decode, self.options.n_best
 
-    def put(self, place: int, judged: Judged) -> None:
-        self.found[place] = judged
+    def put(self, place: int, sentence: Sentence) -> None:
+        self.translated[place] = sentence
         self.left -= 1
         if not self.left:
-            found = [each for each in self.found if each is not None]
-            self._tell(lambda: self.answer.set_result(found))
+            translated = [each for each in self.translated if each is not None]
+            self._tell(lambda: self.answer.set_result(translated))
 
     def fail(self, error: Exception) -> None:
         self._tell(lambda: self.answer.set_exception(error))
@@ -121,25 +110,28 @@ class Batcher:
             thread.start()
 
     async def search(
-        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int = 1
-    ) -> Found:
-        """Return the checked translations of each sentence; repeated ones come from the cache.
+        self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> list[Sentence]:
+        """Return the sentences with checked translations; repeated ones come from the cache.
 
         Raises ApiError if the queue is full, or if the sentences waited too long.
         """
-        known = self.answers.find(translator, sentences, decode, n_best)
-        missing = [text for text in dict.fromkeys(sentences) if text not in known]
+        known = self.answers.find(translator, sentences, options)
+        different = dict[Hashable, Sentence]()
+        for each in sentences:
+            different.setdefault(each.question, each)
+        missing = [each for question, each in different.items() if question not in known]
         if missing:
-            made = await self._order(translator, missing, decode, n_best)
-            self.answers.keep(translator, missing, decode, n_best, made)
-            known |= zip(missing, made, strict=True)
-        return [known[text] for text in sentences]
+            translated = await self._order(translator, missing, options)
+            self.answers.keep(translator, translated, options)
+            known |= {each.question: each for each in translated}
+        return [each.take(known[each.question]) for each in sentences]
 
     async def _order(
-        self, translator: Translator, sentences: Sequence[str], decode: Decode, n_best: int
-    ) -> Found:
+        self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> list[Sentence]:
         """Return the translations of sentences, after they waited for their turn."""
-        order = Order(translator, sentences, decode, n_best, self.limits.seconds)
+        order = Order(translator, sentences, options, self.limits.seconds)
         with self._wake:
             if self._is_closed:
                 raise ApiError(503, "the server is ending", 5)
@@ -216,13 +208,13 @@ class Batcher:
         first = batch[0][0]
         sentences = [order.sentences[place] for order, place in batch]
         try:
-            found = search(first.translator, sentences, first.decode, first.n_best)
+            translated = search(first.translator, sentences, first.options)
         except Exception as error:
             self._fail(batch, error, search)
             return
         with self._wake:
-            for (order, place), judged in zip(batch, found, strict=True):
-                order.put(place, judged)
+            for (order, place), sentence in zip(batch, translated, strict=True):
+                order.put(place, sentence)
 
     def _fail(self, batch: list[tuple[Order, int]], error: Exception, search: Search) -> None:
         """Translate a failed batch again in halves, so that only the request at fault fails."""

@@ -17,9 +17,10 @@ from typing import IO, Any
 
 from pydantic import ConfigDict, TypeAdapter
 
-from glassformer.checks.quality_check import Judged
 from glassformer.config import Decode
 from glassformer.foundation.machine.python_process import plan_python
+from glassformer.translate.options import SearchOptions
+from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
@@ -27,7 +28,7 @@ from .batching import search_here
 from .model_pool import ModelPool
 
 log = logging.getLogger("glassformer.extensions.serve")
-FOUND = TypeAdapter(list[Judged], config=ConfigDict(ser_json_inf_nan="constants"))
+SENTENCES = TypeAdapter(list[Sentence], config=ConfigDict(ser_json_inf_nan="constants"))
 TRIES = 3  # processes that may die over one batch, before it is done in halves
 
 
@@ -56,15 +57,19 @@ class TranslatingProcess:
         return self._process.pid
 
     def __call__(
-        self, translator: Translator, sentences: list[str], decode: Decode, n_best: int
-    ) -> list[Judged]:
-        """Return the checked translations of the sentences.
+        self, translator: Translator, sentences: list[Sentence], options: SearchOptions
+    ) -> list[Sentence]:
+        """Return the sentences with checked translations.
 
         Raises ValueError or ApiError as the process does, and RuntimeError if processes keep dying.
         """
-        changes = decode.model_dump(mode="json")
-        wanted = {"model": self.pool.name(translator), "sentences": sentences}
-        line = json.dumps({**wanted, "decode": changes, "n_best": n_best}).encode() + b"\n"
+        batch = {
+            "model": self.pool.name(translator),
+            "sentences": SENTENCES.dump_python(sentences, mode="json"),
+            "decode": options.decode.model_dump(mode="json"),
+            "n_best": options.n_best,
+        }
+        line = json.dumps(batch).encode() + b"\n"
         for _ in range(TRIES):
             if answer := self._ask(line):
                 return _read_answer(answer)
@@ -111,10 +116,10 @@ def start_python(arguments: Sequence[str], **streams: Any) -> subprocess.Popen[b
     return subprocess.Popen(command, env=environment, start_new_session=True, **streams)
 
 
-def _read_answer(line: bytes) -> list[Judged]:
+def _read_answer(line: bytes) -> list[Sentence]:
     """Return the translations in an answer. Raises the error that it tells."""
     if line.startswith(b"["):
-        return FOUND.validate_json(line)
+        return SENTENCES.validate_json(line)
     error = json.loads(line)
     if error["status"] == 400:
         raise ValueError(error["error"])
@@ -122,14 +127,15 @@ def _read_answer(line: bytes) -> list[Judged]:
 
 
 def translate_lines(pool: ModelPool, lines: IO[bytes], out: IO[bytes]) -> None:
-    """Answer each line with the translations that it wants, to the end of the input."""
+    """Answer each line with the translations of its sentences, to the end of the input."""
     for line in lines:
         try:
-            wanted = json.loads(line)
-            translator = pool.load(pool.find(wanted["model"]))
-            decode = Decode.model_validate(wanted["decode"])
-            found = search_here(translator, wanted["sentences"], decode, wanted["n_best"])
-            answer = FOUND.dump_json(found)
+            batch = json.loads(line)
+            translator = pool.load(pool.find(batch["model"]))
+            sentences = SENTENCES.validate_python(batch["sentences"])
+            options = SearchOptions(Decode.model_validate(batch["decode"]), batch["n_best"])
+            translated = search_here(translator, sentences, options)
+            answer = SENTENCES.dump_json([each._replace(hypotheses=()) for each in translated])
         except ApiError as error:
             answer = _tell(error.status, error.sentence)
         except ValueError as error:

@@ -2,22 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from anyio.to_thread import run_sync
 
-from glassformer.checks.quality_check import Judged
+from glassformer.align.alignments import Alignments
+from glassformer.align.marked_words import MarkedLink, find_marked_words
 from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
-from glassformer.text.context import PrecedingLines, cut_source, list_contexts
-from glassformer.text.sentences import cut_spans
-from glassformer.text.spacing import join_sentences
+from glassformer.text.context import PrecedingLines, list_contexts
 from glassformer.text.unicode import Span
-from glassformer.translate.alignment import Alignments, Said
-from glassformer.translate.placing import Link, find_marked_words
-from glassformer.translation import combine
+from glassformer.translate.checking import cap_confidence
+from glassformer.translate.options import choose_options
+from glassformer.translate.sentence import Sentence, TranslatedText
+from glassformer.translate.writing import join_texts
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
@@ -60,13 +59,14 @@ class TranslationService:
         contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of each text; only the last model gives several."""
-        found = [[text] for text in texts]
+        translations = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
             before = None if place else contexts
-            said = await self._say([best for best, *_ in found], model, most, before)
-            found = [[each.text for each in ways] for ways in said]
-        return found
+            sources = [best for best, *_ in translations]
+            translated = await self._translate_texts(sources, model, most, before)
+            translations = [[each.text for each in ways] for ways in translated]
+        return translations
 
     async def translate_markup(
         self,
@@ -76,14 +76,16 @@ class TranslationService:
         contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of HTML; tags surround the words aligned with theirs."""
-        found = [[text] for text in texts]
+        translations = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
-            pages = await self.pages.read([best for best, *_ in found])
+            pages = await self.pages.read([best for best, *_ in translations])
             runs = [run for page in pages for run in page.runs]
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
-            said = await self._say([run.text for run in runs], model, most, before)
+            translated = await self._translate_texts(
+                [run.text for run in runs], model, most, before
+            )
             ways = [
                 await run_sync(
                     write_pages,
@@ -91,12 +93,12 @@ class TranslationService:
                     model.folder,
                     translator,
                     pages,
-                    _take(said, number),
+                    _take(translated, number),
                 )
                 for number in range(most)
             ]
-            found = [list(dict.fromkeys(each)) for each in zip(*ways, strict=True)]
-        return found
+            translations = [list(dict.fromkeys(each)) for each in zip(*ways, strict=True)]
+        return translations
 
     async def stream(
         self, text: str, route: Sequence[PooledModel]
@@ -105,16 +107,14 @@ class TranslationService:
         if not route:
             return
         translator = await self._open(route[0])
-        spans = translator.split(text)
-        contexts = _cut_contexts(translator, text, spans)
+        (sentences,) = translator.reader.read([text])
         tasks = [
-            asyncio.ensure_future(self.translate([sentence], route, contexts=[before]))
-            for sentence, before in zip(cut_spans(text, spans), contexts, strict=True)
+            asyncio.ensure_future(self._translate_sentence(translator, each, route[1:]))
+            for each in sentences
         ]
         try:
-            for span, task in zip(spans, tasks, strict=True):
-                ((said,),) = await task
-                yield span, said
+            for sentence, task in zip(sentences, tasks, strict=True):
+                yield sentence.span, await task
         finally:
             for task in tasks:
                 task.cancel()
@@ -133,128 +133,112 @@ class TranslationService:
         if len(route) > 1:
             both = " and ".join(model.id for model in route)
             raise ApiError(400, f"alignment and confidence need one model, this takes {both}")
-        said = [best for best, *_ in await self._say(texts, route[0], 1)]
-        found: list[dict[str, Any]] = [{} for _ in texts]
+        translated = [best for best, *_ in await self._translate_texts(texts, route[0], 1)]
+        answers: list[dict[str, Any]] = [{} for _ in texts]
         if alignment:
-            translator = await self._open(route[0])
-            links = await run_sync(self.alignments.align, route[0].folder, translator, said)
-            for each, own, linked in zip(found, said, links, strict=True):
-                each["alignment"] = _name_links(own, linked)
+            translator, folder = await self._open(route[0]), route[0].folder
+            links = await run_sync(translator.writer.align, self.alignments, folder, translated)
+            for answer, text, linked in zip(answers, translated, links, strict=True):
+                answer["alignment"] = _name_links(text, linked)
         if confidence:
-            for each, own in zip(found, said, strict=True):
-                each |= _tell_sentences(own)
-        return found
+            for answer, text in zip(answers, translated, strict=True):
+                answer |= _describe_sentences(text)
+        return answers
 
     async def translate_document(
         self, document: DocumentTexts, route: Sequence[PooledModel]
     ) -> list[str]:
         """Return the translations of a document's texts."""
-        said, contexts = list[str](), [""] * len(document.texts)
-        if route and (most := (await self._open(route[0])).context):
+        written, contexts = list[str](), [""] * len(document.texts)
+        if route and (most := (await self._open(route[0])).reader.context):
             contexts = await run_sync(_list_before, document, most)
         for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
             part = slice(first, first + PARAGRAPHS)
             texts, before = document.texts[part], contexts[part]
-            found = await self.translate_as(document.form, texts, route, contexts=before)
-            said += [best for best, *_ in found]
-        return said
+            ways = await self.translate_as(document.form, texts, route, contexts=before)
+            written += [best for best, *_ in ways]
+        return written
 
     async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
             return translator
         return await run_sync(self.model_pool.load, model)
 
-    async def _say(
+    async def _translate_sentence(
+        self, translator: Translator, sentence: Sentence, route: Sequence[PooledModel]
+    ) -> str:
+        """Return the translation of a sentence by a model, and then by those of a route."""
+        options = choose_options(translator.config.decode)
+        (translated,) = await self.batcher.search(translator, [sentence], options)
+        ((text,),) = await self.translate([translated.translations[0].text], route)
+        return text
+
+    async def _translate_texts(
         self,
         texts: Sequence[str],
         model: PooledModel,
         n_best: int,
         contexts: Sequence[str] | None = None,
-    ) -> list[list[Said]]:
+    ) -> list[list[TranslatedText]]:
         """Return the best translations of each text, best first."""
         translator = await self._open(model)
         if sum(map(len, texts)) <= SHORT:
-            spans = _split(translator, texts)
+            read = translator.reader.read(texts, contexts=contexts)
         else:
-            spans = await run_sync(_split, translator, texts)
-        sentences = translator.extend_parts(texts, spans, contexts)
-        decode = translator.config.decode.override(n_best=n_best)
-        found = iter(await self.batcher.search(translator, sentences, decode, n_best))
-        said = [
-            _join(text, places, [next(found) for _ in places], n_best)
-            for text, places in zip(texts, spans, strict=True)
-        ]
-        if not contexts:
-            return said
+            read = await run_sync(_read, translator, texts, contexts)
+        options = choose_options(translator.config.decode, n_best=n_best)
+        sentences = [each for own in read for each in own]
+        found = iter(await self.batcher.search(translator, sentences, options))
         return [
-            [replace(each, context=before) for each in ways]
-            for ways, before in zip(said, contexts, strict=True)
+            join_texts(text, [next(found) for _ in own], n_best)
+            for text, own in zip(texts, read, strict=True)
         ]
 
 
-def _join(text: str, spans: Sequence[Span], judged: Sequence[Judged], n_best: int) -> list[Said]:
-    """Return the best combinations of the sentences' translations, as whole texts.
-
-    The text between the sentences is kept. A single one keeps what was found about each sentence.
-    """
-    ways: dict[str, Said] = {}
-    for way in combine([each.best for each in judged], n_best):
-        said, places = join_sentences(text, spans, [each.text for each in way])
-        ways.setdefault(said, Said(text, said, tuple(zip(spans, places, strict=True))))
-    if n_best > 1:
-        return [*ways.values()]
-    return [replace(said, judged=tuple(judged)) for said in ways.values()]
-
-
-def _name_links(said: Said, links: Sequence[Link]) -> list[dict[str, Any]]:
+def _name_links(text: TranslatedText, links: Sequence[MarkedLink]) -> list[dict[str, Any]]:
     """Return links between words as spans of characters, in the order of the translation."""
-    sources, targets = find_marked_words(said.source), find_marked_words(said.text)
+    sources, targets = find_marked_words(text.source), find_marked_words(text.text)
     return [
         {"source": sources[source], "target": targets[target], "weight": round(float(weight), 4)}
         for source, target, weight in sorted(links, key=lambda link: (link[1], link[0]))
     ]
 
 
-def _tell_sentences(said: Said) -> dict[str, Any]:
+def _describe_sentences(text: TranslatedText) -> dict[str, Any]:
     """Return the confidence of each sentence, and of the text: that of its worst sentence."""
+    confidences = [cap_confidence(each.translations[0], each.problems) for each in text.sentences]
     sentences = [
         {
             "source": source,
             "target": target,
-            "confidence": judged.confidence,
-            "problems": [{"kind": each.kind, "said": each.said} for each in judged.problems],
+            "confidence": confidence,
+            "problems": [{"kind": problem.kind, "said": problem.said} for problem in each.problems],
         }
-        for (source, target), judged in zip(said.parts, said.judged, strict=True)
+        for (source, target), each, confidence in zip(
+            text.parts, text.sentences, confidences, strict=True
+        )
     ]
-    worst = min((judged.confidence for judged in said.judged), default=1.0)
-    return {"confidence": worst, "sentences": sentences}
+    return {"confidence": min(confidences, default=1.0), "sentences": sentences}
 
 
-def _take(said: Sequence[Sequence[Said]], number: int) -> list[Said]:
+def _take(texts: Sequence[Sequence[TranslatedText]], number: int) -> list[TranslatedText]:
     """Return the translation of each text with this rank, or its last if there are fewer."""
-    return [ways[min(number, len(ways) - 1)] for ways in said]
+    return [ways[min(number, len(ways) - 1)] for ways in texts]
 
 
 def _list_contexts(
     translator: Translator, pages: Sequence[MarkupPage], contexts: Sequence[str] | None
 ) -> list[str] | None:
     """Return what is before each run of pages: the runs before it, and what is before its page."""
-    if not translator.context:
+    if not (most := translator.reader.context):
         return None
     found: list[str] = []
     for page, before in zip(pages, contexts or [""] * len(pages), strict=True):
-        document = PrecedingLines(translator.context)
+        document = PrecedingLines(most)
         for line in before.split("\n"):
             document.add(line)
         found += list_contexts((run.text for run in page.runs), document)
     return found
-
-
-def _cut_contexts(translator: Translator, text: str, spans: Sequence[Span]) -> list[str]:
-    """Return what the model reads before each sentence of a text."""
-    if not translator.context:
-        return [""] * len(spans)
-    return [cut_source(each)[0] for each in translator.extend_parts([text], [spans])]
 
 
 def _list_before(document: DocumentTexts, most: int) -> list[str]:
@@ -268,5 +252,7 @@ def _list_before(document: DocumentTexts, most: int) -> list[str]:
     return found
 
 
-def _split(translator: Translator, texts: Sequence[str]) -> list[list[Span]]:
-    return [translator.split(text) for text in texts]
+def _read(
+    translator: Translator, texts: Sequence[str], contexts: Sequence[str] | None
+) -> list[list[Sentence]]:
+    return translator.reader.read(texts, contexts=contexts)

@@ -16,13 +16,15 @@ from typing import Literal
 
 import numpy as np
 
+from ..config import Model
 from ..foundation.settings.schema import StrictModel
 from ..foundation.typed_json import read_typed
 from ..model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
-from ..translator import Translator
-from .align import (
+from .links import Errors, Gold, Link
+from .pairs import (
     AlignmentCandidate,
     Array,
+    Attending,
     Pair,
     Row,
     choose_units,
@@ -30,7 +32,6 @@ from .align import (
     spread_links,
     weigh_links,
 )
-from .links import Errors, Gold, Link
 
 ENOUGH = 30  # with fewer anchors, their share says little
 LONG = 4  # characters of a word that is the same in both languages by more than chance
@@ -62,19 +63,19 @@ class AlignmentChoice(StrictModel):
 
 
 def choose_by_gold(
-    translator: Translator, pairs: Sequence[Pair], gold: Sequence[Gold]
+    model: Attending, pairs: Sequence[Pair], gold: Sequence[Gold]
 ) -> AlignmentChoice:
     """Return the head with the lowest AER on all sentences.
 
     The score is held out: each half of the sentences chooses a head, and its AER is measured on
     the other half.
     """
-    candidates = list_candidates(translator.config.model)
+    candidates = list_candidates(model.config.model)
     halves = [
         [Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
         for n in (0, 1)
     ]
-    for number, weights in weigh_links(translator, pairs, candidates):
+    for number, weights in weigh_links(model, pairs, candidates):
         errors = _measure(
             pairs[number], spread_links(pairs[number], choose_units(weights)), gold[number]
         )
@@ -109,15 +110,15 @@ def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
 
 
 def choose_by_agreement(
-    translators: tuple[Translator, Translator], pairs: Sequence[Sequence[Pair]]
+    models: tuple[Attending, Attending], pairs: Sequence[Sequence[Pair]]
 ) -> tuple[AlignmentChoice, AlignmentChoice]:
     """Return a head for each direction: the two whose links agree most (F1)."""
-    candidates = [list_candidates(each.config.model) for each in translators]
+    candidates = [list_candidates(each.config.model) for each in models]
     both = np.zeros((len(candidates[0]), len(candidates[1])))
     sums = np.zeros_like(both)
-    there = dict(_flatten(translators[1], pairs[1], candidates[1], swapped=True))
+    there = dict(_flatten(models[1], pairs[1], candidates[1], swapped=True))
     count = 0
-    for number, forward in _flatten(translators[0], pairs[0], candidates[0], swapped=False):
+    for number, forward in _flatten(models[0], pairs[0], candidates[0], swapped=False):
         if number in there:
             backward = there[number]
             both += forward @ backward.T
@@ -133,23 +134,23 @@ def choose_by_agreement(
 
 
 def _flatten(
-    translator: Translator,
+    model: Attending,
     pairs: Sequence[Pair],
     candidates: list[AlignmentCandidate],
     swapped: bool,
 ) -> Iterator[tuple[int, Array]]:
-    for number, weights in weigh_links(translator, pairs, candidates):
+    for number, weights in weigh_links(model, pairs, candidates):
         links = spread_links(pairs[number], choose_units(weights))
         links = np.swapaxes(links, 1, 2) if swapped else links
         yield number, links.reshape(len(links), -1)
 
 
-def choose_alone(translator: Translator, pairs: Sequence[Pair]) -> AlignmentChoice:
+def choose_alone(model: Attending, pairs: Sequence[Pair]) -> AlignmentChoice:
     """Return the head chosen by anchors, or by information if there are fewer than `ENOUGH`."""
-    candidates = list_candidates(translator.config.model)
+    candidates = list_candidates(model.config.model)
     hits, anchors = np.zeros(len(candidates)), 0
     told, sentences = np.zeros(len(candidates)), 0
-    for number, weights in weigh_links(translator, pairs, candidates):
+    for number, weights in weigh_links(model, pairs, candidates):
         told += _measure_information(weights)
         sentences += 1
         if links := find_anchors(pairs[number]):
@@ -209,7 +210,7 @@ def save_choice(choice: AlignmentChoice, model: Path | str) -> None:
     write_json(locate(model) / ALIGNMENT, known.model_dump(mode="json"))
 
 
-def load_choice(model: Path | str, translator: Translator) -> AlignmentChoice | None:
+def load_choice(model: Path | str, settings: Model) -> AlignmentChoice | None:
     """Return the stored choice; None if there is none, or if the weights have changed since.
 
     Raises ValueError for a damaged file, or a head that the model does not have.
@@ -219,7 +220,7 @@ def load_choice(model: Path | str, translator: Translator) -> AlignmentChoice | 
     if not path.is_file():
         return None
     choice = read_typed(path, AlignmentChoice)
-    place = find_choice_file(choice.candidate, translator, f"{path}: ")
+    place = check_candidate(choice.candidate, settings, f"{path}: ")
     choice = choice.model_copy(update=place._asdict())
     return choice if choice.weights_sha256 in (None, _hash_weights(folder)) else None
 
@@ -229,14 +230,14 @@ def _hash_weights(folder: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def find_choice_file(
-    where: AlignmentCandidate, translator: Translator, before: str = ""
+def check_candidate(
+    where: AlignmentCandidate, settings: Model, before: str = ""
 ) -> AlignmentCandidate:
     """Return the candidate with layer and head counted from 0.
 
     Raises ValueError if the model has no such head.
     """
-    settings, (layer, head, row) = translator.config.model, where
+    layer, head, row = where
     for name, number, count in (
         ("layer", layer, settings.decoder_layers),
         ("head", head, settings.heads),

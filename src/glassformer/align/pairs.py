@@ -13,20 +13,40 @@ Letters: B sentences; H heads; T rows of the decoder; S source; C candidates.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import EOS, Model
+from ..config import EOS, Config, Model
+from ..model.files.directory import Tokenizers
+from ..text import Tokens
 from ..text.spacing import is_unspaced
 from ..text.unicode import Span
-from ..translator import Translator
 from .links import Link, Links
 
 Row = Literal["reads", "predicts"]
 Array = NDArray[np.float32]
 _WORD, _CHARACTER = re.compile(r"\S+"), re.compile(r"\S")
+
+
+class Attending(Protocol):
+    """A model that reads sentences and attends from their translations to them."""
+
+    config: Config
+    tokenizers: Tokenizers
+
+    @property
+    def longest(self) -> int: ...
+
+    def tokenize(self, text: str) -> Tokens: ...
+
+    def attend(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        heads: Sequence[tuple[int, int | None]],
+    ) -> Iterator[tuple[int, list[NDArray[np.float32]]]]: ...
 
 
 @dataclass(frozen=True)
@@ -78,21 +98,27 @@ class Aligned:
         return frozenset(self.weights)
 
 
-def read_pair(
-    translator: Translator, source: str, target: str, by_character: tuple[bool, bool]
+def read_pair(model: Attending, source: str, target: str, by_character: tuple[bool, bool]) -> Pair:
+    words = find_words(source, by_character[0]), find_words(target, by_character[1])
+    return make_pair(model, (source, target), words)
+
+
+def make_pair(
+    model: Attending, texts: tuple[str, str], words: tuple[Sequence[Span], Sequence[Span]]
 ) -> Pair:
-    found, written = translator.read(source), translator.tokenizers.target.tokens(target)
+    """Return a source and its translation in tokens, and in words, whose spans are given."""
+    source, target = model.tokenize(texts[0]), model.tokenizers.target.tokens(texts[1])
     return Pair(
-        (source, target),
-        share_out(find_words(source, by_character[0]), found.spans),
-        share_out(find_words(target, by_character[1]), written.spans),
-        [*found.ids, EOS],
-        written.ids,
+        texts,
+        share_out(tuple(words[0]), source.spans),
+        share_out(tuple(words[1]), target.spans),
+        [*source.ids, EOS],
+        target.ids,
     )
 
 
-def is_too_long(translator: Translator, pair: Pair) -> bool:
-    return max(len(pair.source_ids), len(pair.target_ids) + 1) > translator.longest
+def is_too_long(model: Attending, pair: Pair) -> bool:
+    return max(len(pair.source_ids), len(pair.target_ids) + 1) > model.longest
 
 
 def list_candidates(settings: Model) -> list[AlignmentCandidate]:
@@ -109,20 +135,20 @@ def list_candidates(settings: Model) -> list[AlignmentCandidate]:
 
 
 def align_pairs(
-    translator: Translator, pairs: Sequence[Pair], candidate: AlignmentCandidate
+    model: Attending, pairs: Sequence[Pair], candidate: AlignmentCandidate
 ) -> list[Aligned]:
     """Return the links of each pair; a pair without words or too long for the model has none."""
     found = [
-        Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(translator, pair))
+        Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(model, pair))
         for pair in pairs
     ]
-    for number, (weights,) in weigh_links(translator, pairs, [candidate]):
+    for number, (weights,) in weigh_links(model, pairs, [candidate]):
         found[number].weights.update(_name(pairs[number], weights))
     return found
 
 
 def weigh_links(
-    translator: Translator, pairs: Sequence[Pair], candidates: Sequence[AlignmentCandidate]
+    model: Attending, pairs: Sequence[Pair], candidates: Sequence[AlignmentCandidate]
 ) -> Iterator[tuple[int, Array]]:
     """Yield the number of each pair with the attention between its units, in any order.
 
@@ -133,11 +159,11 @@ def weigh_links(
     fit = [
         number
         for number, pair in enumerate(pairs)
-        if pair.source.spans and pair.target.spans and not is_too_long(translator, pair)
+        if pair.source.spans and pair.target.spans and not is_too_long(model, pair)
     ]
     heads = list(dict.fromkeys((each.layer, each.head) for each in candidates))
     sources, targets = [pairs[n].source_ids for n in fit], [pairs[n].target_ids for n in fit]
-    for place, found in translator.attend(sources, targets, heads):
+    for place, found in model.attend(sources, targets, heads):
         weights = dict(zip(heads, found, strict=True))
         yield fit[place], _merge(pairs[fit[place]], weights, candidates)
 

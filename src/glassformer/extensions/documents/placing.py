@@ -10,14 +10,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
-from ..text.spacing import EAST
-from ..text.unicode import Span
+from glassformer.align.marked_words import CLOSING, MarkedLink, find_marked_words
+from glassformer.text.unicode import Span
 
-WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
-CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")
 REACH = 64  # words up to which a link without a word looks for one
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
-Link = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
 
 
 @dataclass
@@ -49,15 +46,11 @@ class TagMark:
         return True
 
 
-def find_marked_words(text: str) -> list[Span]:
-    return [found.span() for found in WORD.finditer(text)]
-
-
 def place_marks(
     text: str,
     said: str,
     marks: Sequence[TagMark],
-    links: Sequence[Link],
+    links: Sequence[MarkedLink],
     write: Callable[[str], str],
 ) -> str:
     """Return the translation with the marks in it; `write` turns text into HTML."""
@@ -70,7 +63,7 @@ def place_marks(
 class _Layout:
     """The layout of marks: which words of the translation each mark surrounds."""
 
-    def __init__(self, text: str, said: str, links: Sequence[Link]) -> None:
+    def __init__(self, text: str, said: str, links: Sequence[MarkedLink]) -> None:
         self.sources, self.words = find_marked_words(text), find_marked_words(said)
         self.text, self.said = text, said
         self.ends = [end for _, end in self.sources]

@@ -15,9 +15,7 @@ from ..model.files.directory import GOLDEN, Tokenizers
 from ..text.function_words import NAMES, find_other_language
 from ..text.sentences import has_letters
 from ..text.spacing import name_base
-from ..text.symbols import set_aside
-from ..translation import Problem, Translation
-from ..translator import Translator
+from .sentence import Problem, Sentence, Translation
 
 # Chosen by `benchmarks/familiarity.py`.
 SHARE = 0.6  # of its usual confidence: below this, a model is unsure
@@ -26,32 +24,30 @@ SHARE = 0.6  # of its usual confidence: below this, a model is unsure
 class Familiarity:
     """A check of texts against the language, the characters and the usual confidence of a model."""
 
-    def __init__(self, translator: Translator) -> None:
-        self.language = name_base(translator.config.data.source_lang)
-        self.target_language = translator.config.data.target_lang
-        self.tokenizer = translator.tokenizers.source
-        folder = translator.weights.folder
-        self.usual = measure_usual(folder, translator.tokenizers) if folder else None
+    def __init__(self, language: str | None, tokenizers: Tokenizers, folder: Path | None) -> None:
+        """language: that of the sources. folder: that of the model, if it is in one."""
+        self.language, self.tokenizer = name_base(language), tokenizers.source
+        self.usual = measure_usual(folder, tokenizers) if folder else None
 
-    def find_problems(self, source: str, found: Translation) -> Iterator[Problem]:
+    def find_problems(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""
+        source, aside = sentence.text, sentence.aside
         if not has_letters(source):
             return
-        aside = set_aside(source, self.tokenizer.find_unknown)
         if unknown := self.tokenizer.find_unknown(aside.text if aside else source):
             yield Problem.describe("unknown", list=" ".join(unknown))
         if other := find_other_language(source, self.language):
             yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])
-        confidence = measure_confidence(found)
+        confidence = measure_confidence(translation)
         if self.usual and confidence < SHARE * self.usual:
             shares = {"confidence": f"{confidence:.0%}", "usual": f"{self.usual:.0%}"}
             yield Problem.describe("unsure", **shares)
 
 
-def measure_confidence(found: Translation) -> float:
+def measure_confidence(translation: Translation) -> float:
     """Return the geometric mean of the probabilities of the tokens, end marks included."""
-    tokens = len(found.token_log_probs)
-    return math.exp(found.log_prob / tokens) if tokens else 1.0
+    tokens = len(translation.token_log_probs)
+    return math.exp(translation.log_prob / tokens) if tokens else 1.0
 
 
 def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:

@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..text.spacing import is_eastern
 from ..text.symbols import Aside, SetAside
-from ..translator import Translator
-from .alignment import Alignments, Said
-from .placing import CLOSING, Link, find_marked_words
+from .alignments import Alignments, ParallelText
+from .marked_words import CLOSING, MarkedLink, find_marked_words
+from .pairs import Attending
 
 _ALIGNMENTS = Alignments()
 _REST = re.compile(r"(?:[^\s.,;:!?…)\]}»”]|[.,:](?=\w))*")  # of a word, with what hyphens join
 
 
-def place_symbols(translator: Translator, source: SetAside, said: str) -> str:
+def place_symbols(model: Attending, folder: Path | None, source: SetAside, said: str) -> str:
     """Return a translation with the symbols that were set aside from its source, in their order.
 
-    Where a model has no attention, or no folder, they are placed in proportion.
+    folder: that of the model. Without it, or without attention, they are placed in proportion.
     """
-    folder, links = translator.weights.folder, list[Link]()
-    if folder and translator.config.model.attending_layers:
-        whole = Said(source.text, said, (((0, len(source.text)), (0, len(said))),))
-        (links,) = _ALIGNMENTS.align(folder, translator, [whole])
+    links = list[MarkedLink]()
+    if folder and model.config.model.attending_layers:
+        spans = (0, len(source.text)), (0, len(said))
+        whole = ParallelText(source.text, said, (spans,), (source.text,))
+        (links,) = _ALIGNMENTS.align(folder, model, [whole])
     written, at = "", 0
     for aside in source.asides:
         place = max(at, _find_place(source.text, aside, said, links))
@@ -36,7 +38,7 @@ def place_symbols(translator: Translator, source: SetAside, said: str) -> str:
     return written + said[at:]
 
 
-def _find_place(text: str, aside: Aside, said: str, links: Sequence[Link]) -> int:
+def _find_place(text: str, aside: Aside, said: str, links: Sequence[MarkedLink]) -> int:
     """Return where in the translation symbols belong.
 
     It is behind the word aligned with the source word before them, else before the one aligned with

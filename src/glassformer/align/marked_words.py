@@ -1,0 +1,14 @@
+"""Words and punctuation marks of a text, and links between those of a text and its translation."""
+
+import re
+
+from ..text.spacing import EAST
+from ..text.unicode import Span
+
+WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
+CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")
+MarkedLink = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
+
+
+def find_marked_words(text: str) -> list[Span]:
+    return [found.span() for found in WORD.finditer(text)]

@@ -1,0 +1,165 @@
+"""Checking: translations with visible faults are searched for once more, with more care."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from ..config import Decode
+from ..foundation.validation_errors import check_list
+from .familiarity import Familiarity, measure_confidence
+from .options import SearchOptions
+from .quality_check import CAPS, UNLIKE, find_problems
+from .searching import search_texts
+from .sentence import CheckedTranslation, Problem, Sentence, Translation
+from .writing import Writer, join_translations, take_apart
+
+ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
+
+
+class Checker:
+    """A model that checks what its writer writes."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer, self.searcher = writer, writer.searcher
+        self.language = self.searcher.config.data.target_lang
+
+    @cached_property
+    def familiarity(self) -> Familiarity:
+        """Return the check of texts against the training, which is read from the model once."""
+        searcher = self.searcher
+        return Familiarity(searcher.config.data.source_lang, searcher.tokenizers, searcher.folder)
+
+    def translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
+        """Return the sentences with checked translations.
+
+        A sentence whose translation has visible faults is searched for again, if the options say
+        so, and the better translation is taken.
+        """
+        checked = [*map(self.check, self.writer.translate(sentences, options))]
+        if not options.searches_again:
+            return checked
+        doubtful = [n for n, each in enumerate(checked) if _list_faults(each)]
+        for numbers, careful in _plan(options, checked, doubtful):
+            others = self.writer.translate([checked[n] for n in numbers], careful)
+            for n, other in zip(numbers, others, strict=True):
+                if (best := self._choose(checked[n], other)) is not None:
+                    checked[n] = self.check(other._replace(translations=[best], retried=True))
+        return checked
+
+    def translate_texts(
+        self,
+        texts: Sequence[str],
+        options: SearchOptions,
+        *,
+        prefixes: Sequence[str] | None = None,
+        contexts: Sequence[str] | None = None,
+        as_document: bool = False,
+        first_line: int = 0,
+    ) -> list[CheckedTranslation]:
+        """Return the checked translations of texts; see `Translator.search` for the arguments.
+
+        The command line, `Translator.translate`, `evaluate` and the server all translate with these
+        stages, so the same text has the same translation everywhere.
+        """
+        check_list("texts", texts)
+        read = self.searcher.reader.read(
+            texts,
+            split=options.split,
+            prefixes=prefixes,
+            contexts=contexts,
+            as_document=as_document,
+            first_line=first_line,
+        )
+        return [
+            join_checked(text, sentences, options)
+            for text, sentences in search_texts(texts, read, options, self.translate)
+        ]
+
+    def check(self, sentence: Sentence) -> Sentence:
+        """Return a sentence with the problems of its best translation."""
+        best = sentence.translations[0]
+        faults = find_problems(sentence.text, best, self.language)
+        signs = self.familiarity.find_problems(sentence, best)
+        return sentence._replace(problems=(*faults, *signs))
+
+    def _choose(self, former: Sentence, other: Sentence) -> Translation | None:
+        """Return the best translation of a second search, if its problems weigh less; else None."""
+        weights = [
+            _weigh([*find_problems(other.text, each, self.language)]) for each in other.translations
+        ]
+        least = min(weights)  # the first of equals
+        is_better = least < _weigh(_list_faults(former))
+        return other.translations[weights.index(least)] if is_better else None
+
+
+def join_checked(
+    text: str, sentences: Sequence[Sentence], options: SearchOptions
+) -> CheckedTranslation:
+    """Return the best translations of a text with the problems of its sentences' best."""
+    best = join_translations(text, sentences, options.n_best)
+    problems = [
+        problem._replace(part=part)
+        for part, each in enumerate(sentences)
+        for problem in each.problems
+    ]
+    confidence = cap_confidence(best[0], problems)
+    if not options.split and len(sentences) > 1:  # too long to be translated as a whole
+        problems.append(Problem.describe("parts", count=len(sentences)))
+    retried = any(each.retried for each in sentences)
+    return CheckedTranslation(best, tuple(problems), confidence, retried, sentences)
+
+
+def split_ways(text: str, checked: CheckedTranslation) -> Iterator[CheckedTranslation]:
+    """Yield each of the n best translations of a text with its own problems.
+
+    Those of the others are the visible faults alone.
+    """
+    yield checked
+    for other in checked.best[1:]:
+        problems = list[Problem]()
+        for part, (sentence, translation) in enumerate(
+            zip(checked.sentences, take_apart(other), strict=True)
+        ):
+            faults = find_problems(sentence.text, translation)
+            problems += [each._replace(part=part) for each in faults]
+        confidence = cap_confidence(other, problems)
+        yield CheckedTranslation([other], tuple(problems), confidence, False, checked.sentences)
+
+
+def cap_confidence(translation: Translation, problems: Sequence[Problem]) -> float:
+    """Return how sure a model is of a translation, 0 to 1, and no surer than its problems allow."""
+    return round(min([measure_confidence(translation), *(CAPS[p.kind] for p in problems)]), 4)
+
+
+def _plan(
+    options: SearchOptions, sentences: Sequence[Sentence], doubtful: Sequence[int]
+) -> Iterator[tuple[list[int], SearchOptions]]:
+    """Yield the numbers of sentences that are searched for again together, and how.
+
+    All get a wider beam. Repetition is forbidden for sentences that have one or were too long.
+    """
+    decode = options.decode
+    beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact", "beam_groups": 1}
+    unlike = {**beam, "no_repeat_ngram_size": decode.no_repeat_ngram_size or 3}
+    is_endless = {
+        n: bool(ENDLESS & {each.kind for each in sentences[n].problems}) for n in doubtful
+    }
+    endless = [n for n in doubtful if is_endless[n]]
+    others = [n for n in doubtful if not is_endless[n]]
+    for numbers, changes in ((endless, unlike), (others, beam)):
+        if numbers:
+            careful: Decode = decode.override(changes)
+            yield (
+                numbers,
+                options._replace(decode=careful, n_best=careful.beam, glossary=None, progress=None),
+            )
+
+
+def _list_faults(sentence: Sentence) -> list[Problem]:
+    """Return the problems that show in the translation alone."""
+    return [each for each in sentence.problems if each.kind not in UNLIKE]
+
+
+def _weigh(problems: Sequence[Problem]) -> float:
+    return sum(1 - CAPS[each.kind] for each in problems)

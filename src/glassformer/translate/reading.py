@@ -1,0 +1,371 @@
+"""Reading: texts become sentences, and sentences the ids that a network reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ..config import EOS, SEPARATOR, Config
+from ..foundation.validation_errors import check_list
+from ..model.files.directory import Tokenizers
+from ..text import Tokens
+from ..text.context import (
+    PrecedingLines,
+    count_context,
+    count_own,
+    extend_source,
+    find_lines,
+    has_empty_line,
+    join_ids,
+    list_contexts,
+)
+from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
+from ..text.spacing import close_up_with_spans, is_unspaced
+from ..text.symbols import SetAside, set_aside, strip_symbols
+from ..text.unicode import Span
+from .sentence import Sentence
+
+WHOLE = 1.5  # times text.split_above: longer sentences are cut into clauses
+
+
+class NetworkText(NamedTuple):
+    """A sentence as the tokenizer reads it."""
+
+    text: str
+    origins: Sequence[Span] | None = None  # in the sentence, of each character; None: the same
+    aside: SetAside | None = None  # what the network does not read
+
+    def trace_back(self, tokens: Tokens) -> Tokens:
+        """Return tokens of this text with the spans of the sentence that they come from."""
+        origins = self.origins
+        if origins is None:
+            return tokens
+        spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in tokens.spans)
+        return tokens._replace(spans=spans)
+
+
+class Segment(NamedTuple):
+    """A sentence of a text: its span, and its text with the marks that belong to it."""
+
+    span: Span
+    text: str
+
+
+class SentenceReader:
+    """A reader of texts, by the settings of a model and its tokenizers."""
+
+    def __init__(self, config: Config, tokenizers: Tokenizers) -> None:
+        self.config, self.tokenizers, data = config, tokenizers, config.data
+        self.tags = tokenizers.source.find_tags([data.tag] if data.tag else [])
+        self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
+        has_context = data.context > 0
+        self.separator = tokenizers.source.find_tags([SEPARATOR])[0] if has_context else None
+        self._is_unspaced = is_unspaced(data.source_lang)
+
+    @property
+    def context(self) -> int:
+        """Return how many of the sentences before a sentence are read with it."""
+        return self.config.data.context
+
+    @property
+    def longest(self) -> int:
+        """Return the most tokens that a side may have, the end mark included."""
+        return self.config.model.positions.max_positions - len(self.begin)
+
+    @property
+    def has_conventions(self) -> bool:
+        """Return whether the model is an imported one that reads and writes as ours do not."""
+        return bool(self.begin) or not self.config.text.source_eos
+
+    def read(
+        self,
+        texts: Sequence[str],
+        *,
+        split: bool = True,
+        prefixes: Sequence[str] | None = None,
+        contexts: Sequence[str] | None = None,
+        as_document: bool = False,
+        first_line: int = 0,
+    ) -> list[list[Sentence]]:
+        """Return the sentences of each text, with their ids; see `Translator.search`.
+
+        Each sentence is tokenized once. ValueError if the prefixes or contexts are not as many as
+        the texts, or if a sentence is too long for the model.
+        """
+        if not self.context:
+            contexts = None
+        elif contexts is None and as_document:
+            contexts = self.list_contexts(texts)
+        for name, values in (("prefixes", prefixes), ("contexts", contexts)):
+            check_list(name, values)
+            if values is not None and len(values) != len(texts):
+                raise ValueError(f"{len(texts)} texts but {len(values)} {name}")
+        nothing = [""] * len(texts)
+        ids = _Ids(self)
+        cut = self._split(texts, ids) if split else self._keep_whole(texts, ids)
+        before = self._split_contexts(contexts or (), ids, split)
+        rows = zip(texts, cut, contexts or nothing, prefixes or nothing, strict=True)
+        found = [
+            [*self._place(text, own, before.get(context, ()), line, prefix, split)]
+            for line, (text, own, context, prefix) in enumerate(rows, first_line)
+        ]
+        return self._add_ids(found, ids)
+
+    def list_contexts(self, texts: Iterable[str]) -> list[str]:
+        """Return what is before each of the texts of a document, of which an empty one is the end.
+
+        All are empty for a model that reads no context.
+        """
+        return [*list_contexts(texts, PrecedingLines(self.context))]
+
+    def split(self, text: str) -> list[Span]:
+        """Return the spans that are translated on their own: sentences, and clauses of long ones.
+
+        A sentence is long if it has more than WHOLE times text.split_above tokens, or more than the
+        network has positions for; its clauses have text.split_above tokens at most.
+
+        A line break ends a sentence. Between the spans there are no letters or digits, or only
+        those of keycaps; that text is kept.
+        """
+        return [each.span for each in self._split([text], _Ids(self))[0]]
+
+    def encode(self, sources: Sequence[str]) -> list[list[int]]:
+        """Return the ids of texts of one sentence each, tags and end mark included.
+
+        With data.context, the last line of a text is the sentence, and those before it its context.
+        """
+        ids = _Ids(self)
+        lines = [self._find_lines(source) for source in sources]
+        ids.add(chain.from_iterable(lines))
+        rows = [self._join(each, ids) for each in lines]
+        for line, row in enumerate(rows):
+            self.check(len(row), line, "source")
+        return rows
+
+    def encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str]
+    ) -> list[tuple[list[int], list[int]]]:
+        """Return the ids of sources, as `encode` does, and those of their translations."""
+        return list(
+            zip(self.encode(sources), self.tokenizers.target.encode_many(targets), strict=True)
+        )
+
+    def tokenize(self, text: str) -> Tokens:
+        """Return the source tokens of a text, with the span of the text that each comes from.
+
+        The tag of a language comes first, and spans nothing. With data.context, the last line of a
+        text is the sentence, and those before it its context; a separator spans nothing.
+        """
+        token = self.tokenizers.source.token
+        tags = Tokens(tuple(self.tags), tuple(map(token, self.tags)), ((0, 0),) * len(self.tags))
+        spans = find_lines(text, self.context) if self.context else [(0, len(text))]
+        lines = [self._tokenize_line(text[begin:end]) for begin, end in spans]
+        fitting = count_context([len(each.ids) for each in lines], self._room)
+        read = [tags]
+        for (begin, end), each in [*zip(spans, lines, strict=True)][-1 - fitting :]:
+            shifted = tuple((begin + left, begin + right) for left, right in each.spans)
+            read.append(each._replace(spans=shifted))
+            if self.separator is not None and end != spans[-1][1]:
+                read.append(Tokens((self.separator,), (token(self.separator),), ((end, end),)))
+        columns = zip(*read, strict=True)
+        return Tokens(*(tuple(chain.from_iterable(column)) for column in columns))
+
+    def extend(self, sentence: Sentence) -> str:
+        """Return a sentence as `tokenize` reads it: with data.context, after its context."""
+        return extend_source(sentence.context, sentence.text) if self.context else sentence.text
+
+    def prepare(self, sentence: str) -> NetworkText:
+        """Return a sentence as the tokenizer reads it, and where each character comes from.
+
+        Symbols that training lacked are set aside, and white space that the language does not write
+        is left out.
+        """
+        aside = self.set_aside(sentence)
+        text, origins = (aside.text, aside.origins) if aside else (sentence, None)
+        if self._is_unspaced:
+            closed, kept = close_up_with_spans(text)
+            if closed != text:
+                text, origins = closed, [_join_spans(origins, span) for span in kept]
+        return NetworkText(text, origins, aside)
+
+    def set_aside(self, sentence: str) -> SetAside | None:
+        """Return a sentence without its unknown symbols; None if it has none."""
+        return set_aside(sentence, self.tokenizers.source.find_unknown)
+
+    def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:
+        """Return the tokens of each source that limits count: not its context; None without any."""
+        if self.separator is None:
+            return None
+        return [count_own(source, self.separator) for source in sources]
+
+    def check(self, tokens: int, line: int, side: str) -> None:
+        """Raise ValueError, which names the line counted from 1, if a side is too long."""
+        if tokens > self.longest:
+            raise ValueError(
+                f"line {line + 1}: the {side} is {tokens} tokens long, but this model has "
+                f"{self.longest} positions (model.positions.max_positions): split it into sentences"
+            )
+
+    @property
+    def _room(self) -> int:
+        """Return the most tokens of a source with its context, without tags and EOS."""
+        return min(self.config.data.max_length, self.longest - 1) - len(self.tags)
+
+    def _split(self, texts: Sequence[str], ids: _Ids) -> list[list[Segment]]:
+        """Return the sentences of each text, and the clauses of those that are too long."""
+        wholes = [_cut(text, self._find_sentences(text)) for text in texts]
+        ids.add(each.text for own in wholes for each in own)
+        limit = self.longest - 1 - len(self.tags)
+        most = min(self.config.text.split_above or limit, limit)
+        longest = min(limit, int(WHOLE * most)) - len(self.tags)
+        return [
+            self._split_long(text, own, most, longest, ids)
+            if any(len(ids[each.text].ids) > longest for each in own)
+            else own
+            for text, own in zip(texts, wholes, strict=True)
+        ]
+
+    def _find_sentences(self, text: str) -> Iterator[Span]:
+        """Yield the spans of the sentences with a letter or digit, without symbols around them."""
+        begin = 0
+        for line in text.splitlines(keepends=True):
+            for start, stop in split_sentences(line, self.config.data.source_lang):
+                first, last = self._strip(line[start:stop])
+                span = begin + start + first, begin + start + last
+                if has_letters(text[slice(*span)]):
+                    yield span
+            begin += len(line)
+
+    def _strip(self, sentence: str) -> Span:
+        """Return the span of a sentence without unknown symbols at its edges; see `symbols`."""
+        if find_language_mark(sentence):
+            return 0, len(sentence)
+        return strip_symbols(sentence, self.tokenizers.source.find_unknown)
+
+    def _split_long(
+        self, text: str, sentences: list[Segment], most: int, longest: int, ids: _Ids
+    ) -> list[Segment]:
+        """Return the sentences of a text, those with too many tokens cut into clauses."""
+        from ..text.clauses import split_clauses
+
+        spans = list[Span]()
+        for (begin, end), whole in sentences:
+            tokens, bare, clauses = len(ids[whole].ids), text[begin:end], [(0, end - begin)]
+            if tokens > longest:
+                ids.add([bare])
+                room = max(1, most - (tokens - len(ids[bare].ids)))
+                clauses = split_clauses(bare, room, self._tokenize_line)
+            spans += [(begin + left, begin + right) for left, right in clauses]
+        return _cut(text, (span for span in spans if has_letters(text[slice(*span)])))
+
+    def _keep_whole(self, texts: Sequence[str], ids: _Ids) -> list[list[Segment]]:
+        """Return each text as one sentence, or its sentences if it is too long for the model."""
+        written = [text for text in texts if has_letters(text)]
+        ids.add(written)
+        room = self.longest - len(self.tags)
+        long = [text for text in dict.fromkeys(written) if len(ids[text].ids) >= room]
+        parts = dict(zip(long, self._split(long, ids), strict=True))
+        wholes = {text: [Segment((0, len(text)), text)] for text in written} | parts
+        return [wholes.get(text, []) for text in texts]
+
+    def _split_contexts(
+        self, contexts: Sequence[str], ids: _Ids, split: bool
+    ) -> dict[str, list[str]]:
+        """Return the sentences of each context, or its lines, and lines that are empty."""
+        different = [*dict.fromkeys(contexts)]
+        lines = {line for each in different for line in each.split("\n") if line.strip()}
+        cut = dict[str, list[Segment]]()
+        if split:
+            cut = dict(zip(lines, self._split([*lines], ids), strict=True))
+        found = dict[str, list[str]]()
+        for context in different:
+            found[context] = []
+            for line in context.split("\n"):
+                found[context] += [each.text for each in cut[line]] if line in cut else [line]
+        return found
+
+    def _place(
+        self,
+        text: str,
+        sentences: Sequence[Segment],
+        before: Sequence[str],
+        line: int,
+        prefix: str,
+        split: bool,
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of a text, each with those before it as its context."""
+        document, at = PrecedingLines(self.context), 0
+        for each in before:
+            document.add(each)
+        for part, (span, own) in enumerate(sentences):
+            if self.context and split and has_empty_line(text[at : span[0]]):
+                document.end()
+            yield Sentence(own, line, part, span, document.context, prefix)
+            document.add(own)
+            prefix, at = "", span[1]
+
+    def _add_ids(self, texts: list[list[Sentence]], ids: _Ids) -> list[list[Sentence]]:
+        """Return the sentences with their ids, and with what was set aside."""
+        if self.context:
+            lines = [[self._find_lines(self.extend(each)) for each in own] for own in texts]
+        else:
+            lines = [[[each.text] for each in own] for own in texts]
+        ids.add(line for own in lines for each in own for line in each)
+        found = [
+            [
+                each._replace(ids=self._join(read, ids), aside=ids[read[-1]].aside)
+                for each, read in zip(own, rows, strict=True)
+            ]
+            for own, rows in zip(texts, lines, strict=True)
+        ]
+        for each in chain.from_iterable(found):
+            self.check(len(each.ids), each.line, "source")
+        return found
+
+    def _find_lines(self, source: str) -> list[str]:
+        if not self.context:
+            return [source]
+        return [source[begin:end] for begin, end in find_lines(source, self.context)]
+
+    def _join(self, lines: Sequence[str], ids: _Ids) -> list[int]:
+        """Return the ids of a sentence, whose context are the lines before it."""
+        own = [ids[line].ids for line in lines]
+        if self.separator is None:
+            return [*self.tags, *own[0], EOS]
+        return [*self.tags, *join_ids(own, self.separator, self._room), EOS]
+
+    def _tokenize_line(self, line: str) -> Tokens:
+        prepared = self.prepare(line)
+        return prepared.trace_back(self.tokenizers.source.tokens(prepared.text))
+
+
+class _Encoded(NamedTuple):
+    ids: list[int]
+    aside: SetAside | None
+
+
+class _Ids(dict[str, _Encoded]):
+    """The ids of texts, of which each is tokenized once, and what was set aside from it."""
+
+    def __init__(self, reader: SentenceReader) -> None:
+        self.reader = reader
+
+    def add(self, texts: Iterable[str]) -> None:
+        missing = [text for text in dict.fromkeys(texts) if text not in self]
+        prepared = [self.reader.prepare(text) for text in missing]
+        rows = self.reader.tokenizers.source.encode_many([each.text for each in prepared])
+        for text, each, ids in zip(missing, prepared, rows, strict=True):
+            self[text] = _Encoded(ids, each.aside)
+
+
+def _cut(text: str, spans: Iterable[Span]) -> list[Segment]:
+    spans = [*spans]
+    return [*map(Segment, spans, cut_spans(text, spans))]
+
+
+def _join_spans(origins: Sequence[Span] | None, span: Span) -> Span:
+    """Return the span that a span of characters comes from."""
+    if origins is None:
+        return span
+    return origins[span[0]][0], origins[span[1] - 1][1]
