@@ -13,7 +13,6 @@ from functools import cached_property
 from statistics import mean
 from typing import Any, TypeVar
 
-from ...checks.quality_check import count_repeats
 from ...config import Config
 from ...decode import Network, NotFiniteError
 from ...engine import Weights
@@ -24,6 +23,7 @@ from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import Tokenizers
 from ...text.context import cut_source
 from ...translate.language_model import COMPLETES, FILLS, MASK_TEXT, LanguageModel
+from ...translate.quality_check import count_repeats
 from ...translate.sentence import Progress
 from ...translator import Translator
 from ..plan.run_folder import ValidGroup
