@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import ceil
+from unicodedata import category
 
 from .patterns import LazyPattern
 from .tokenizer import Tokens
@@ -19,7 +20,8 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
     """Return the spans of parts with at most `most` tokens, separated by nothing or white space.
 
     Parts are about equally long. They end at clauses where that is possible, or else at white
-    space, or else between two tokens. A single character may have more tokens than `most`.
+    space, or else between two tokens. A single character with more tokens than `most`, such as a
+    letter with a thousand accents, is in none of them. A token of the whole may have more alone.
     """
     spans = read(text).spans
     if len(spans) <= most:
@@ -34,15 +36,21 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
     begin = 0
     while begin < ends[-1]:  # symbols that are set aside may follow
         first = bisect_right(ends, begin)
-        room = most
-        end = _choose_end(places, ends, begin, first, room)
-        while room > 1 and len(read(text[begin:end]).ids) > most:  # the tokens of a part may differ
+        room, end, tokens = most, begin, most + 1
+        while room and tokens > most:  # the tokens of a part may differ from those of the whole
+            if end != (end := _choose_end(places, ends, begin, first, room)):
+                tokens = len(read(text[begin:end]).ids)
             room -= 1
-            end = _choose_end(places, ends, begin, first, room)
-        parts.append((begin, end))
+        if tokens <= most or not is_one_letter(text[begin:end]):
+            parts.append((begin, end))
         gap = _SPACE.match(text, end)
         begin = gap.end() if gap else end
     return parts
+
+
+def is_one_letter(text: str) -> bool:
+    """Return whether a text is one character and the accents on it."""
+    return all(category(accent).startswith("M") for accent in text[1:])
 
 
 def _choose_end(

@@ -161,6 +161,9 @@ class _Writer(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         part = self.paragraph.numbered[int(dict(attrs).get("id") or 0)]
         parent, format, _ = self.open[-1]
+        if part.verbatim and not self.dialect.run:
+            self.texts.append(part.verbatim)
+            return
         self.close_text()
         if part.shell is not None:
             self._open_shell(part)
