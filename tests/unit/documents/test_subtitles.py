@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.extensions.documents.formats import open_document
 from glassformer.extensions.documents.subtitle_tags import SentenceMarkup
 from glassformer.extensions.documents.subtitles import Subtitles
 
@@ -81,3 +84,115 @@ def test_a_blank_line_within_a_cue_loses_nothing() -> None:
     assert "\r\n\r\n" in written and "\n" not in written.replace("\r\n", "")
     assert " ".join(written.split()).count("attendu.") == 1
     assert Subtitles(written).texts[0] == said[0]
+
+
+def shout(text: str) -> str:
+    """Subtitles whose sentences are in capitals, tags as they were."""
+    read = Subtitles(text)
+    parts = (re.split(r"(<[^<>]*>)", each) for each in read.texts)
+    return read.fill(["".join(p if p[:1] == "<" else p.upper() for p in each) for each in parts])
+
+
+NO_BLANKS = "1\n00:00:01,000 --> 00:00:02,000\nThe cat.\n2\n00:00:03,000 --> 00:00:04,000\nA dog.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (NO_BLANKS, [2, 5]),
+        (NO_BLANKS.replace("2\n", "\n2\n"), [2, 6]),
+        (NO_BLANKS.replace("000 --> ", "000\t->").replace(",000", ""), [2, 5]),
+        (NO_BLANKS.replace("00:00:0", "0:0:"), [2, 5]),
+        (NO_BLANKS.replace("00:00:0", "00: 00: 0"), [2, 5]),
+        ("By Ann\n\n\n" + NO_BLANKS, [5, 8]),
+        (re.sub(r"(?m)^\d\n", "", NO_BLANKS), [1, 3]),
+        (NO_BLANKS.replace("\n", "\r"), [2, 5]),
+        (NO_BLANKS.replace("1\n00", "1\n\n00").replace("2\n00", "2\n\n00"), [3, 7]),
+    ],
+)
+def test_only_text_changes_however_cues_are_written(text: str, lines: list[int]) -> None:
+    expected = re.split(r"\r|\n", text)
+    for line in lines:
+        expected[line] = expected[line].upper()
+    assert re.split(r"\r|\n", shout(text)) == expected
+
+
+def test_vtt_keeps_notes_styles_names_and_settings() -> None:
+    text = (
+        "WEBVTT - a title\nKind: captions\n\nSTYLE\n::cue(b) {color: red}\n\n"
+        "NOTE a cat\nis here\n\n"
+        "intro\n00:01.000 --> 00:02.000 align:start\n<v Mary>The <i.loud>cat</i> &amp; a dog.\n\n"
+        "00:00:03.000 --> 00:00:04.000\n<c.red>A <00:00:03.500>boy.</c>\n"
+    )
+    expected = (
+        text.replace("The <", "THE <").replace(">cat<", ">CAT<").replace(" a dog.", " A DOG.")
+    )
+    made = shout(text.replace("&amp;", "and")).replace("AND", "&amp;")
+    assert made == expected.replace(">boy.", ">BOY.")
+
+
+def sentences(*cues: tuple[str, str, str]) -> list[str]:
+    blocks = (f"00:00:{begin} --> 00:00:{end}\n{text}\n" for begin, end, text in cues)
+    return Subtitles("\n".join(blocks)).texts
+
+
+def test_only_cues_that_follow_at_once_are_joined() -> None:
+    first, soon, late = ("01,0", "02,0", "we went"), ("03,0", "04,0", "home"), ("09,0", "10,0", "x")
+    assert sentences(first, soon, late) == ["we went home", "x"]
+    assert sentences(soon, first) == ["home", "we went"]
+
+
+@pytest.mark.parametrize("mark", ["؟", "।", "。", "!", "…", '."', "?)"])
+def test_marks_of_many_scripts_end_a_sentence(mark: str) -> None:
+    assert len(sentences(("01,0", "02,0", f"a{mark}"), ("02,0", "03,0", "b"))) == 2
+
+
+def test_thai_has_no_mark_so_a_cue_ends_its_sentence() -> None:
+    assert len(sentences(("01,0", "02,0", "แมว"), ("02,0", "03,0", "หมา"))) == 2
+
+
+def test_two_voices_in_a_line_and_names_before_a_colon() -> None:
+    text = "00:00:01,0 --> 00:00:02,0\n- Hello. - Good morning.\nJOHN: I am here.\nMARY: So am I.\n"
+    assert Subtitles(text).texts == ["Hello.", "Good morning.", "I am here.", "So am I."]
+    assert shout(text).splitlines()[1] == "- HELLO. - GOOD MORNING."
+    assert shout(text).splitlines()[3] == "MARY: SO AM I."
+
+
+TAGS = [
+    "<i>",
+    "</i>",
+    "<b>",
+    "</b>",
+    '<font color="#fff">',
+    "</font>",
+    "{\\an8}",
+    "a ",
+    "cat",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(TAGS), max_size=20).map("".join))
+def test_each_tag_is_written_once(text: str) -> None:
+    text = "00:00:01,0 --> 00:00:02,0\n" + re.sub(r"\n+", "\n", text)
+    made = shout(text)
+    tags = re.compile(r"<[^<>]*>|\{[^{}]*\}")
+    assert sorted(tags.findall(made)) == sorted(tags.findall(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cp1251", "Кошка сидит на ковре. Собака спит в доме, а мальчик читает книгу у окна."),
+        ("gb18030", "猫坐在垫子上。狗睡在房子里，男孩在窗边看书。我们明天去学校。"),
+        ("shift_jis", "猫はマットの上に座っています。犬は家で寝ています。"),
+        ("utf-16-le", "The cat is on the mat."),
+    ],
+)
+def test_old_encodings_are_guessed(name: str, text: str) -> None:
+    data = f"1\n00:00:01,000 --> 00:00:02,000\n{text}\n".encode(name)
+    document = open_document(data, "a.srt")
+    assert document.texts == [text]
+    assert document.fill([text]).decode("utf-16-le" if name == "utf-16-le" else "utf-8") == (
+        data.decode(name)
+    )

@@ -62,7 +62,8 @@ def _read_cues(lines: Sequence[str], is_vtt: bool) -> Iterator[Cue]:
     notes = _find_notes(lines) if is_vtt else frozenset[int]()
     for (number, match), stop in zip(times, [*heads[1:], len(lines)], strict=True):
         clock = match.groups()
-        text = [each for each in range(number + 1, stop) if each not in notes]
+        inner = range(number + 1, stop)
+        text = [each for each in inner if each not in notes and lines[each].strip()]
         yield Cue(_read_clock(*clock[:4]), _read_clock(*clock[4:]), text)
 
 

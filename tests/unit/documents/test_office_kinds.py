@@ -1,0 +1,155 @@
+"""Word files as other programs write them: all of their text is found, and all else stays."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from glassformer.extensions.documents.formats import TranslatableDocument, open_document
+
+etree = pytest.importorskip("lxml.etree", reason="the extra `documents` is not installed")
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+
+def pack(parts: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t>{text}</w:t></w:r>"
+
+
+def mark(kind: str) -> str:
+    return f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>'
+
+
+def code(text: str) -> str:
+    return f"<w:r><w:instrText>{text}</w:instrText></w:r>"
+
+
+def word(inner: str, namespace: str = W) -> bytes:
+    body = f'<w:document xmlns:w="{namespace}"><w:body>{inner}</w:body></w:document>'
+    return pack({"word/document.xml": body})
+
+
+def shout(document: TranslatableDocument) -> bytes:
+    """Fill a document with its own texts in capitals, tags as they were."""
+    parts = (re.split(r"(<[^<>]*>)", text) for text in document.texts)
+    return document.fill(
+        ["".join(p if p.startswith("<") else p.upper() for p in each) for each in parts]
+    )
+
+
+def read(data: bytes, name: str = "word/document.xml") -> str:
+    """The text of a part, without tags."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return "".join(etree.fromstring(archive.read(name)).itertext())
+
+
+LINK = mark("begin") + code(' HYPERLINK "a.org" ') + mark("separate")
+TOC = mark("begin") + code(' TOC \\o "1-3" ') + mark("separate")
+PAGE = mark("begin") + code("PAGEREF x") + mark("separate") + run("iv") + mark("end")
+KINDS = {
+    "a control": ("in <w:sdt><w:sdtPr/><w:sdtContent>{}</w:sdtContent></w:sdt>", "IN", "TEXT"),
+    "a control in a control": (
+        "<w:sdt><w:sdtContent><w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt></w:sdtContent></w:sdt>",
+        "TEXT",
+    ),
+    "moved text": ("<w:moveTo w:id='1'>{}</w:moveTo>", "TEXT"),
+    "text that was moved away": ("<w:moveFrom w:id='1'>{}</w:moveFrom>", "text"),
+    "a direction": ("<w:bdo w:val='rtl'>{}</w:bdo>", "TEXT"),
+    "an embedding": ("<w:dir w:val='ltr'>{}</w:dir>", "TEXT"),
+    "a smart tag": ("<w:smartTag w:element='x'>{}</w:smartTag>", "TEXT"),
+    "an insertion": ("<w:ins w:id='1'>{}</w:ins>", "TEXT"),
+    "a reading": (
+        "<w:r><w:ruby><w:rt><w:r><w:t>kana</w:t></w:r></w:rt><w:rubyBase>{}</w:rubyBase></w:ruby>"
+        "</w:r>",
+        "kana",
+        "TEXT",
+    ),
+    "a link as a field": (LINK + "{}" + mark("end"), "HYPERLINK", "TEXT"),
+    "a link as a simple field": ("<w:fldSimple w:instr=' HYPERLINK x'>{}</w:fldSimple>", "TEXT"),
+    "a date as a simple field": ("<w:fldSimple w:instr='DATE'>{}</w:fldSimple>", "text"),
+    "a contents that goes on": (TOC + "{}", "TOC", "TEXT"),
+    "a contents that ends": ("{}" + mark("end"), "TEXT"),
+    "a link in a contents": (
+        TOC + LINK + "{}<w:r><w:tab/></w:r>" + PAGE + mark("end"),
+        "HYPERLINK",
+        "TEXT",
+        "PAGEREF",
+        "iv",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_text_is_found_and_all_else_stays(name: str) -> None:
+    form, *expected = KINDS[name]
+    inner = form.format(run("text"))
+    inner = run("in ") + inner.removeprefix("in ") if form.startswith("in ") else inner
+    given = word(f"<w:p>{run('more ')}{inner}</w:p>")
+    made = shout(open_document(given, "a.docx"))
+    said = read(made)
+    assert said.startswith("MORE ") and all(each in said for each in expected)
+    assert said.casefold() == read(given).casefold()
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        after = etree.fromstring(archive.read("word/document.xml"))
+    before = etree.fromstring(f'<w:p xmlns:w="{W}">{inner}</w:p>')
+    names = [each.tag for each in before.iter() if not each.tag.endswith(("}r", "}p"))]
+    kept = [each.tag for each in after.iter()]
+    assert all(kept.count(tag) >= names.count(tag) for tag in names)
+
+
+def test_the_strict_kind() -> None:
+    made = shout(open_document(word(f"<w:p>{run('text')}</w:p>", STRICT), "a.docx"))
+    assert read(made) == "TEXT"
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        assert W.encode() not in archive.read("word/document.xml")
+
+
+def test_strict_slides() -> None:
+    a, p = (f"http://purl.oclc.org/ooxml/{name}/main" for name in ("drawingml", "presentationml"))
+    slide = f'<p:sld xmlns:p="{p}" xmlns:a="{a}"><a:p><a:r><a:t>text</a:t></a:r></a:p></p:sld>'
+    made = shout(open_document(pack({"ppt/slides/slide1.xml": slide}), "a.pptx"))
+    assert read(made, "ppt/slides/slide1.xml") == "TEXT"
+
+
+def test_parts_are_found_by_their_type_or_role() -> None:
+    body = f'<w:document xmlns:w="{W}"><w:p>{run("text")}</w:p></w:document>'
+    types = (
+        f'<Types xmlns="{TYPES}"><Override PartName="/word/x7.xml" ContentType="{MAIN}"/></Types>'
+    )
+    made = shout(open_document(pack({"[Content_Types].xml": types, "word/x7.xml": body}), "a.docx"))
+    assert read(made, "word/x7.xml") == "TEXT"
+    rels = (
+        '<Relationships xmlns="r"><Relationship Id="1" Type="http://x/officeDocument" '
+        'Target="/word/y.xml"/></Relationships>'
+    )
+    made = shout(open_document(pack({"_rels/.rels": rels, "word/y.xml": body}), "a.docx"))
+    assert read(made, "word/y.xml") == "TEXT"
+
+
+def test_slides_without_a_slide_are_not_damaged() -> None:
+    assert open_document(pack({"ppt/presentation.xml": "<p/>"}), "a.pptx").texts == []
+
+
+def test_placeholders_in_a_letter_stay() -> None:
+    text = "Dear {name}, see https://a.org/x?y=z or write to me@a.org."
+    made = shout(open_document(word(f"<w:p>{run(text)}</w:p>"), "a.docx"))
+    assert read(made) == "DEAR {name}, SEE https://a.org/x?y=z OR WRITE TO me@a.org."
+
+
+def test_a_field_in_thousands_of_fields() -> None:
+    given = word(f"<w:p>{run('text')}{LINK * 3000}{run('text')}{mark('end') * 3000}</w:p>")
+    assert read(shout(open_document(given, "a.docx"))).startswith("TEXT")
