@@ -196,3 +196,15 @@ def test_old_encodings_are_guessed(name: str, text: str) -> None:
     assert document.fill([text]).decode("utf-16-le" if name == "utf-16-le" else "utf-8") == (
         data.decode(name)
     )
+
+
+def test_another_script_is_another_sentence() -> None:
+    """Words of one language are not divided among the lines of two."""
+    assert sentences(("01,0", "02,0", "日本語\nThis text"), ("02,0", "03,0", "is here.")) == [
+        "日本語",
+        "This text is here.",
+    ]
+
+
+def test_a_file_of_vtt_may_have_no_cue() -> None:
+    assert Subtitles("WEBVTT\n\nNOTE nothing\n").texts == []

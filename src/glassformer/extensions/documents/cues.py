@@ -29,7 +29,7 @@ class Cue:
 class CueFile:
     """A file of subtitles as lines, with their ends; `lines` may be changed one by one.
 
-    Raises ValueError if there is no cue.
+    Raises ValueError if there is no cue, and no header of WebVTT either.
     """
 
     def __init__(self, text: str) -> None:
@@ -38,7 +38,7 @@ class CueFile:
         self.ends = [line[len(kept) :] for line, kept in zip(raw, self.lines, strict=True)]
         self.is_vtt = bool(self.lines) and self.lines[0].lstrip("\ufeff").startswith("WEBVTT")
         self.cues = [*_read_cues(self.lines, self.is_vtt)]
-        if not self.cues:
+        if not (self.cues or self.is_vtt):
             raise ValueError("the file has no subtitle: no line like 00:00:01,000 --> 00:00:02,000")
 
     def write(self, changed: dict[int, str]) -> str:

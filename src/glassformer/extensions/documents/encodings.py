@@ -13,10 +13,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_DECLARED = re.compile(
+PAGE_CHARSET = re.compile(
     rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
 )
 _XML = re.compile(rb"\s*<\?xml\s[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
+PO_CHARSET = re.compile(rb"\"Content-Type:[^\"]{0,200}?charset=([\w.:-]{1,40})")
 HEAD = 4096  # bytes in which a page says what its encoding is
 SAMPLE = 1 << 16  # bytes by which an encoding is guessed
 
@@ -43,17 +44,17 @@ class Encoding(NamedTuple):
 
 
 def decode(
-    data: bytes, *, is_markup: bool = False, may_guess: bool = False
+    data: bytes, *, declared_by: re.Pattern[bytes] | None = None, may_guess: bool = False
 ) -> tuple[str, Encoding]:
     """Return the text of a file, and its encoding: by its mark, what it declares, or UTF-8.
 
-    is_markup: HTML, which may declare one. may_guess: one of another time may be guessed, as
-    subtitles have; it is written as UTF-8. Raises ValueError if none of them fits.
+    declared_by: what declares one, such as PAGE_CHARSET. may_guess: one of another time may be
+    guessed, as subtitles have; it is written as UTF-8. Raises ValueError if none of them fits.
     """
     for mark, name in _MARKS:
         if data.startswith(mark):
             return _decode(data[len(mark) :], name), Encoding(name, mark)
-    if declared := _find_declared(data) if is_markup else "":
+    if declared := _find_declared(data, declared_by) if declared_by else "":
         return _decode(data, declared), Encoding(declared)
     if name := _find_unmarked(data):
         return _decode(data, name), Encoding(name)
@@ -73,10 +74,10 @@ def _decode(data: bytes, name: str) -> str:
         raise ValueError(said) from None
 
 
-def _find_declared(data: bytes) -> str:
-    """Return Python's name of the encoding that a page declares; "" if it is UTF-8 or unknown."""
+def _find_declared(data: bytes, pattern: re.Pattern[bytes]) -> str:
+    """Return Python's name of the encoding that a file declares; "" if it is UTF-8 or unknown."""
     head = data[:HEAD]
-    match = _DECLARED.search(head) or _XML.match(head)
+    match = pattern.search(head) or _XML.match(head)
     try:
         name = codecs.lookup(match[1].decode("ascii")).name if match else "utf-8"
         "".encode(name)

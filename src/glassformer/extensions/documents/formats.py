@@ -1,12 +1,13 @@
 """The formats of documents that can be translated, by the ending of the file's name."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
 from .apple_strings import read_strings
 from .catalogues import TranslatableMessage
-from .encodings import Encoding, decode
+from .encodings import PAGE_CHARSET, PO_CHARSET, Encoding, decode
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .po import read_po
 from .subtitles import Subtitles
@@ -62,6 +63,7 @@ class TextFormat(NamedTuple):
 
     read: Callable[[str], TranslatableText]
     is_markup: bool = False
+    declared_by: re.Pattern[bytes] | None = None
     may_guess: bool = False
 
 
@@ -71,9 +73,9 @@ XML: dict[str, Callable[[Any], Iterator[TranslatableMessage]]] = {
     ".xliff": read_xliff,
     ".xml": read_android,
 }
-PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True)
+PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True, declared_by=PAGE_CHARSET)
 SUBTITLES = TextFormat(Subtitles, may_guess=True)
-PO = TextFormat(read_po)
+PO = TextFormat(read_po, declared_by=PO_CHARSET)
 TEXTS = {
     ".htm": PAGE,
     ".html": PAGE,
@@ -101,6 +103,6 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
         return XmlCatalogue(data, PurePath(name).name, XML[ending])
     if ending not in TEXTS:
         raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
-    read, is_markup, may_guess = TEXTS[ending]
-    text, encoding = decode(data, is_markup=is_markup, may_guess=may_guess)
-    return EncodedDocument(read(text), encoding, is_markup)
+    form = TEXTS[ending]
+    text, encoding = decode(data, declared_by=form.declared_by, may_guess=form.may_guess)
+    return EncodedDocument(form.read(text), encoding, form.is_markup)

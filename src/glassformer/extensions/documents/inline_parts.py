@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .dialects import Dialect
+from .text_formats import spell_element
 
 TRANSLATED_FIELDS = frozenset(("HYPERLINK", "REF", "TOC"))  # what they show is text of the document
 DEEPEST = 20  # nesting of links, formats and fields; what is deeper stays untranslated
@@ -139,10 +140,7 @@ def _is_same(one: Any, other: Any) -> bool:
         return True
     if one is None or other is None:
         return False
-    from lxml import etree
-
-    sides = (etree.tostring(each, method="c14n", with_tail=False) for each in (one, other))
-    return next(sides) == next(sides)
+    return spell_element(one) == spell_element(other)
 
 
 def fold_pairs(parts: Sequence[InlinePart], dialect: Dialect) -> list[InlinePart]:

@@ -26,9 +26,9 @@ from .inline_parts import (
     list_text_parts,
     merge_texts,
 )
+from .text_formats import FormatKey, spell_format
 
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # in XML
-_VAGUE = ("lang", "altLang", "dirty", "err", "noProof")  # attributes, in PowerPoint
 
 
 class Paragraph:
@@ -39,14 +39,14 @@ class Paragraph:
         self.numbered: list[InlinePart] = []
         self.first: list[Any] = []
         self.last: list[Any] = []
-        self._names = dict[int, tuple[Any, bytes]]()
+        self._names = dict[int, tuple[Any, FormatKey]]()
         parts = self._read(element, 0)
-        weights, formats = Counter[bytes](), dict[bytes, Any]()
+        weights, formats = Counter[FormatKey](), dict[FormatKey, Any]()
         for part in list_text_parts(parts):
             key = self.name_format(part.format)
             weights[key] += len(part.text)
             formats.setdefault(key, part.format)
-        self.most = weights.most_common(1)[0][0] if weights else b""
+        self.most: FormatKey = weights.most_common(1)[0][0] if weights else ()
         self.base = formats.get(self.most)
         self.plain = "".join(part.text for part in list_text_parts(parts))
         self.markup = "".join(map(self._mark, parts))
@@ -111,12 +111,12 @@ class Paragraph:
             elif child is not format and child.tag not in names.dropped:
                 yield InlinePart(kept=[child], format=format, is_in_run=True)
 
-    def name_format(self, format: Any) -> bytes:
-        """Return a text that is equal for equal formats, the language of a spelling aside."""
+    def name_format(self, format: Any) -> FormatKey:
+        """Return what is equal for equal formats, the language of a spelling aside."""
         if format is None:
-            return b""
+            return ()
         if id(format) not in self._names:
-            self._names[id(format)] = format, _spell_format(format, self.dialect)
+            self._names[id(format)] = format, spell_format(format, self.dialect)
         return self._names[id(format)][1]
 
     def _mark(self, part: InlinePart) -> str:
@@ -258,18 +258,3 @@ def _move(elements: Sequence[Any], parent: Any) -> None:
     for element in elements:
         element.tail = None
         parent.append(element)
-
-
-def _spell_format(format: Any, dialect: Dialect) -> bytes:
-    from lxml import etree
-
-    plain = deepcopy(format)
-    for child in [*plain]:
-        if child.tag in dialect.vague:
-            plain.remove(child)
-    for name in _VAGUE:
-        plain.attrib.pop(name, None)
-    if not len(plain) and not plain.attrib:
-        return b""
-    written: bytes = etree.tostring(plain, method="c14n", with_tail=False)
-    return written

@@ -21,7 +21,13 @@ def read_po(text: str) -> Catalogue:
         raise ValueError(f"the file is no PO: {' '.join(str(error).split())}") from None
     newline = "\r\n" if "\r\n" in text else "\n"
     messages = [message for entry in entries for message in _read_entry(entry)]
-    return Catalogue(messages, lambda: f"{entries}\n".replace("\n", newline))
+    has_head = text.lstrip().startswith("#")
+
+    def write() -> str:
+        written = str(entries) if has_head else str(entries).removeprefix("#\n")
+        return (written.rstrip("\n") + "\n").replace("\n", newline)
+
+    return Catalogue(messages, write)
 
 
 def _read_entry(entry: Any) -> Iterator[PlainMessage]:

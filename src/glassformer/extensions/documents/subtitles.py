@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from glassformer.text.sentences import CLOSERS, ENDS
+from glassformer.text.spacing import looks_unspaced
 
 from .cues import Cue, CueFile
 from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partners, name_tag
@@ -147,7 +148,7 @@ def _group(phrases: Sequence[Phrase]) -> Iterator[SubtitleSentence]:
     """Yield the sentences; a line in which several begin is one of them."""
     sentence = SubtitleSentence()
     for phrase in phrases:
-        if sentence.phrases and (phrase.is_new_voice or _is_late(sentence.phrases[-1], phrase)):
+        if sentence.phrases and (phrase.is_new_voice or _is_apart(sentence.phrases[-1], phrase)):
             yield sentence
             sentence = SubtitleSentence()
         sentence.phrases.append(phrase)
@@ -158,8 +159,10 @@ def _group(phrases: Sequence[Phrase]) -> Iterator[SubtitleSentence]:
         yield sentence
 
 
-def _is_late(before: Phrase, phrase: Phrase) -> bool:
-    """Return whether a phrase is of a cue that does not follow at once, or was shown earlier."""
+def _is_apart(before: Phrase, phrase: Phrase) -> bool:
+    """Return whether a phrase is in another script, or of a cue that does not follow at once."""
+    if looks_unspaced(before.plain) != looks_unspaced(phrase.plain):
+        return True
     if before.cue is phrase.cue:
         return False
     pause = phrase.cue.begin - before.cue.end

@@ -11,7 +11,7 @@ from typing import Any
 from .catalogues import PlainMessage, TranslatableMessage
 from .dialects import Dialect, name_elements
 from .packed import parse_xml
-from .paragraphs import Paragraph
+from .paragraphs import Paragraph, empty
 
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
 _TO_DO = frozenset(("", "initial", "new", "needs-translation"))  # states of a target
@@ -103,9 +103,10 @@ def _make_target(source: Any, target: Any, dialect: Dialect) -> MarkedMessage:
 
     def finish() -> None:
         if target is not None:
-            made.attrib.update(target.attrib)
-            made.attrib.pop("state", None)
-            target.getparent().replace(target, made)
+            empty(target)
+            target.text = made.text
+            target.extend([*made])
+            target.attrib.pop("state", None)
             return
         segmented = source.getparent().find(source.tag.replace("}source", "}seg-source"))
         (source if segmented is None else segmented).addnext(made)
