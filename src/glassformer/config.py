@@ -918,6 +918,11 @@ class Decode(Settings):
         le=200,
     )
     utility: Literal["chrf", "bleu"] = setting("chrf", "How alike two translations are, for mbr.")
+    typography: Literal["source", "plain", "language"] = setting(
+        "source",
+        "Quotes, dashes and apostrophes: curly where the source has them, as the model writes "
+        "them, or as the language prints them, French with narrow no-break spaces.",
+    )
 
     def check(self) -> None:
         if self.mbr and self.search == "greedy":

@@ -54,7 +54,9 @@ class Translator:
                 "nothing: use LanguageModel, or glassformer complete, fill, classify or evaluate"
             )
         self.config, self.tokenizers = config, tokenizers
-        self.reader = SentenceReader(config, tokenizers)
+        path = model.path if isinstance(model, WeightsFile) else None
+        folder = model.folder if isinstance(model, Weights) else path and path.parent
+        self.reader = SentenceReader(config, tokenizers, folder)
         if isinstance(model, Weights):
             self.weights = model
         else:

@@ -148,6 +148,7 @@ OTHERS: dict[str, Any] = {
     "model.attention.stride": 3,
     "model.attention.globals": 2,
     "decode.utility": "bleu",
+    "decode.typography": "language",
 }
 # Settings without effect on their own.
 NEEDS = {

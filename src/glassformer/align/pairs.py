@@ -41,6 +41,8 @@ class Attending(Protocol):
 
     def tokenize(self, text: str) -> Tokens: ...
 
+    def tokenize_target(self, source: str, target: str) -> Tokens: ...
+
     def attend(
         self,
         sources: Sequence[Sequence[int]],
@@ -107,7 +109,7 @@ def make_pair(
     model: Attending, texts: tuple[str, str], words: tuple[Sequence[Span], Sequence[Span]]
 ) -> Pair:
     """Return a source and its translation in tokens, and in words, whose spans are given."""
-    source, target = model.tokenize(texts[0]), model.tokenizers.target.tokens(texts[1])
+    source, target = model.tokenize(texts[0]), model.tokenize_target(*texts)
     return Pair(
         texts,
         share_out(tuple(words[0]), source.spans),

@@ -129,7 +129,7 @@ def list_variants(sources: Sequence[str], language: str | None) -> list[Variant]
         _alter(sources, "no final stop", lambda text, _: text.rstrip(STOPS), drops=STOPS),
         _alter(sources, "typing errors", lambda text, draw: make_typos(text, TYPOS, draw)),
         _alter(sources, "an emoji", _add_emoji, drops=EMOJI),
-        _plant(sources, "a planted name", NAMES.split(), "{0}: {1}{2}"),
+        _plant(sources, "a planted name", NAMES.split(), "{1}, {0}{2}"),
         _plant(sources, "a planted link or placeholder", LINKS, "{1} ({0}){2}"),
         _plant(sources, "a planted number", NUMBERS, "{1} ({0}){2}"),
         Variant("two sentences a line", _pair_up(sources, gap), _pair_up),

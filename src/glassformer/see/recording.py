@@ -4,6 +4,7 @@ Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from ..foundation.machine.device import autocast
 from ..foundation.tap import record as watch
 from ..foundation.version import __version__
 from ..model.encoder_decoder import EncoderDecoder
+from ..model.files.directory import Tokenizers
 from ..translate.checking import cap_confidence
 from ..translate.options import Choice, choose_options
 from ..translate.sentence import Sentence, Translation
@@ -77,6 +79,7 @@ def record(
     is_one = target is not None or not split
     _check_arguments(text, level, target is not None, is_searched, is_one and bool(sentence))
     excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
+    translator = name_stand_ins(translator, excerpt.text)
     edited = prepare_edits(translator, excerpt.text, prefix, edits)
     source = _read(translator, edited.text)
     with torch.inference_mode():
@@ -107,6 +110,18 @@ def record(
         translator.tokenizers.target.vocabulary,
         _defer_beam(translator, edited, passage),
     )
+
+
+def name_stand_ins(translator: Translator, text: str) -> Translator:
+    """Return a translator that writes the stand-ins in a sentence as what they stand for."""
+    adapted = translator.reader.adapter.adapt(text.rpartition("\n")[2])
+    if adapted is None or not adapted.stand_ins:
+        return translator
+    named = copy(translator)
+    names = dict(adapted.stand_ins)
+    source, target = (each.rename(names) for each in translator.tokenizers)
+    named.tokenizers = Tokenizers(source, target)
+    return named
 
 
 def _check_arguments(
@@ -255,7 +270,8 @@ def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any
         passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
     own = text.rpartition("\n")[2] if translator.reader.context else text
-    sentence = Sentence(own, aside=translator.reader.set_aside(own), translations=[found])
+    read = translator.reader.prepare(own)
+    sentence = Sentence(own, adapted=read.adapted, aside=read.aside, translations=[found])
     problems = translator.checker.check(sentence).problems
     noticed = tuple(Noticed(kind=each.kind, said=each.said) for each in problems)
     return {"confidence": cap_confidence(found, problems), "problems": noticed}

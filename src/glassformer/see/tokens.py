@@ -17,10 +17,11 @@ def read_source(translator: Translator, text: str) -> list[Token]:
 
     The sources of some imported models have no EOS.
     """
+    token = translator.tokenizers.source.token  # which may have other names
     found, left = translator.reader.tokenize(text.strip()), len(text) - len(text.lstrip())
     tokens = [
-        Token(text=token, id=id, start=left + start, end=left + end)
-        for token, id, (start, end) in zip(found.texts, found.ids, found.spans, strict=True)
+        Token(text=token(id), id=id, start=left + start, end=left + end)
+        for id, (start, end) in zip(found.ids, found.spans, strict=True)
     ]
     if tokens and not translator.config.text.source_eos:
         return tokens

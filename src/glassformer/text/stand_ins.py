@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..config import MOST_COPIES
+from .patterns import LazyPattern
 from .unicode import Span
 from .verbatim import Verbatim
 
@@ -22,9 +23,11 @@ NAMES = ("Tom", "Mary", "Boston", "Ken", "John", "Maria", "Paul", "Peter", "Anna
 NUMBERS = ("30", "50", "100", "40", "60", "15", "12", "25", "18", "20", "500", "300")
 YEARS = ("1990", "1914", "1945", "2013")
 _DIGITS = 4  # of a number that another one is near to
-_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+_YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
 _OF_NUMBERS = ("number", "time", "date", "phone", "version")
-_NUMERIC = re.compile(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
+_NUMERIC = LazyPattern(
+    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}"
+)
 
 
 class StandIn(NamedTuple):

@@ -66,39 +66,54 @@ class SetAside(NamedTuple):
     asides: list[Aside]
 
 
-def set_aside(text: str, is_unknown: Callable[[str], object]) -> SetAside | None:
-    """Return a text without its unknown symbols; None if it has none, or nothing else."""
-    if text.isascii() or not _HINT.search(text):
-        return None
-    left, origins = list[str](), list[Span]()
-    asides = list[Aside]()
-    at = 0
-    for run in _ASIDE.finditer(text):
-        if not is_unknown(run[2]):
-            continue
-        left += text[at : run.start()]
-        origins += [(i, i + 1) for i in range(at, run.start())]
-        at, start = run.end(), len(left)
-        if gap := _choose_gap(text, run):
+def set_aside(
+    text: str, is_unknown: Callable[[str], object], parts: Sequence[Span] = ()
+) -> SetAside | None:
+    """Return a text without its unknown symbols; None if it has none, or nothing else.
+
+    parts: what is taken out as well, in order, without white space at the edges.
+    """
+    spans = [*parts]
+    if not text.isascii() and _HINT.search(text):
+        spans += [
+            run.span(2)
+            for run in _ASIDE.finditer(text)
+            if is_unknown(run[2]) and not any(run.start(2) < b and a < run.end(2) for a, b in parts)
+        ]
+    return _take_out(text, sorted(spans)) if spans else None
+
+
+def _take_out(text: str, spans: Sequence[Span]) -> SetAside | None:
+    """Return a text without some spans, each set aside; None if no letter or digit is left."""
+    left, origins, asides, at = list[str](), list[Span](), list[Aside](), 0
+    for first, last in spans:
+        begin, stop = first, last
+        while begin > at and text[begin - 1].isspace():
+            begin -= 1
+        while stop < len(text) and text[stop].isspace():
+            stop += 1
+        left += text[at:begin]
+        origins += [(i, i + 1) for i in range(at, begin)]
+        at, start = stop, len(left)
+        spaced = begin < first, last < stop
+        if gap := _choose_gap(text, (begin, stop), spaced):
             left.append(gap)
-            origins.append((run.end() - bool(run[3]), run.end()))
-        asides.append(Aside(run[2], (start, len(left)), (bool(run[1]), bool(run[3]))))
-    if not asides:
-        return None
+            origins.append((stop - spaced[1], stop))
+        asides.append(Aside(text[first:last], (start, len(left)), spaced))
     left += text[at:]
     origins += [(i, i + 1) for i in range(at, len(text))]
     bare = "".join(left)
     return SetAside(bare, origins, asides) if any(map(str.isalnum, bare)) else None
 
 
-def _choose_gap(text: str, run: re.Match[str]) -> str:
+def _choose_gap(text: str, span: Span, spaced: tuple[bool, bool]) -> str:
     """Return what is between the texts on both sides of symbols that are taken out."""
-    before, behind = text[: run.start()][-1:], text[run.end() :][:1]
+    before, behind = text[max(0, span[0] - 1) : span[0]], text[span[1] : span[1] + 1]
     if not before or not behind or before in "([{«“„¿¡":
         return ""
     if behind in ".,;:!?…)]}»”’":
-        return " " * bool(run[3])
-    return " " * bool(run[1] or run[3] or (before.isalnum() and behind.isalnum()))
+        return " " * spaced[1]
+    return " " * (any(spaced) or (before.isalnum() and behind.isalnum()))
 
 
 def find_moved_marks(text: str, spans: Sequence[Span]) -> list[Span]:

@@ -180,6 +180,19 @@ class Tokenizer:
         twin.normalization, twin._twin = self.normalization._replace(characters=known), self
         return twin
 
+    def rename(self, names: Mapping[str, str]) -> Tokenizer:
+        """Return a tokenizer that writes some tokens otherwise, and reads as this one does.
+
+        names: what is written for a token, whose space before it stays.
+        """
+        twin = copy(self)
+        twin.vocabulary = tuple(
+            " " * each.startswith(" ") + names[bare] if (bare := each.strip(" ")) in names else each
+            for each in self.vocabulary
+        )
+        twin.__dict__.pop("_bytes", None)
+        return twin
+
     def _renew(self, tags: Sequence[str], normalization: Normalization) -> Tokenizer:
         return Tokenizer([*self.vocabulary, *tags], self.merges, normalization)
 

@@ -28,7 +28,8 @@ SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "”�
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
 
-_CURLY = re.compile("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\u2013\u2014\u2026]")
+_CURLY = LazyPattern("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\u2013\u2014\u2026]")
+_CURLY_DOUBLE = LazyPattern("[\u201c-\u201f\u00ab\u00bb]")
 _PAIRS = LazyPattern(r'"([^"]*)"')
 _SINGLE_PAIRS = LazyPattern(r"(?<!\w)'([^']+)'(?!\w)")
 _SPACED_DASH = LazyPattern(r"(?<=\s)--?(?=\s)")
@@ -43,10 +44,11 @@ def shape_marks(source: str, text: str, language: str | None, kind: Typography =
     kind: "source", curly where the source is; "plain", as the model wrote them; "language", as the
     language prints them, in French with narrow no-break spaces before high marks.
     """
-    if kind == "plain" or (kind == "source" and not _CURLY.search(source)):
+    is_plain = source.isascii() or not _CURLY.search(source)
+    if kind == "plain" or (kind == "source" and is_plain):
         return text
     always = kind == "language"
-    if (always or re.search("[\u201c-\u201f\u00ab\u00bb]", source)) and '"' in text:
+    if (always or _CURLY_DOUBLE.search(source)) and '"' in text:
         before, behind = find_quotes(language)
         text = str(_PAIRS.sub(lambda pair: f"{before}{pair[1]}{behind}", text))
     if "'" in text and (always or ("\u2019" in source and "'" not in source)):

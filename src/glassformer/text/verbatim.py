@@ -6,7 +6,6 @@ capital that the training text did not have. The scan takes linear time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -62,7 +61,7 @@ _TRAILING = ".,;:!?…'’\"”»"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 _WORD = LazyPattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_POSSESSIVE = re.compile(r"['’]s$|['’]$")
+_POSSESSIVE = LazyPattern(r"['’]s$|['’]$")
 _BEGINNING = '.!?:;…"“”«»„([¿¡—–-'
 CAPITAL_NOUNS = ("de", "lb", "gsw", "nds")  # languages that write each noun with a capital
 
@@ -98,12 +97,15 @@ def find_names(
     not looked at. Names that follow each other with a space between are one.
     """
     last: Verbatim | None = None
+    others, other = iter(taken), Verbatim(-1, -1, "")
     for word in _WORD.finditer(text):
         start, own = word.start(), _POSSESSIVE.sub("", word[0])
         end = start + len(own)
         if not own[:1].isupper() or len(own) < 2 or own.isupper():
             continue
-        if any(start < part.end and part.start < end for part in taken):
+        while other.end <= start and (following := next(others, None)):
+            other = following
+        if start < other.end and other.start < end:
             continue
         if not is_name(own, is_first(text, start)):
             continue
@@ -119,8 +121,9 @@ def find_names(
 
 def is_first(text: str, start: int) -> bool:
     """Return whether a word begins a sentence, where any word has a capital."""
-    before = text[:start].rstrip()
-    return not before or before[-1] in _BEGINNING
+    while start and text[start - 1].isspace():
+        start -= 1
+    return not start or text[start - 1] in _BEGINNING
 
 
 def is_new_word(word: str, known: Collection[str], is_first: bool) -> bool:

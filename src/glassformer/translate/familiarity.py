@@ -31,10 +31,10 @@ class Familiarity:
 
     def find_problems(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""
-        source, aside = sentence.text, sentence.aside
+        source = sentence.text
         if not has_letters(source):
             return
-        if unknown := self.tokenizer.find_unknown(aside.text if aside else source):
+        if unknown := self.tokenizer.find_unknown(sentence.read_text):
             yield Problem.describe("unknown", list=" ".join(unknown))
         if other := find_other_language(source, self.language):
             yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from ..config import EOS, SEPARATOR, Config
@@ -24,6 +25,7 @@ from ..text.sentences import cut_spans, find_language_mark, has_letters, split_s
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
 from ..text.unicode import Span
+from .adapting import Adapted, Adapter
 from .sentence import Sentence
 
 WHOLE = 1.5  # times text.split_above: longer sentences are cut into clauses
@@ -34,6 +36,7 @@ class NetworkText(NamedTuple):
 
     text: str
     origins: Sequence[Span] | None = None  # in the sentence, of each character; None: the same
+    adapted: Adapted | None = None  # what is to be put back into a translation
     aside: SetAside | None = None  # what the network does not read
 
     def trace_back(self, tokens: Tokens) -> Tokens:
@@ -41,8 +44,7 @@ class NetworkText(NamedTuple):
         origins = self.origins
         if origins is None:
             return tokens
-        spans = tuple((origins[start][0], origins[end - 1][1]) for start, end in tokens.spans)
-        return tokens._replace(spans=spans)
+        return tokens._replace(spans=tuple(_join_spans(origins, span) for span in tokens.spans))
 
 
 class Segment(NamedTuple):
@@ -55,8 +57,11 @@ class Segment(NamedTuple):
 class SentenceReader:
     """A reader of texts, by the settings of a model and its tokenizers."""
 
-    def __init__(self, config: Config, tokenizers: Tokenizers) -> None:
-        self.config, self.tokenizers, data = config, tokenizers, config.data
+    def __init__(self, config: Config, tokenizers: Tokenizers, folder: Path | None = None) -> None:
+        """folder: that of the model, which may list the words of the training text."""
+        self.config, self.tokenizers, self.folder = config, tokenizers, folder
+        data = config.data
+        self.adapter = Adapter(tokenizers, (data.source_lang, data.target_lang), folder)
         self.tags = tokenizers.source.find_tags([data.tag] if data.tag else [])
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
@@ -147,9 +152,13 @@ class SentenceReader:
         self, sources: Sequence[str], targets: Sequence[str]
     ) -> list[tuple[list[int], list[int]]]:
         """Return the ids of sources, as `encode` does, and those of their translations."""
-        return list(
-            zip(self.encode(sources), self.tokenizers.target.encode_many(targets), strict=True)
-        )
+        return [*zip(self.encode(sources), self.encode_targets(sources, targets), strict=True)]
+
+    def encode_targets(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[int]]:
+        """Return the ids of the translations of texts, as the network would have written them."""
+        pairs = zip(sources, targets, strict=True)
+        read = [self._adapt_translation(source, target)[0] for source, target in pairs]
+        return self.tokenizers.target.encode_many(read)
 
     def tokenize(self, text: str) -> Tokens:
         """Return the source tokens of a text, with the span of the text that each comes from.
@@ -171,27 +180,42 @@ class SentenceReader:
         columns = zip(*read, strict=True)
         return Tokens(*(tuple(chain.from_iterable(column)) for column in columns))
 
+    def tokenize_target(self, source: str, target: str) -> Tokens:
+        """Return the target tokens of a translation, with the span that each comes from.
+
+        What the network reads stand-ins for in the source, it is to have written as such, too.
+        """
+        text, origins = self._adapt_translation(source, target)
+        return NetworkText(text, origins).trace_back(self.tokenizers.target.tokens(text))
+
+    def _adapt_translation(self, source: str, target: str) -> tuple[str, Sequence[Span] | None]:
+        adapted = self.adapter.adapt(source.rpartition("\n")[2] if self.context else source)
+        return self.adapter.adapt_translation(adapted, target)
+
     def extend(self, sentence: Sentence) -> str:
         """Return a sentence as `tokenize` reads it: with data.context, after its context."""
         return extend_source(sentence.context, sentence.text) if self.context else sentence.text
 
-    def prepare(self, sentence: str) -> NetworkText:
+    def prepare(self, sentence: str, attempt: int = 0) -> NetworkText:
         """Return a sentence as the tokenizer reads it, and where each character comes from.
 
-        Symbols that training lacked are set aside, and white space that the language does not write
-        is left out.
+        What its translation has to repeat is read as stand-ins, an unusual case as the usual one;
+        symbols that training lacked are set aside, and white space that the language does not write
+        is left out. attempt: see `Adapter.adapt`.
         """
-        aside = self.set_aside(sentence)
-        text, origins = (aside.text, aside.origins) if aside else (sentence, None)
+        adapted = self.adapter.adapt(sentence, attempt)
+        text, origins = (adapted.text, adapted.origins) if adapted else (sentence, None)
+        if aside := self.set_aside(text, adapted.asides if adapted else ()):
+            text, origins = aside.text, [_join_spans(origins, span) for span in aside.origins]
         if self._is_unspaced:
             closed, kept = close_up_with_spans(text)
             if closed != text:
                 text, origins = closed, [_join_spans(origins, span) for span in kept]
-        return NetworkText(text, origins, aside)
+        return NetworkText(text, origins, adapted, aside)
 
-    def set_aside(self, sentence: str) -> SetAside | None:
-        """Return a sentence without its unknown symbols; None if it has none."""
-        return set_aside(sentence, self.tokenizers.source.find_unknown)
+    def set_aside(self, sentence: str, parts: Sequence[Span] = ()) -> SetAside | None:
+        """Return a sentence without its unknown symbols and some parts; None if it has none."""
+        return set_aside(sentence, self.tokenizers.source.find_unknown, parts)
 
     def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:
         """Return the tokens of each source that limits count: not its context; None without any."""
@@ -313,15 +337,22 @@ class SentenceReader:
             lines = [[[each.text] for each in own] for own in texts]
         ids.add(line for own in lines for each in own for line in each)
         found = [
-            [
-                each._replace(ids=self._join(read, ids), aside=ids[read[-1]].aside)
-                for each, read in zip(own, rows, strict=True)
-            ]
+            [self._take(each, read, ids) for each, read in zip(own, rows, strict=True)]
             for own, rows in zip(texts, lines, strict=True)
         ]
         for each in chain.from_iterable(found):
             self.check(len(each.ids), each.line, "source")
         return found
+
+    def _take(self, sentence: Sentence, lines: Sequence[str], ids: _Ids) -> Sentence:
+        """Return a sentence with its ids; `lines` are its context and itself."""
+        own = ids[lines[-1]]
+        return sentence._replace(ids=self._join(lines, ids), adapted=own.adapted, aside=own.aside)
+
+    def read_again(self, sentences: Sequence[Sentence], attempt: int) -> list[Sentence]:
+        """Return sentences as they are read with other stand-ins; see `Adapter.adapt`."""
+        (again,) = self._add_ids([[*sentences]], _Ids(self, attempt))
+        return again
 
     def _find_lines(self, source: str) -> list[str]:
         if not self.context:
@@ -342,21 +373,22 @@ class SentenceReader:
 
 class _Encoded(NamedTuple):
     ids: list[int]
+    adapted: Adapted | None
     aside: SetAside | None
 
 
 class _Ids(dict[str, _Encoded]):
     """The ids of texts, of which each is tokenized once, and what was set aside from it."""
 
-    def __init__(self, reader: SentenceReader) -> None:
-        self.reader = reader
+    def __init__(self, reader: SentenceReader, attempt: int = 0) -> None:
+        self.reader, self.attempt = reader, attempt
 
     def add(self, texts: Iterable[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self]
-        prepared = [self.reader.prepare(text) for text in missing]
+        prepared = [self.reader.prepare(text, self.attempt) for text in missing]
         rows = self.reader.tokenizers.source.encode_many([each.text for each in prepared])
         for text, each, ids in zip(missing, prepared, rows, strict=True):
-            self[text] = _Encoded(ids, each.aside)
+            self[text] = _Encoded(ids, each.adapted, each.aside)
 
 
 def _cut(text: str, spans: Iterable[Span]) -> list[Segment]:
@@ -368,4 +400,8 @@ def _join_spans(origins: Sequence[Span] | None, span: Span) -> Span:
     """Return the span that a span of characters comes from."""
     if origins is None:
         return span
-    return origins[span[0]][0], origins[span[1] - 1][1]
+    start, end = span
+    if start == end:  # of the space before a text
+        place = origins[start][0] if start < len(origins) else origins[-1][1]
+        return place, place
+    return origins[start][0], origins[end - 1][1]

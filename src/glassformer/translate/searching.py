@@ -52,6 +52,10 @@ class Searcher:
         """Return the source tokens of a text; see `SentenceReader.tokenize`."""
         return self.reader.tokenize(text)
 
+    def tokenize_target(self, source: str, target: str) -> Tokens:
+        """Return the tokens of a translation of a text; see `Reader.tokenize_target`."""
+        return self.reader.tokenize_target(source, target)
+
     def search(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
         """Return the sentences with their best hypotheses; with `mbr`, those of highest utility.
 
@@ -143,7 +147,7 @@ class Searcher:
         check_list("targets", targets)
         if len(sources) != len(targets):
             raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
-        target_ids = self.tokenizers.target.encode_many(targets)
+        target_ids = self.reader.encode_targets(sources, targets)
         for line, ids in enumerate(target_ids):
             self.reader.check(len(ids) + 1, line, "target")
         pairs = self.get_engine(self.weights.exact).score(

@@ -9,6 +9,7 @@ from ..decode.sentences import Constraint, Hypothesis
 from ..foundation.messages import read_messages
 from ..text.symbols import SetAside
 from ..text.unicode import Span
+from .adapting import Adapted
 
 Progress = Callable[[int], object]  # called with how many more lines are done
 PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
@@ -69,15 +70,23 @@ class Sentence(NamedTuple):
     prefix: str = ""  # what its translation begins with
     # Reading adds:
     ids: Sequence[int] = ()  # what the network reads: tags, context, sentence, end mark
-    aside: SetAside | None = None  # what of it the network does not read
+    adapted: Adapted | None = None  # how the network reads it, if not as it is
+    aside: SetAside | None = None  # what of that the network does not read
     # Searching adds:
     constraints: Sequence[Constraint] = ()  # what its translation contains
     hypotheses: Sequence[Hypothesis] = ()  # the best first
     # Writing adds:
     translations: Sequence[Translation] = ()  # the best first
+    is_whole: bool = True  # whether the best one has all that it has to repeat
     # Checking adds:
     problems: tuple[Problem, ...] = ()  # of the best translation
     retried: bool = False  # whether that is the outcome of a second search
+
+    @property
+    def read_text(self) -> str:
+        """Return what the tokenizer reads of the sentence."""
+        read = self.aside or self.adapted
+        return read.text if read else self.text
 
     @property
     def question(self) -> tuple[str, str, str]:

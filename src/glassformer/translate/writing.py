@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from ..decode.sentences import Hypothesis
 from ..text import Tokenizer
 from ..text.spacing import join_sentences
+from ..text.typography import Typography
 from ..text.unicode import Span
+from .adapting import TRIES
 from .options import SearchOptions
 from .searching import Searcher
 from .sentence import CheckedTranslation, Part, Sentence, TranslatedText, Translation
@@ -27,24 +29,42 @@ class Writer:
     """A model that writes what its searcher finds; its attention places what was set aside."""
 
     def __init__(self, searcher: Searcher) -> None:
-        self.searcher, self.target = searcher, searcher.tokenizers.target
+        self.searcher, self.reader = searcher, searcher.reader
+        self.target = searcher.tokenizers.target
 
     def translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
         """Return the sentences with the translations that a search finds."""
-        return [*map(self.write, self.searcher.search(sentences, options))]
+        kind = options.decode.typography
+        found = self.searcher.search(sentences, options)
+        written = [self.write(each, kind) for each in found]
+        for attempt in range(1, TRIES + 1):
+            numbers = [n for n, each in enumerate(written) if not each.is_whole]
+            if not numbers:
+                break
+            again = self.reader.read_again([written[n] for n in numbers], attempt)
+            others = self.searcher.search(again, options._replace(progress=None))
+            for n, other in zip(numbers, others, strict=True):
+                written[n] = self.write(other, kind)
+        return written
 
-    def write(self, sentence: Sentence) -> Sentence:
+    def write(self, sentence: Sentence, kind: Typography = "source") -> Sentence:
         """Return a sentence with the translations that its hypotheses spell, best first."""
-        ways = [self._place(sentence, read_hypothesis(h, self.target)) for h in sentence.hypotheses]
-        return sentence._replace(translations=[way for (way,) in combine([ways], len(ways))])
+        ways = [read_hypothesis(each, self.target) for each in sentence.hypotheses]
+        best = [way for (way,) in combine([ways], len(ways))]
+        adapter, adapted = self.reader.adapter, sentence.adapted
+        if adapted and adapted.stand_ins:
+            best.sort(key=lambda way: not adapter.is_whole(adapted, way.text))
+        is_whole = not best or adapter.is_whole(adapted, best[0].text)
+        placed = [way._replace(text=self.place_aside(sentence, way.text, kind)) for way in best]
+        return sentence._replace(translations=placed, is_whole=is_whole)
 
-    def place_aside(self, sentence: Sentence, text: str) -> str:
+    def place_aside(self, sentence: Sentence, text: str, kind: Typography = "source") -> str:
         """Return a translation of a sentence with what was set aside from it."""
-        if not sentence.aside:
-            return text
-        from ..align.symbols import place_symbols
+        if sentence.aside:
+            from ..align.symbols import place_symbols
 
-        return place_symbols(self.searcher, self.searcher.folder, sentence.aside, text)
+            text = place_symbols(self.searcher, self.searcher.folder, sentence.aside, text)
+        return self.reader.adapter.restore(sentence.adapted, sentence.text, text, kind)
 
     def align(
         self, alignments: Alignments, folder: Path, texts: Sequence[TranslatedText]
@@ -52,16 +72,11 @@ class Writer:
         """Return links between the words of each text and its translation; see `Alignments`."""
         from ..align.alignments import ParallelText
 
-        extend = self.searcher.reader.extend
+        extend = self.reader.extend
         pairs = [
             ParallelText(*each[:3], sources=tuple(map(extend, each.sentences))) for each in texts
         ]
         return alignments.align(folder, self.searcher, pairs)
-
-    def _place(self, sentence: Sentence, translation: Translation) -> Translation:
-        if not sentence.aside:
-            return translation
-        return translation._replace(text=self.place_aside(sentence, translation.text))
 
 
 def read_hypothesis(hypothesis: Hypothesis, target: Tokenizer) -> Translation:

@@ -1,0 +1,258 @@
+"""Adapting: a sentence as people write it becomes one as the model knows them, and back.
+
+What its translation has to repeat is read as stand-ins, and capitals or a title as a sentence in
+the usual case. Most sentences need neither, which is seen at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from ..checks.known_words import read_known_words
+from ..model.files.directory import Tokenizers
+from ..text.casing import (
+    Case,
+    find_case,
+    is_usual,
+    lower_first,
+    put_case_back,
+    truecase,
+)
+from ..text.patterns import LazyPattern
+from ..text.spacing import is_unspaced, name_base
+from ..text.stand_ins import StandIn, StandIns, cut_at_stand_ins, has_each_once, replace_parts
+from ..text.typography import Typography, shape_marks
+from ..text.unicode import Span
+from ..text.verbatim import (
+    CAPITAL_NOUNS,
+    Verbatim,
+    find_names,
+    find_verbatim,
+    is_new_word,
+    read_first_names,
+)
+
+MOST_CUTS = 10_000  # words whose tokens are kept
+TRIES = 3  # searches with other stand-ins
+LEAST_CAPITALS = 0.03  # of the tokens that begin a word
+SMALL_NUMBER = 1  # digits: a model translates so small a number, perhaps with a word
+SHORT_NUMBER = 4  # digits
+_PLAIN = ("name", "number", "sign")  # kinds that a network is left with if there is no stand-in
+_FIRST_WORD = LazyPattern(r"[^\W\d_]+")
+
+
+class Adapted(NamedTuple):
+    """A sentence as the network reads it, and what is to be put back in its translation."""
+
+    text: str
+    origins: Sequence[Span] | None = None  # in the sentence, of each character; None: the same
+    case: Case | None = None
+    stand_ins: tuple[StandIn, ...] = ()
+    asides: tuple[Span, ...] = ()  # in `text`: what is taken out, and placed by the alignment
+    repeated: tuple[str, ...] = ()  # numbers that the network has to write as it reads them
+
+    @property
+    def is_only_stand_ins(self) -> bool:
+        """Return whether there is nothing to translate beside what is repeated."""
+        texts = (text for text, _ in cut_at_stand_ins(self.text, self.stand_ins))
+        return bool(self.stand_ins) and not any(map(str.isalnum, "".join(texts)))
+
+    def list_repeated(self) -> list[StandIn]:
+        """Return what is left as it is in a translation: stand-ins, and what was taken out."""
+        asides = dict.fromkeys(self.text[slice(*span)] for span in self.asides)
+        return [*self.stand_ins, *(StandIn(aside, aside) for aside in asides)]
+
+
+class Adapter:
+    """A reader of sentences as one model knows them, and a writer of its translations."""
+
+    def __init__(
+        self,
+        tokenizers: Tokenizers,
+        languages: tuple[str | None, str | None],
+        folder: Path | None,
+    ) -> None:
+        """folder: that of the model, which may list the words of its training text."""
+        self.tokenizers, self.folder = tokenizers, folder
+        self.source_lang, self.target_lang = languages
+        self._cuts = dict[str, list[int]]()
+
+    @cached_property
+    def is_cased(self) -> bool:
+        """Return whether the training text had words with capitals, as most text has."""
+        words = [token[1:] for token in self.tokenizers.source.vocabulary if token[:1] == " "]
+        capitals = sum(word[:1].isupper() for word in words)
+        return capitals >= LEAST_CAPITALS * len(words) > 0
+
+    @cached_property
+    def words(self) -> Collection[str] | None:
+        """Return the words of the training text, lower-cased; None if they are not listed."""
+        return read_known_words(self.folder) if self.folder else None
+
+    @cached_property
+    def stand_ins(self) -> StandIns:
+        """Return the stand-ins that are tokens of both sides."""
+        return StandIns(lambda word: all(each.has_token(word) for each in self.tokenizers))
+
+    @cached_property
+    def has_names(self) -> bool:
+        """Return whether names can be told from other words, and are written alike in both."""
+        known = self.stand_ins.copies or self.stand_ins.names
+        is_capital_noun = name_base(self.source_lang) in CAPITAL_NOUNS
+        return bool(known) and not is_capital_noun and not is_unspaced(self.target_lang)
+
+    def adapt(self, sentence: str, attempt: int = 0) -> Adapted | None:
+        """Return a sentence as the model knows such; None if it is one already.
+
+        attempt: from 0; each has other stand-ins, and from TRIES on none: then what they stood for
+        is taken out. An imported model reads what its own toolkit would give it.
+        """
+        if not self.tokenizers.source.has_character_map:
+            return None
+        parts, case = find_verbatim(sentence), None
+        if parts or not is_usual(sentence):
+            case = self._find_case(sentence, parts)
+        cased = self._truecase(sentence, parts, case) if case else sentence
+        parts = [each for each in parts if not _is_left(cased, each)]
+        is_late = attempt == TRIES - 1
+        left = [each for each in parts if is_late and _is_short_number(cased, each)]
+        parts = [each for each in parts if not (is_late and _is_short_number(cased, each))]
+        if self.has_names and not self._is_common(cased):
+            parts = sorted([*parts, *find_names(cased, self._is_name, parts)])
+        repeated = tuple(cased[part.start : part.end] for part in left)
+        if not parts:
+            return Adapted(cased, None, case, repeated=repeated) if case or left else None
+        inside = [each for each in parts if not _is_apart(cased, each)]
+        chosen = self.stand_ins.choose(cased, inside, attempt) if attempt < TRIES else None
+        if chosen is None:  # what has no stand-in is taken out, or left to the network
+            inside, chosen = [], []
+            parts = [each for each in parts if attempt >= TRIES or each.kind not in _PLAIN]
+        text, origins = replace_parts(cased, inside, chosen)
+        own = [sentence[part.start : part.end] for part in inside]
+        asides = tuple(_place_apart(cased, parts, inside, chosen))
+        return Adapted(text, origins, case, tuple(map(StandIn, chosen, own)), asides, repeated)
+
+    def restore(
+        self, adapted: Adapted | None, sentence: str, translation: str, kind: Typography = "source"
+    ) -> str:
+        """Return a translation with the case, the marks and the parts of its sentence."""
+        if adapted and adapted.is_only_stand_ins:
+            return sentence
+        case = adapted.case if adapted else None
+        segments = [*cut_at_stand_ins(translation, adapted.list_repeated() if adapted else ())]
+        shaped = [shape_marks(sentence, text, self.target_lang, kind) for text, _ in segments]
+        if case:
+            shaped = [put_case_back(text, case, self.target_lang) for text in shaped]
+        if case == "lower":
+            shaped[0] = lower_first(shaped[0], self._cut_target)
+        return "".join(
+            text + original for text, (_, original) in zip(shaped, segments, strict=True)
+        )
+
+    def adapt_translation(
+        self, adapted: Adapted | None, translation: str
+    ) -> tuple[str, Sequence[Span] | None]:
+        """Return a translation as the network would have written it, and where that came from.
+
+        It is what `restore` was given, as far as that can be told: with stand-ins, not in capitals.
+        """
+        if adapted is None:
+            return translation, None
+        parts = list[Verbatim]()
+        for pair in adapted.stand_ins:
+            if (start := translation.find(pair.original)) >= 0:
+                parts.append(Verbatim(start, start + len(pair.original), pair.text))
+        parts.sort()
+        if any(one.end > two.start for one, two in pairwise(parts)):
+            parts = []
+        if adapted.case == "upper":
+            translation = truecase(translation, "upper", self._cut_target)
+        return replace_parts(translation, parts, [part.kind for part in parts])
+
+    def is_whole(self, adapted: Adapted | None, translation: str) -> bool:
+        """Return whether all that a translation has to repeat is in it, once."""
+        if adapted is None or adapted.is_only_stand_ins:
+            return True
+        if not all(number in translation for number in adapted.repeated):
+            return False
+        return has_each_once(translation, adapted.stand_ins)
+
+    def _find_case(self, sentence: str, parts: Sequence[Verbatim]) -> Case | None:
+        if not self.is_cased:
+            return None
+        return find_case(_blank(sentence, parts), self._cut, self.source_lang)
+
+    def _truecase(self, sentence: str, parts: Sequence[Verbatim], case: Case) -> str:
+        """Return the sentence in its usual case; its parts stay as they are."""
+        text, at, left = truecase(_blank(sentence, parts), case, self._cut, self.words), 0, ""
+        for start, end, _ in parts:
+            left, at = left + text[at:start] + sentence[start:end], end
+        return left + text[at:]
+
+    def _is_common(self, sentence: str) -> bool:
+        """Return whether the only word with a capital is the first, and a token: no rare name."""
+        first = _FIRST_WORD.search(sentence)
+        has_token = self.tokenizers.source.has_token
+        return first is None or (is_usual(sentence) and has_token(f" {first[0]}"))
+
+    def _is_name(self, word: str, is_first: bool) -> bool:
+        """Return whether a word is a name that training did not have, or not often enough."""
+        if self.words is not None and is_new_word(word, self.words, is_first):
+            return True
+        if word not in read_first_names() or self.tokenizers.source.has_token(f" {word}"):
+            return False
+        return not is_first or not self.tokenizers.source.has_token(f" {word.lower()}")
+
+    def _cut(self, words: Sequence[str]) -> list[list[int]]:
+        if len(self._cuts) > MOST_CUTS:
+            self._cuts.clear()
+        if missing := [word for word in dict.fromkeys(words) if word not in self._cuts]:
+            rows = self.tokenizers.source.encode_many(missing)
+            self._cuts |= dict(zip(missing, rows, strict=True))
+        return [self._cuts[word] for word in words]
+
+    def _cut_target(self, words: Sequence[str]) -> list[list[int]]:
+        return self.tokenizers.target.encode_many(words)
+
+
+def _is_apart(sentence: str, part: Verbatim) -> bool:
+    """Return whether a part stands in brackets of its own, and has no place in the grammar."""
+    around = sentence[max(0, part.start - 1) : part.start] + sentence[part.end : part.end + 1]
+    return around in ("()", "[]")
+
+
+def _place_apart(
+    sentence: str, parts: Sequence[Verbatim], inside: Sequence[Verbatim], chosen: Sequence[str]
+) -> Iterator[Span]:
+    """Yield the span of each part without a stand-in, with its brackets, in the new text."""
+    grown, stand_ins = 0, dict(zip(inside, chosen, strict=True))
+    for part in parts:
+        if part in stand_ins:
+            grown += len(stand_ins[part]) - (part.end - part.start)
+        else:
+            wider = _is_apart(sentence, part)
+            yield part.start + grown - wider, part.end + grown + wider
+
+
+def _is_left(sentence: str, part: Verbatim) -> bool:
+    """Return whether a part is left to the network: a tag, or a number of one digit."""
+    own = sentence[part.start : part.end]
+    return part.kind == "tag" or (own.isdecimal() and len(own) <= SMALL_NUMBER)
+
+
+def _is_short_number(sentence: str, part: Verbatim) -> bool:
+    """Return whether a part is a number that a network may well know, and write as it is."""
+    own = sentence[part.start : part.end]
+    return own.isdecimal() and len(own) <= SHORT_NUMBER and not _is_apart(sentence, part)
+
+
+def _blank(sentence: str, parts: Sequence[Verbatim]) -> str:
+    """Return a sentence with its parts as digits, which have no case."""
+    left, at = "", 0
+    for start, end, _ in parts:
+        left, at = left + sentence[at:start] + "0" * (end - start), end
+    return left + sentence[at:]

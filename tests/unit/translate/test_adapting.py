@@ -1,0 +1,132 @@
+"""Sentences as people write them are read as the model knows them, and put back in translations."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import pytest
+
+from glassformer import Translator
+from glassformer.translate.adapting import TRIES, Adapter
+
+PLAIN = "The girl is skillful with her fingers."
+
+
+@cache
+def load() -> Translator:
+    return Translator.load("everyday-en-fr", device="cpu")
+
+
+@pytest.fixture
+def adapter() -> Adapter:
+    return load().reader.adapter
+
+
+def test_most_sentences_stay_as_they_are(adapter: Adapter) -> None:
+    assert all(adapter.adapt(each) is None for each in (PLAIN, "We won't go there!", "Tom left."))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("My name is Kowalski.", ["Kowalski"]),
+        ("David saw Oyelaran yesterday.", ["David", "Oyelaran"]),
+        ("See https://example.com/a?b=1 for details.", ["https://example.com/a?b=1"]),
+        ("Write to me@example.org, please.", ["me@example.org"]),
+        ("Hello {name}, how are you?", ["{name}"]),
+        ("I paid 1,234.56 dollars.", ["1,234.56"]),
+        ("The train leaves at 7:45.", ["7:45"]),
+    ],
+)
+def test_what_has_to_be_repeated_is(text: str, kept: list[str]) -> None:
+    translation = load().translate(text)
+    assert all(translation.count(each) == 1 for each in kept)
+
+
+def test_a_name_changes_nothing_else() -> None:
+    known, new = load().translate(["I saw Tom yesterday.", "I saw Dubrovin yesterday."])
+    assert new == known.replace("Tom", "Dubrovin")
+
+
+def test_capitals_titles_and_small_letters_read_alike() -> None:
+    translate = load().translate
+    usual = translate("The old man lives near the sea.")
+    assert translate("THE OLD MAN LIVES NEAR THE SEA.") == usual.upper()
+    assert translate("The Old Man Lives Near The Sea.") == usual
+    assert translate("the old man lives near the sea.") == usual[0].lower() + usual[1:]
+
+
+def test_curly_marks_come_back_curly() -> None:
+    straight, curly = load().translate(["He isn't late.", "He isn\u2019t late."])
+    assert "'" in straight and curly == straight.replace("'", "\u2019")
+
+
+def test_other_stand_ins_are_tried_and_at_last_the_alignment(adapter: Adapter) -> None:
+    text = "I met Kowalski in 1845."
+    tried = [adapter.adapt(text, attempt) for attempt in range(TRIES + 1)]
+    *others, last = filter(None, tried)
+    texts = [each.text for each in others]
+    assert len({*texts}) == TRIES and all("Kowalski" not in each for each in texts)
+    for each in others:
+        written = each.text.replace("I met", "J'ai vu")
+        assert adapter.is_whole(each, written) and not adapter.is_whole(each, "J'ai vu")
+        assert adapter.restore(each, text, written) == "J'ai vu Kowalski in 1845."
+    assert last.text == text
+    assert [text[slice(*span)] for span in last.asides] == ["Kowalski", "1845"]
+
+
+def test_what_stands_in_brackets_is_taken_out_and_put_back() -> None:
+    translation = load().translate("I want something better (www.example.org).")
+    assert translation == load().translate("I want something better.")[:-1] + " (www.example.org)."
+
+
+def test_links_in_a_sentence_in_capitals_keep_their_letters() -> None:
+    for text in ("SEE www.example.org NOW!", "I WANT SOMETHING BETTER (www.example.org)."):
+        translation = load().translate(text)
+        assert "www.example.org" in translation
+        assert translation.replace("www.example.org", "").isupper()
+
+
+def test_a_score_is_that_of_what_the_network_reads_and_writes() -> None:
+    known = load().score("I saw Tom yesterday.", "J'ai vu Tom hier.")
+    new = load().score("I saw Dubrovin yesterday.", "J'ai vu Dubrovin hier.")
+    assert new.log_prob == pytest.approx(known.log_prob)
+
+
+def test_adapting_takes_linear_time(adapter: Adapter) -> None:
+    def measure(times: int) -> float:
+        text = "Kowalski saw 47 (12) www.a.org Dubrovin. " * times
+        begun = time.process_time()
+        adapter.adapt(text, TRIES)
+        return time.process_time() - begun
+
+    measure(1)
+    few = min(measure(50) for _ in range(3))
+    assert measure(1000) < 20 * 8 * max(few, 1e-3)
+
+
+def test_a_text_of_stand_ins_alone_is_its_own_translation() -> None:
+    texts = ["7:45", "Kowalski", "https://example.org", "me@example.org."]
+    assert load().translate(texts) == texts
+
+
+def test_tokens_point_into_the_text_that_was_typed() -> None:
+    text = "I\u00a0saw Kowalski at www.example.org."
+    tokens = load().reader.tokenize(text)
+    covered = {place for start, end in tokens.spans for place in range(start, end)}
+    assert covered == {*range(len(text))}
+    assert [*tokens.spans] == sorted(tokens.spans)
+    assert "Kowalski" in [text[start:end].strip() for start, end in tokens.spans]
+
+
+def test_a_recording_shows_what_was_typed() -> None:
+    pytest.importorskip("torch")
+    trace = load().see("I saw Kowalski yesterday.")
+    assert "Kowalski" in trace.translation
+    assert all(" Kowalski" in [each.text for each in side] for side in (trace.source, trace.target))
+
+
+def test_the_n_best_all_have_the_name() -> None:
+    best = load().search("I saw Kowalski yesterday.", n_best=3)
+    assert len(best) == 3 and all("Kowalski" in each.text for each in best)
