@@ -14,6 +14,7 @@ from .searching import search_texts
 from .sentence import CheckedTranslation, Problem, Sentence, Translation
 from .writing import Writer, join_translations, take_apart
 
+SHOWN = 12  # characters of a word that could not be read
 ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
 
 
@@ -103,11 +104,25 @@ def join_checked(
         for part, each in enumerate(sentences)
         for problem in each.problems
     ]
+    if left_out := list_left_out(text, sentences):
+        problems.append(Problem.describe("untranslatable", list=" ".join(left_out)))
     confidence = cap_confidence(best[0], problems)
     if not options.split and len(sentences) > 1:  # too long to be translated as a whole
         problems.append(Problem.describe("parts", count=len(sentences)))
     retried = any(each.retried for each in sentences)
     return CheckedTranslation(best, tuple(problems), confidence, retried, sentences)
+
+
+def list_left_out(text: str, sentences: Sequence[Sentence]) -> list[str]:
+    """Return the words of a text that are in no sentence, since the model cannot read them.
+
+    Of each, the first characters are shown.
+    """
+    ends = [0, *(each.span[1] for each in sentences)]
+    starts = [*(each.span[0] for each in sentences), len(text)]
+    gaps = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    words = (word for gap in gaps for word in gap.split() if any(map(str.isalpha, word)))
+    return [word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in words]
 
 
 def split_ways(text: str, checked: CheckedTranslation) -> Iterator[CheckedTranslation]:
