@@ -20,14 +20,14 @@ from damage.hostile_units import UNITS
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
-from glassformer.checks.quality_check import find_problems
+from glassformer.align.marked_words import find_marked_words
 from glassformer.data.tables import read_table
 from glassformer.extensions.documents.formats import open_document
 from glassformer.extensions.documents.markup import read_markup
 from glassformer.model.files.directory import open_model
 from glassformer.text.sentences import split_sentences
-from glassformer.translate.placing import find_marked_words
-from glassformer.translation import Translation
+from glassformer.translate.quality_check import find_problems
+from glassformer.translate.sentence import Translation
 
 Reader = tuple[Callable[[bytes], object], Callable[[str], bytes]]
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
