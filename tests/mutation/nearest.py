@@ -39,6 +39,7 @@ FURTHER = {
     "extensions/serve/api_error.py": ["unit/serve/test_api.py"],
     "extensions/serve/api/auth.py": ["unit/serve/test_auth.py", "unit/serve/test_origins.py"],
 }
+LAST = "unit/test_translator.py"  # of what no test names, imports or stands beside
 # The twins of the engine: the same search and network in PyTorch, or in a plain loop.
 TWINS = [
     "unit/engine/test_native_search.py",
@@ -58,13 +59,13 @@ def find_nearest(path: str) -> list[str]:
         callers = [find_nearest(module) for module in _list_callers(source.name)]
         turns = zip_longest(*callers)  # the nearest of each caller first
         return list(dict.fromkeys(test for tests in turns for test in tests if test))
-    module = _name_module(source)
+    module, beside = _name_module(source), _list_beside(Path(path).parent)
     ranks = {}
     for test in _list_tests():
         imported = _list_imports(ROOT / "tests" / test)
         folder, name = test.rsplit("/", 1)
         is_named = name == f"test_{source.stem}.py"
-        is_beside = folder == str(Path("unit") / Path(path).parent).rstrip("/.")
+        is_beside = folder in beside
         is_direct = module in imported
         is_indirect = any(module in _list_imports(f) for f in map(_find_file, imported) if f)
         if is_named and (is_beside or is_direct):
@@ -80,7 +81,14 @@ def find_nearest(path: str) -> list[str]:
         else:
             continue
         ranks[test] = (rank, len(imported))
-    return sorted(ranks, key=lambda test: (ranks[test], test))
+    return sorted(ranks, key=lambda test: (ranks[test], test)) or [LAST]
+
+
+def _list_beside(folder: Path) -> list[str]:
+    """Return the folders whose tests are of a folder of sources, which may be an extension's."""
+    inner = folder.relative_to("extensions") if "extensions" in folder.parts else folder
+    outer = Path(*inner.parts[:1])
+    return [str(Path("unit") / each).rstrip("/.") for each in (folder, inner, outer)]
 
 
 @cache

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from damage.ledger import write_page
 
-from .__main__ import TITLE, draw, write_section
-from .nearest import FURTHER, KERNELS, NATIVE, ROOT, SOURCES, TWINS, find_nearest, list_units
+from .__main__ import TITLE, draw, list_core, write_section
+from .nearest import FURTHER, KERNELS, ROOT, SOURCES, TWINS, find_nearest, list_units
 from .operators import list_mutants
 
 PYTHON = '''"""A docstring with 1 < 2."""
@@ -100,12 +100,8 @@ def test_the_nearest_tests_are_there() -> None:
     assert KERNELS / "train_attend.c" in list_units(KERNELS / "tiles.h")
     for tests in (*FURTHER.values(), TWINS):
         assert all((ROOT / "tests" / each).is_file() for each in tests)
-    parts = ("decode", "model", "engine", "engine/kernels", "text", "checks")
-    parts += ("extensions/documents", "extensions/serve")
-    sources = [path for part in parts for path in (SOURCES / part).glob("*.py")]
-    sources += [path for folder in NATIVE for path in folder.glob("*.[ch]")]
-    for path in sources:
-        assert find_nearest(path.relative_to(SOURCES).as_posix()), path
+    for mutant in {each.path: each for each in list_core()}.values():
+        assert find_nearest(mutant.path), mutant.path
 
 
 def test_what_is_called_equivalent_is_there_and_has_a_reason() -> None:

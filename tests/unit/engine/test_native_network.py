@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -366,3 +367,25 @@ def test_nothing_is_out_of_bounds(isa: str, build_program: Callable[..., Path]) 
     steps, mean = result.stdout.split()
     assert int(steps) > 120
     assert float(mean) == pytest.approx(MEANS.setdefault("first", float(mean)), rel=1e-3)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells it so")
+def test_what_is_dropped_is_used_again(drive: Callable[..., Any]) -> None:
+    """The keys and values of a long queue of sentences: 100 MB, if none were released."""
+    native = drive(make_network(1))
+    sources = draw_sources(600, (5,) * 8)
+    tokens = [[7] * 30] * 16
+
+    def measure() -> int:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    for number in range(120):
+        if number == 20:
+            before = measure()
+        assert native.admit(sources) == 0
+        assert native.extend(tokens[:8])[0] == 0
+        assert native.keep([row for row in range(8) for _ in range(2)], 2) == 0
+        assert native.extend([[9]] * 16)[0] == 0
+        assert native.keep([0, 0], 2) == 0 and native.keep([], 1) == 0
+    assert measure() - before < 20 << 20
