@@ -228,10 +228,11 @@ def test_power_fails_at_any_time(
     [
         ((signal.SIGINT,), 130),
         ((signal.SIGTERM,), 130),
+        ((signal.SIGHUP,), 130),
         ((signal.SIGINT, signal.SIGINT), 130),
         ((signal.SIGTERM, signal.SIGTERM), -signal.SIGTERM),
     ],
-    ids=["Ctrl-C", "SIGTERM", "Ctrl-C twice", "SIGTERM twice"],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP", "Ctrl-C twice", "SIGTERM twice"],
 )
 def test_asked_to_stop(
     trainings: Trainings,

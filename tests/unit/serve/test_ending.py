@@ -105,18 +105,22 @@ def test_who_hangs_up_within_a_request_is_no_error(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM")
-def test_sigterm(process: tuple[subprocess.Popen[str], int]) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_accepted_requests_are_finished(
+    process: tuple[subprocess.Popen[str], int], name: str
+) -> None:
     server, port = process
+    asked = getattr(signal, name)
     clients = [Clients(port, number) for number in range(12)]
     for client in clients:
         client.start()
     end = time.monotonic() + 60
     while sum(client.right for client in clients) < 100 and time.monotonic() < end:
         time.sleep(0.01)
-    server.send_signal(signal.SIGTERM)
+    server.send_signal(asked)
     for client in clients:
         client.join(60)
-    assert server.wait(30) in (0, -signal.SIGTERM)
+    assert server.wait(30) in (0, -asked)
     assert not [wrong for client in clients for wrong in client.wrong]
     assert sum(client.right for client in clients) >= 100
     assert server.stderr and server.stderr.read() == ""

@@ -3,10 +3,12 @@
 import asyncio
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -136,7 +138,13 @@ class Ready(NamedTuple):
     address: str
 
     def run(self) -> None:
-        """Run the server until it is told to end."""
+        """Run the server until it is told to end: by Ctrl-C, SIGTERM or SIGHUP.
+
+        SIGHUP says that the terminal was closed; below nohup it is ignored.
+        """
+        hangup, is_main = getattr(signal, "SIGHUP", None), current_thread() is main_thread()
+        if hangup and is_main and signal.getsignal(hangup) != signal.SIG_IGN:
+            signal.signal(hangup, self.server.handle_exit)
         with ExitStack() as held:
             for sock in self.socks:
                 held.enter_context(sock)

@@ -17,6 +17,8 @@ from ...foundation.disk import is_still, take_lock
 from ...foundation.machine.properties import GIB, measure_memory
 from ...model.files.directory import LOCK
 
+HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
+
 
 @contextmanager
 def hold_lock(folder: Path) -> Iterator[None]:
@@ -71,9 +73,10 @@ def _give_back(path: Path, file: IO[str]) -> None:
 
 @contextmanager
 def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C or SIGTERM during the body; a second one ends it at once.
+    """Call `stop` at the first Ctrl-C, SIGTERM or SIGHUP during the body; a second one ends it.
 
-    Outside the main thread, do nothing.
+    SIGHUP says that the terminal was closed; below nohup it is ignored. Outside the main thread, do
+    nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -81,10 +84,14 @@ def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
 
     def answer(number: int, frame: FrameType | None) -> None:
         stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for each in former:
+            is_key = each == signal.SIGINT
+            signal.signal(each, signal.default_int_handler if is_key else signal.SIG_DFL)
 
-    former = {each: signal.signal(each, answer) for each in (signal.SIGINT, signal.SIGTERM)}
+    heard = [signal.SIGINT, signal.SIGTERM]
+    if HANGUP and signal.getsignal(HANGUP) != signal.SIG_IGN:
+        heard.append(HANGUP)
+    former = {each: signal.signal(each, answer) for each in heard}
     try:
         yield
     finally:
