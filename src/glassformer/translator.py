@@ -10,9 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from .config import Config
+from .config import Config, Decode
 from .decode import Budget
 from .engine import Weights
+from .foundation.reloading import Reloadable, remember_source
+from .foundation.text_arguments import expect_text, normalize_texts
 from .model.files.directory import Tokenizers, open_model, split_pair
 from .model.files.weights_file import WeightsFile
 from .translate.checking import Checker
@@ -25,13 +27,16 @@ from .translate.writing import Writer, join_translations
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
     from .model.encoder_decoder import EncoderDecoder
+    from .see.recording import RecordKeywords
+    from .see.trace import Trace
 
 __all__ = ["Part", "Progress", "Scored", "Translation", "Translator"]
 
 Texts = TypeVar("Texts", str, list[str])
+PER_TEXT, KEYWORDS = ("prefixes", "contexts"), SearchKeywords.__annotations__
 
 
-class Translator:
+class Translator(Reloadable):
     """A loaded model with its tokenizers, which translates and scores text.
 
     `machine`: `device` is auto, cpu, cuda or mps; `precision`, that of translating, is auto (the
@@ -68,6 +73,7 @@ class Translator:
         self.checker = Checker(self.writer)
 
     @classmethod
+    @remember_source
     def load(
         cls,
         folder: Path | str | Sequence[Path | str],
@@ -127,6 +133,7 @@ class Translator:
         """Return the precision of translating; "auto" is decided at its first use."""
         return self.weights.precision
 
+    @normalize_texts("texts", optional=PER_TEXT, keywords=KEYWORDS, settings=Decode.list_fields)
     def translate(
         self,
         texts: Texts,
@@ -178,6 +185,7 @@ class Translator:
         first_line: int = ...,
         **keywords: Unpack[SearchKeywords],
     ) -> list[list[Translation]]: ...
+    @normalize_texts("texts", optional=PER_TEXT, keywords=KEYWORDS, settings=Decode.list_fields)
     def search(
         self,
         texts: str | Sequence[str],
@@ -228,6 +236,7 @@ class Translator:
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress | None = ...
     ) -> list[Scored]: ...
+    @normalize_texts("sources", "targets")
     def score(
         self,
         sources: str | Sequence[str],
@@ -243,9 +252,11 @@ class Translator:
             return self.searcher.score([sources], [targets], progress)[0]
         return self.searcher.score(sources, targets, progress)
 
-    def see(self, text: str, **arguments: Any) -> Any:
-        """Return a recording of the translation of one sentence, a `Trace`; see `see.record`."""
-        return import_module(".see", __package__).record(self, text, **arguments)
+    def see(self, text: str, **keywords: Unpack[RecordKeywords]) -> Trace:
+        """Return a recording of the translation of one sentence; see `see.record`."""
+        record = import_module(".see", __package__).record
+        trace: Trace = record(self, expect_text("text", text), **keywords)
+        return trace
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and settings, for people and programs."""

@@ -5,7 +5,7 @@ Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -42,6 +42,21 @@ from .trace import Parameters, Trace, to_arrays
 from .wiring import record_wiring
 
 TOP = 10  # tokens kept of each prediction
+
+
+class RecordKeywords(TypedDict, total=False):
+    """The keywords of `record`, for those who hand them on."""
+
+    sentence: int
+    split: bool
+    level: Level
+    decode: Choice
+    prefix: str | Sequence[int]
+    hypothesis: int
+    target: str | Trace | None
+    seed: int
+    edits: Iterable[Mapping[str, Any]]
+    progress: Progress | None
 
 
 def record(
