@@ -88,6 +88,8 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ),
         ("<a href=x></a> link", "lien", [(0, 0)], "<a href=x></a> lien"),
         ("see <img src=x> it", "vois le", [(0, 0), (1, 1)], "vois <img src=x> le"),
+        ("open the <img src=x>", "ouvre le.", [(0, 0), (1, 1)], "ouvre le <img src=x>."),
+        ("open it. <img src=x>", "ouvre le.", [(0, 0), (1, 1), (2, 2)], "ouvre le. <img src=x>"),
         ("the <b>cat</b>", "猫很累", [(1, 0)], "<b>猫</b>很累"),
         (
             "the <a href=x>mat</a>.",

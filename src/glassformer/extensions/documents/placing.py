@@ -187,7 +187,7 @@ class _Layout:
         if not before:
             at = node.first
         elif before == len(self.sources):
-            at = node.last
+            at = self._find_end(node)
         elif here := self._list_heirs(before - 1, inside):
             at = here[-1] + 1
         elif here := self._list_heirs(before, inside):
@@ -195,6 +195,13 @@ class _Layout:
         else:
             at = node.first + round(before / len(self.sources) * len(inside))
         return min(max(at, node.first), node.last)
+
+    def _find_end(self, node: TagMark) -> int:
+        """Return the end of a node in the translation: before a mark that only this has."""
+        at, is_closed = node.last, self.text[self.sources[-1][0]] in CLOSING
+        while not is_closed and at > node.first + 1 and self._closes(at - 1):
+            at -= 1
+        return at
 
     def _list_heirs(self, source: int, inside: range) -> list[int]:
         """Return the words aligned with a source word; a full stop is aligned with one only."""
