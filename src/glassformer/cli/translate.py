@@ -70,8 +70,8 @@ def translate(
     ),
     document: Path | None = opt(
         "FILE",
-        "Translate a document and keep its markup: .docx, .html, .odp, .odt, .pptx, .srt or .txt; "
-        "--output gets the same format.",
+        "Translate a document and keep its markup: .docx, .html, .odt, .po, .pptx, .srt, .txt, "
+        ".vtt, .xliff and others; --output gets the same format.",
         "--file",
     ),
     output: Path | None = OUTPUT,
