@@ -30,7 +30,8 @@ export function writeNumpy(found: Explanation): string {
 type Names = Record<string, string>; // what letters are called: numbers, but for those summed over
 
 const NUMPY: Record<string, string> = {
-  sqrt: "np.sqrt", exp: "np.exp", sin: "np.sin", cos: "np.cos", erf: "math.erf", max: "np.maximum", where: "np.where",
+  sqrt: "np.sqrt", exp: "np.exp", sin: "np.sin", cos: "np.cos", erf: "math.erf", max: "np.maximum",
+  sigmoid: "(lambda x: 1 / (1 + np.exp(-x)))", where: "np.where",
 };
 
 const without = (at: Names, letter: string): Names =>

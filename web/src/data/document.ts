@@ -100,6 +100,7 @@ export interface ModelSettings {
   head_width: number | null;
   encoder_layers: number;
   decoder_layers: number;
+  decoder?: "attention" | "ssru"; // absent in old recordings: attention
   norm: "post" | "pre";
   norm_epsilon: number;
   activation: "relu" | "silu" | "gelu";

@@ -14,7 +14,7 @@ export type Expression =
 export type Cells = Extract<Expression, { is: "cells" }>;
 export type Reduction = Extract<Expression, { is: "reduction" }>;
 
-const FUNCTIONS = new Set(["sqrt", "exp", "sin", "cos", "erf", "max", "where"]);
+const FUNCTIONS = new Set(["sqrt", "exp", "sin", "cos", "erf", "max", "sigmoid", "where"]);
 const REDUCTIONS = new Set(["sum", "argmax"]);
 const TOKEN = /\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z_]\w*(?:\.\w+)*|\/\/|\*\*|<=|[!=]=|\S/g;
 const LEVELS = [["and"], ["<", "<=", "==", "!="], ["+", "-"], ["*", "/", "//", "%"]];
@@ -184,6 +184,7 @@ export const CALLS: Record<string, (...given: number[]) => number> = {
   cos: Math.cos,
   erf,
   max: Math.max,
+  sigmoid: (x) => 1 / (1 + Math.exp(-x)),
   where: (condition, yes, no) => (condition ? yes! : no!),
 };
 

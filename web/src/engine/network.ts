@@ -1,7 +1,8 @@
 /**
  * A network that runs on its own equations: the op-graph of a model, evaluated by whole arrays. The
  * source is read once; then rows of a search grow by a token at a time, each with a KV cache, which
- * is what the equations read of earlier positions.
+ * is what the equations read of earlier positions. Tensors that read each other, as a recurrent unit's
+ * do, are computed position by position.
  */
 
 import type { Op } from "../data/document";
@@ -38,6 +39,7 @@ export interface State {
 
 export class Network {
   readonly plans: Plan[];
+  private readonly groups: Plan[][]; // of one, or of those that read each other
   private readonly byName: Map<string, Op>;
 
   constructor(
@@ -49,6 +51,8 @@ export class Network {
     const plans = ops.filter((op) => op.equation && needed.has(op.name));
     const kept = new Set(plans.flatMap((op) => [...this.readBefore(op)]));
     this.plans = plans.map((op) => ({ op, own: ownAxis(op), isKept: kept.has(op.name) }));
+    this.groups = groupPlans(this.plans);
+    for (const group of this.groups) if (group.length > 1) for (const plan of group) plan.isKept = true;
   }
 
   get vocabulary(): number {
@@ -76,8 +80,9 @@ export class Network {
       shape: [to], data: Float32Array.from(state.tokens.flat()), rows: to,
     });
     const affected = new Set<string>(reuse ? this.findAffected(state.edits) : []);
-    for (const plan of this.plans) {
-      if (plan.own >= 0) this.compute(plan, state, from, to, reuse, affected);
+    for (const group of this.groups) {
+      if (group.length > 1) this.recur(group, state, from, to, reuse, affected);
+      else if (group[0]!.own >= 0) this.compute(group[0]!, state, from, to, reuse, affected);
     }
     const { data } = state.tensors.get("logits")!;
     if (from === before) return data;
@@ -157,6 +162,24 @@ export class Network {
     state.tensors.set(op.name, isKept ? whole(held, own, from) : held);
   }
 
+  /** Compute tensors that read each other, one position after the other; before the first they are zero. */
+  private recur(group: readonly Plan[], state: State, from: number, to: number, reuse: State | undefined, affected: Set<string>): void {
+    const isAffected = ({ op }: Plan) =>
+      state.edits.edits.has(op.name) || tensorsOf(parse(op.equation!)).some((name) => affected.has(name));
+    if (reuse && !group.some(isAffected)) {
+      for (const { op } of group) state.tensors.set(op.name, reuse.tensors.get(op.name)!);
+      return;
+    }
+    if (reuse) for (const { op } of group) affected.add(op.name);
+    for (const { op, own } of from ? [] : group) {
+      const shape = op.axes.map(({ size }, axis) => (axis === own ? 1 : size));
+      state.tensors.set(op.name, reach(undefined, shape, own, 0, state.tokens.length));
+    }
+    for (let place = from; place < to; place++) {
+      for (const plan of group) this.compute(plan, state, place, place + 1, undefined, affected);
+    }
+  }
+
   private fetch(name: string, state: State): Held {
     const found = state.tensors.get(name) ?? this.weights.get(name);
     if (!found) throw new Error(`the model has no ${name}`);
@@ -189,7 +212,7 @@ export class Network {
       if (part.is !== "cells") continue;
       const read = this.byName.get(part.name)!;
       const place = part.index[ownAxis(read)];
-      if (place?.is === "letter" && place.name !== own) yield part.name;
+      if (place && place.is !== "number" && !(place.is === "letter" && place.name === own)) yield part.name;
     }
   }
 }
@@ -228,6 +251,19 @@ export class Foreseen implements Pick<Network, "start" | "step" | "keep" | "voca
   keep(rows: readonly number[], state: State): void {
     this.network.keep(rows, state);
   }
+}
+
+/** Plans in their order, those together of which one reads a later one. */
+function groupPlans(plans: readonly Plan[]): Plan[][] {
+  const places = new Map(plans.map(({ op }, place) => [op.name, place]));
+  const groups: Plan[][] = [];
+  let last = -1; // the place of the last plan that the group needs
+  plans.forEach((plan, place) => {
+    if (place > last) groups.push([]);
+    groups.at(-1)!.push(plan);
+    last = Math.max(last, ...tensorsOf(parse(plan.op.equation!)).map((name) => places.get(name) ?? -1));
+  });
+  return groups;
 }
 
 /** An equation of the model for a sentence of these lengths. */

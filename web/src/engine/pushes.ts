@@ -18,16 +18,17 @@ type Written = Map<string, Float64Array>;
  * the deviation that it had in the recording. `norms`: what the biases of the norms add.
  */
 export function listPushes(recorded: Recorded, row: number, token: number): Record<string, number> {
-  const { norm, decoder_layers, d_model } = recorded.document.settings;
+  const { norm, decoder_layers, decoder, d_model } = recorded.document.settings;
+  const first = decoder === "ssru" ? "ssru" : "self_attention";
   const read = (name: string) => Float64Array.from(part(readTensor(recorded, name), row).data);
   let written: Written = new Map([
     ...["embedded", "positions"].map((each): [string, Float64Array] => [`target_embedding.${each}`, read(`target_embedding.${each}`)]),
     ["norms", new Float64Array(d_model)],
   ]);
   for (let layer = 0; layer < decoder_layers; layer++) {
-    for (const block of ["self_attention", "cross_attention", "feed_forward"]) {
+    for (const block of [first, "cross_attention", "feed_forward"]) {
       const name = `decoder.${layer}.${block}`;
-      if (block === "feed_forward") written.set(name, read(`${name}.output`));
+      if (!block.endsWith("attention")) written.set(name, read(`${name}.output`));
       else listHeads(recorded, name, row, written);
       if (norm === "post") written = passNorm(recorded, written, `${name}_residual`, `${name}_residual.norm`, row);
     }

@@ -119,6 +119,7 @@ const ROLES: Record<string, string> = {
   model: "model",
   feed_forward: "feed_forward",
   self_attention: "attention",
+  ssru: "linear",
   cross_attention: "attention",
   source_embedding: "embedded",
   target_embedding: "embedded",
