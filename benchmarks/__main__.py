@@ -35,6 +35,7 @@ VERBS = {
         "long-sentences",
         "pronoun",
         "context",
+        "ssru",
     ),
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),
