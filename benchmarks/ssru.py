@@ -96,7 +96,7 @@ def score(folder: Path, pairs: Sequence[tuple[str, str]], target_lang: str) -> l
 def compare_times(
     options: argparse.Namespace,
     models: dict[str, list[Path]],
-    sources: Sequence[str],
+    sources: list[str],
     precision: str,
 ) -> float:
     """Return the processor time of SSRUs as a share of that of attention, the median of turns.

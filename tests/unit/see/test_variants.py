@@ -83,3 +83,21 @@ def test_pictures_of_a_recurrent_decoder(make: Any) -> None:
                 make_scene(trace, each.id)
         elif each.needs in ("states", "everything") and each.network == "transformer":
             assert make_scene(trace, each.id)
+
+
+def test_what_is_left_in_a_cell(make: Any) -> None:
+    """The cell itself, from the candidates of all tokens, each with its share in each number."""
+    trace = record(make(decoder="ssru"), " the cat is on a tree, é", target="a dog runs")
+    for layer in range(trace.settings.decoder_layers):
+        forget, candidate = (
+            trace[f"decoder.{layer}.ssru.{name}"] for name in ("forget", "candidate")
+        )
+        shares = derive.trace_cells(trace, layer)
+        last, cell, left = len(forget) - 1, 0.0, np.ones(forget.shape[1])
+        for at in range(last, -1, -1):
+            part = (1 - forget[at]) * left
+            assert part.mean() == pytest.approx(shares[last, at], abs=1e-6)
+            cell, left = cell + part * candidate[at], left * forget[at]
+        np.testing.assert_allclose(cell, trace[f"decoder.{layer}.ssru.cell"][last], atol=1e-5)
+        assert np.allclose(shares.sum(1)[-1] + left.mean(), 1) and not np.triu(shares, 1).any()
+    assert "is left in the state" in " ".join(x.text for x in make_scene(trace, "V118").texts)
