@@ -14,7 +14,10 @@ NO_EFFECT = {
         "without --engine": "--learn-from",
         "with --engine": "--layer --head --row --save --reverse --device --json",
     },
-    "check-data": {"without --fix": "--fix-kinds"},
+    "check-data": {
+        "without --fix": "--fix-kinds --keep-best",
+        "without --keep-best": "--by-model",
+    },
     "evaluate": {
         "without a MODEL": "--output --store --to --model --glossary --set --no-split --no-guard "
         "{search}",

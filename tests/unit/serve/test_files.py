@@ -117,20 +117,3 @@ def test_the_openapi_document_says_so(client: Client) -> None:
     assert body["schema"]["required"] == ["file", "source", "target"]
     fields = paths["/translate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert {"alignment", "confidence", "stream"} <= fields["properties"].keys()
-
-
-def test_what_is_not_translated_is_noted(client: Client) -> None:
-    letter = "e" + "\u0301" * 1000
-    answer = send(client, "a.txt", f"The cat is old.\n{letter}\n".encode())
-    assert fetch(answer).decode() == f"Le chat est vieux.\n{letter}\n"
-    assert answer.json["note"].startswith("too long for the model, so it stays as it was: e\u0301")
-    answer = send(client, "a.html", b"<p>--</p>", source="en")
-    assert answer.json["note"].startswith("nothing to translate") and fetch(answer) == b"<p>--</p>"
-    assert "note" not in send(client).json
-
-
-def test_confidence_tells_of_a_letter_that_is_left_out(client: Client) -> None:
-    body = {"q": "The cat is old. e" + "\u0301" * 1000, "source": "en", "target": "fr"}
-    given = json.dumps({**body, "confidence": True}).encode()
-    answer = client.ask("/translate", given, Content_Type="application/json").json
-    assert answer["confidence"] == 0 and answer["problems"][0]["kind"] == "untranslatable"

@@ -10,14 +10,28 @@ if TYPE_CHECKING:
     from .examination import examine
     from .mending import check_kinds, fix, realign
     from .partners import explain_inequality
+    from .ranking import choose_best, rank_by_lexicon, rank_by_model, read_amount
     from .report import Finding, Report
 
-__all__ = ["Finding", "Report", "check_kinds", "examine", "explain_inequality", "fix", "realign"]
+__all__ = [
+    "Finding",
+    "Report",
+    "check_kinds",
+    "choose_best",
+    "examine",
+    "explain_inequality",
+    "fix",
+    "rank_by_lexicon",
+    "rank_by_model",
+    "read_amount",
+    "realign",
+]
 
 _HOMES = {
     "examination": ("examine",),
     "mending": ("check_kinds", "fix", "realign"),
     "partners": ("explain_inequality",),
+    "ranking": ("choose_best", "rank_by_lexicon", "rank_by_model", "read_amount"),
     "report": ("Finding", "Report"),
 }
 

@@ -14,6 +14,7 @@ from .characters import count_scripts, find_broken, find_foreign, find_home, fin
 from .languages import Contrast, SideLanguage
 from .lengths import find_long, find_outliers
 from .mismatches import judge_partners
+from .near_twins import TwinIndex
 from .order import Misalignment
 from .partners import (
     Gathered,
@@ -27,7 +28,7 @@ from .partners import (
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
 from .report import CHECKS, Example, Finding, Report
-from .words import Sample, Texts, split_words
+from .words import Sample, Texts, gather_words, split_words
 
 BLOCK = 5_000  # pairs at a time
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
@@ -97,6 +98,12 @@ class _Examiner:
         self.held_out = {
             name: [hash_lines(texts) for texts in sides] for name, sides in held_out.items()
         }
+        self.twin_indices = {
+            name: [TwinIndex(gather_words(texts)) for texts in sides]
+            for name, sides in held_out.items()
+            if thorough
+        }
+        self.twins: dict[str, set[tuple[int, int]]] = {name: set() for name in self.twin_indices}
         self.repeats = Repeats()
         self.lengths: list[tuple[Array, ...]] = []
         self.seen = 0
@@ -115,6 +122,7 @@ class _Examiner:
         self._look_at_characters(pairs, blocks)
         self._look_at_languages(pairs, blocks, words)
         self._look_for_leaks(plain)
+        self._look_for_twins(words)
         self.repeats.add(pairs, plain)
         self.lengths.append(tuple(block.lengths.astype(np.int32) for block in blocks))
         for gathered, texts, lines in zip(self.gathered, pairs, words, strict=False):
@@ -175,8 +183,31 @@ class _Examiner:
                 if hash(ours) in sides[0] or hash(theirs) in sides[1]:
                     self._note("leak", [number], name)
 
+    def _look_for_twins(self, words: Sequence[list[list[str]]]) -> None:
+        """Note pairs of which a side is much like a line of a text to test on, with the score."""
+        leaks = set(self.found["leak"])
+        for name, indices in self.twin_indices.items():
+            for side, (index, lines) in enumerate(zip(indices, words, strict=True)):
+                for number, line in enumerate(lines):
+                    twin = None if self.seen + number in leaks else index.find(line)
+                    if twin:
+                        self.twins[name].add((side, twin.line))
+                        said = f"{SIDES[side]} {twin.similarity:.2f} like line {twin.line + 1:,}"
+                        self._note("near-leak", [number], f"{said} of {name}")
+
+    def _tell_twins(self) -> str:
+        """Return, in words, how many lines of the texts to test on have a near twin."""
+        counts = (
+            f"{sum(each == side for each, _ in twins):,} {SIDES[side]} lines of {name}"
+            for name, twins in self.twins.items()
+            for side in (0, 1)
+        )
+        return f"{', '.join(counts)} have a near twin here"
+
     def conclude(self, names: tuple[str, str]) -> None:
         """Note the findings that need all pairs: repeats, misalignments, lengths, mismatches."""
+        if self.found["near-leak"]:
+            self.about["near-leak"] = self._tell_twins()
         exact, near = self.repeats.find()
         self.found["duplicate"], self.found["near-duplicate"] = exact.tolist(), near.tolist()
         lengths = [np.concatenate(side) for side in zip(*self.lengths, strict=True)]

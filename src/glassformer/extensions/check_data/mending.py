@@ -49,18 +49,24 @@ def check_kinds(kinds: Collection[str]) -> frozenset[str]:
 
 
 def fix(
-    source: Texts, target: Texts, report: Report, kinds: Collection[str] = SURE
+    source: Texts,
+    target: Texts,
+    report: Report,
+    kinds: Collection[str] = SURE,
+    best: Array | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs that are left, in order, mended as the table of checks says.
 
     Only findings of these kinds are mended; those that are no guesses, if none are given. Pairs
-    that are misaligned are left out: `realign` comes before.
+    that are misaligned are left out: `realign` comes before. best: a mask of the pairs to keep.
     """
     marks = {repair: np.zeros(report.pairs, bool) for repair in REPAIRS}
     for finding in report.findings:
         if finding.check.repair and finding.kind in kinds:
             marks[finding.check.repair][finding.places] = True
     left_out = marks["leave out"] | marks["realign"] | marks["keep first"]
+    if best is not None:
+        left_out |= ~best
     for number, pair in enumerate(zip(source, target, strict=True)):
         mended: tuple[str | None, str | None] = pair
         if left_out[number]:

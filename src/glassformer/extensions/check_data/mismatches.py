@@ -56,7 +56,8 @@ def judge_partners(lexicon: Lexicon, measures: Measures, lines: Array) -> Judgem
     by_chance = lexicon.measure(lines[left], lines[right])
     partners, strangers = describe(measures), describe(by_chance)
     log_odds, chance_odds = np.empty(len(lines)), np.empty(len(left))
-    part, chance_part = np.arange(len(lines)) % MODELS, left % MODELS
+    part = np.random.default_rng(1).integers(MODELS, size=len(lines), dtype=np.int8)
+    chance_part = part[left]
     for each in range(MODELS):
         learned = sample[part[sample] != each]
         weigh = fit_regression(partners[learned], strangers[chance_part != each])

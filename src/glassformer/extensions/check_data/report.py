@@ -76,6 +76,11 @@ CHECKS = {
         "scores on that text flatter",
         serious=0.0,
     ),
+    "near-leak": Check(
+        "a side of it is much like a line of the text to validate or test on",
+        "scores on that text flatter",
+        is_guess=True,
+    ),
     "encoding": Check("broken encoding", repair="encoding", serious=SOME),
     "copy": Check(
         "target is a copy of the source",

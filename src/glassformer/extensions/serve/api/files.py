@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
 from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
-from glassformer.translate.sentence import Problem
 
 from ..api_error import ApiError
 from ..limits import wait_for
@@ -23,7 +22,6 @@ from .openapi import TRANSLATE_FILE
 from .requests import check_characters, read_form
 
 router = APIRouter(tags=["LibreTranslate"])
-SHOWN = 10  # words that stayed as they were
 SNIFFED = 20_000  # characters by which the language is detected
 
 
@@ -68,10 +66,10 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name = PurePath(file.filename).name
         work = _translate(request, service, FileOrder(name, file, owner, given))
-        written, remark = await wait_for(work, request, service.limits.document_seconds)
+        written, has_text = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
-    remarks = {"note": remark} if remark else {}
-    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remarks}
+    remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
+    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remark}
 
 
 class FileOrder(NamedTuple):
@@ -83,12 +81,11 @@ class FileOrder(NamedTuple):
     fields: Mapping[str, str]  # source and target, as the form has them
 
 
-async def _translate(request: Request, service: Service, order: FileOrder) -> tuple[bytes, str]:
-    """Return the translated document, and what its reader should know.
+async def _translate(request: Request, service: Service, order: FileOrder) -> tuple[bytes, bool]:
+    """Return the translated document, and whether it has text.
 
     It is open in a process that ends with the request.
     """
-    left_out = list[str]()
     async with service.documents.open(order.file, order.name) as document:
         characters = sum(map(len, document.readable))
         note(request, texts=len(document.texts), characters=characters)
@@ -99,12 +96,8 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> tu
         with service.access.refund(service.access.spend(order.owner, characters)):
             (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
             translate = service.translation_service.translate_document
-            texts = await translate(document, routes[code], left_out)
-            written = await document.fill(texts)
-    if not any(map(str.isalnum, sample)):
-        return written, NOTHING_TO_TRANSLATE
-    words = " ".join(left_out[:SHOWN])
-    return written, Problem.describe("untranslatable", list=words).said if left_out else ""
+            written = await document.fill(await translate(document, routes[code]))
+    return written, any(map(str.isalnum, sample))
 
 
 @router.get("/download_file/{name}", response_class=Response)

@@ -13,9 +13,9 @@ from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
 from glassformer.text.context import PrecedingLines, list_contexts
 from glassformer.text.unicode import Span
-from glassformer.translate.checking import cap_confidence, list_left_out
+from glassformer.translate.checking import cap_confidence
 from glassformer.translate.options import choose_options
-from glassformer.translate.sentence import Problem, Sentence, TranslatedText
+from glassformer.translate.sentence import Sentence, TranslatedText
 from glassformer.translate.writing import join_texts
 from glassformer.translator import Translator
 
@@ -43,15 +43,13 @@ class TranslationService:
         route: Sequence[PooledModel],
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
-        left_out: list[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of texts, or of HTML if that is their form.
 
-        contexts: see `Translator.search`; only the first model is given them. `left_out` gets the
-        words that a model could not read, so that they stay as they are.
+        contexts: see `Translator.search`; only the first model is given them.
         """
         translate = self.translate_markup if form == "html" else self.translate
-        return await translate(texts, route, n_best, contexts, left_out)
+        return await translate(texts, route, n_best, contexts)
 
     async def translate(
         self,
@@ -59,7 +57,6 @@ class TranslationService:
         route: Sequence[PooledModel],
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
-        left_out: list[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of each text; only the last model gives several."""
         translations = [[text] for text in texts]
@@ -67,7 +64,7 @@ class TranslationService:
             most = n_best if place == len(route) - 1 else 1
             before = None if place else contexts
             sources = [best for best, *_ in translations]
-            translated = await self._translate_texts(sources, model, most, before, left_out)
+            translated = await self._translate_texts(sources, model, most, before)
             translations = [[each.text for each in ways] for ways in translated]
         return translations
 
@@ -77,7 +74,6 @@ class TranslationService:
         route: Sequence[PooledModel],
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
-        left_out: list[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of HTML; tags surround the words aligned with theirs."""
         translations = [[text] for text in texts]
@@ -88,7 +84,7 @@ class TranslationService:
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
             translated = await self._translate_texts(
-                [run.text for run in runs], model, most, before, left_out
+                [run.text for run in runs], model, most, before
             )
             ways = [
                 await run_sync(
@@ -150,19 +146,16 @@ class TranslationService:
         return answers
 
     async def translate_document(
-        self,
-        document: DocumentTexts,
-        route: Sequence[PooledModel],
-        left_out: list[str] | None = None,
+        self, document: DocumentTexts, route: Sequence[PooledModel]
     ) -> list[str]:
-        """Return the translations of a document's texts; see `translate_as` for `left_out`."""
+        """Return the translations of a document's texts."""
         written, contexts = list[str](), [""] * len(document.texts)
         if route and (most := (await self._open(route[0])).reader.context):
             contexts = await run_sync(_list_before, document, most)
         for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
             part = slice(first, first + PARAGRAPHS)
             texts, before = document.texts[part], contexts[part]
-            ways = await self.translate_as(document.form, texts, route, 1, before, left_out)
+            ways = await self.translate_as(document.form, texts, route, contexts=before)
             written += [best for best, *_ in ways]
         return written
 
@@ -186,7 +179,6 @@ class TranslationService:
         model: PooledModel,
         n_best: int,
         contexts: Sequence[str] | None = None,
-        left_out: list[str] | None = None,
     ) -> list[list[TranslatedText]]:
         """Return the best translations of each text, best first."""
         translator = await self._open(model)
@@ -197,9 +189,6 @@ class TranslationService:
         options = choose_options(translator.config.decode, n_best=n_best)
         sentences = [each for own in read for each in own]
         found = iter(await self.batcher.search(translator, sentences, options))
-        if left_out is not None:
-            for text, own in zip(texts, read, strict=True):
-                left_out += list_left_out(text, own)
         return [
             join_texts(text, [next(found) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
@@ -229,11 +218,7 @@ def _describe_sentences(text: TranslatedText) -> dict[str, Any]:
             text.parts, text.sentences, confidences, strict=True
         )
     ]
-    found: dict[str, Any] = {"confidence": min(confidences, default=1.0), "sentences": sentences}
-    if left_out := list_left_out(text.source, text.sentences):
-        problem = Problem.describe("untranslatable", list=" ".join(left_out))
-        found |= {"confidence": 0.0, "problems": [{"kind": problem.kind, "said": problem.said}]}
-    return found
+    return {"confidence": min(confidences, default=1.0), "sentences": sentences}
 
 
 def _take(texts: Sequence[Sequence[TranslatedText]], number: int) -> list[TranslatedText]:
