@@ -37,7 +37,7 @@ from .marian_npz import read_marian_npz
 from .opennmt import read_eole, read_opennmt
 from .other_folders import find_toolkit, recognise
 from .parity import choose_by_parity, score_tokens, translate_with
-from .plausibility import Plausibility, choose_sentence, look_at
+from .plausibility import Plausibility, choose_sample, look_at
 
 MOST = 50  # sentences on which the two grids are compared
 READERS: dict[str, Callable[..., Foreign]] = {
@@ -143,7 +143,7 @@ def import_model(
     grids = None
     if config.model.positions.grid and _has_two_grids(foreign):
         grids = _compare_grids(network, config, tokenizers, texts)
-    sentence = choose_sentence(config, tokenizers.source, texts or ())
+    sentence = choose_sample(config, tokenizers.source, texts or ())
     plausibility = sentence and look_at(network, config, tokenizers, sentence)
     name, title = path.resolve().name, foreign.names["title"]
     with prepare_beside(out) as scratch:

@@ -56,7 +56,7 @@ class Plausibility:
         return {**asdict(self), "is_noise": self.is_noise}
 
 
-def choose_sentence(config: Config, tokenizer: Tokenizer, texts: Sequence[str]) -> str | None:
+def choose_sample(config: Config, tokenizer: Tokenizer, texts: Sequence[str]) -> str | None:
     """Return a sentence to look at: of the user's text, or in the language of the sources.
 
     A model that does not say its language gets the sentence with the fewest tokens a character;
