@@ -208,3 +208,11 @@ def test_another_script_is_another_sentence() -> None:
 
 def test_a_file_of_vtt_may_have_no_cue() -> None:
     assert Subtitles("WEBVTT\n\nNOTE nothing\n").texts == []
+
+
+@given(st.lists(st.lists(st.text("abc", min_size=1), min_size=1), min_size=1, max_size=8))
+def test_a_sentence_that_stays_the_same_keeps_its_lines(rows: list[list[str]]) -> None:
+    lines = "\n".join(map(" ".join, rows))
+    text = f"00:00:01,0 --> 00:00:02,0\n{lines}\n"
+    read = Subtitles(text)
+    assert len(read.texts) == 1 and read.fill(read.texts) == text

@@ -102,7 +102,8 @@ class SentenceMarkup:
             if token.isspace():
                 words.add_space()
             elif match["tag"]:
-                words.add_tag(self._name_back(match["number"], opened, is_end), is_end)
+                tag = self._name_back(match["number"], opened, is_end)
+                words.add_tag(tag, is_end or tag.startswith("</"))
             else:
                 words.add_text(token if self.is_escaped else unescape(token))
         return words.finish()

@@ -90,7 +90,8 @@ class Subtitles:
         written = dict[int, str]()
         columns = zip(self.sentences, self.markups, translations, strict=True)
         for sentence, markup, translation in columns:
-            sizes = [len(phrase.plain) for phrase in sentence.phrases]
+            sizes = [len(phrase.plain) + 1 for phrase in sentence.phrases]  # a space behind it
+            sizes[-1] -= 1
             for phrase, part in zip(
                 sentence.phrases, markup.divide(translation, sizes), strict=True
             ):
