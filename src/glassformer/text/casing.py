@@ -19,6 +19,7 @@ Case = Literal["upper", "title", "lower", "words"]  # words: some in capitals, f
 Cut = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # words -> the ids of their tokens
 
 LEAST_TITLE, SHARE = 3, 0.7  # words; of them in title case
+LEAST_SENTENCE, _STOPS = 4, ".!?\u2026"  # words; marks of a shorter one: else it is a phrase
 OFTEN = 2  # times: the id of a token with a capital is so much lower if the word is a name
 ABBREVIATION = 3  # letters in capitals, alone
 SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
@@ -47,7 +48,8 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     if text == text.upper():
         return "upper" if len(words) > 1 or len(words[0]) > ABBREVIATION else None
     if text == text.lower():
-        return "lower"
+        is_sentence = len(words) >= LEAST_SENTENCE or text.rstrip()[-1] in _STOPS
+        return "lower" if is_sentence else None
     if _is_title(words, cut, language):
         return "title"
     return "words" if any(map(_is_emphatic, words)) else None

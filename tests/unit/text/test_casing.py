@@ -52,6 +52,7 @@ def test_a_sentence_is_read_in_its_usual_case(typed: str, case: Case, read: str)
         "Tom Smith is in London.",
         "Do you like TV?",
         "Kowalski",
+        "the cat",
         "Mary Young",
         "42!",
         "\u732b\u304c\u3044\u308b",
