@@ -108,6 +108,21 @@ def test_it_goes_on_where_it_stopped(
     assert no_ray == [1, 2] and len(list(read_lines(out))) == len(LINES)
 
 
+def test_another_job_asks_to_overwrite(
+    job: ShardJob, tmp_path: Path, no_ray: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shards of other settings are not joined with these, and not lost unasked."""
+    out, other = tmp_path / "out", replace(job, seed=1)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shards, "join_shards", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        translate_shards(job, out, show, workers=1, shard_lines=2)
+    with pytest.raises(ValueError, match="begun with another seed: go on so, or give --overwrite"):
+        translate_shards(other, out, show, workers=1, shard_lines=2)
+    no_ray.clear()
+    assert translate_shards(other, out, show, workers=1, shard_lines=2, overwrite=True) == 0
+    assert no_ray == [0, 1, 2] and len(list(read_lines(out))) == len(LINES)
+
+
 def test_other_settings_do_not_go_on(job: ShardJob, tmp_path: Path, no_ray: list[int]) -> None:
     out = tmp_path / "out"
     shards._begin(out.with_name("out.parts"), job, 2, show)

@@ -33,7 +33,7 @@ from .distributed import ALONE, ProcessGroup
 METRICS = ("BLEU", "chrF2")
 MOSTLY = 0.5  # of the translations: if more are repetition, a validation says so
 FEW_WORDS = 6  # in fewer, a word may well be there twice
-REPEATING = "are the same words again and again, as is usual while the loss is high: see docs"
+REPEATING = "are the same words again and again: usual at first, at the end train longer"
 PROMPT = 3  # a sample is completed from this share of its characters: a third
 T = TypeVar("T")
 NAMED = {"bleu": "BLEU", "chrf": "chrF2"}  # the scores of translations, by train.best_by
