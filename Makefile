@@ -56,7 +56,7 @@ check: $(VENV)/installed-dev ## style, types and the rules of the house
 wheels: $(VENV)/installed-release web ## packages to publish, for every kind of machine, into dist
 	rm -rf dist
 	$(PY) -m build --no-isolation --sdist
-	for target in $$($(PY) -m glassformer.foundation.shared_library.targets); do \
+	for target in $$($(PY) -m glassformer.extensions.wheels.targets); do \
 	  GLASSFORMER_TARGET=$$target $(PY) -m build --no-isolation --wheel || exit 1; \
 	done
 	$(PY) -m twine check --strict dist/*

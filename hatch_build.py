@@ -1,7 +1,7 @@
 """Put the built app and the compiled C code into wheels, so that their users need no tools.
 
 A wheel is for one kind of machine if GLASSFORMER_TARGET names one of those in
-`src/glassformer/foundation/shared_library/targets.py`; Zig's C compiler from PyPI builds for all of
+`src/glassformer/extensions/wheels/targets.py`; Zig's C compiler from PyPI builds for all of
 them. Without it a wheel has no compiled code, and builds it at its first use with the machine's
 compiler.
 """
@@ -58,7 +58,7 @@ class Hook(BuildHookInterface[Any]):
 
     def _compile(self, tag: str, build_data: dict[str, Any]) -> None:
         sys.path.insert(0, str(Path(self.root) / "src"))
-        from glassformer.foundation.shared_library.targets import (
+        from glassformer.extensions.wheels.targets import (
             build_libraries,
             build_wasm,
             find_target,

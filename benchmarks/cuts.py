@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.see import compare_traces
 from glassformer.translator import Translator
 

@@ -21,11 +21,11 @@ from glassformer.align.pairs import read_pair
 from glassformer.checks.known_words import copy_known_words
 from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.robustness import measure_robustness
+from glassformer.extensions.lab.robustness import measure_robustness
+from glassformer.extensions.publish.publishing import publish_model
 from glassformer.model.files.directory import CARD, SHIPPED, write_text
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
-from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
 
 STEPS = 6_500

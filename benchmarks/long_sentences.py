@@ -30,8 +30,8 @@ import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from glassformer.config import Config
-from glassformer.data.demo import read_corpus
 from glassformer.data.files import read_lines
+from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.model.files.directory import SHIPPED, write_json, write_text
 from glassformer.train import resume, train

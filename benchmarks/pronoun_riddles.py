@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from glassformer.config import EOS
-from glassformer.evaluate.contrastive import ContrastiveItem
+from glassformer.extensions.lab.contrastive import ContrastiveItem
 from glassformer.extensions.lab.probe_pairs import ProbePair, read_probe_pair
 from glassformer.model.files.directory import write_text
 from glassformer.translator import Translator

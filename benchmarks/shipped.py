@@ -14,7 +14,7 @@ from pathlib import Path
 
 from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
-from glassformer.data.demo import ExamMark, Split, mark_exact, mark_pronouns
+from glassformer.extensions.demo.corpus import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.model.files.directory import (
     CARD,
     SHIPPED,

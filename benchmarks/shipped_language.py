@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from glassformer.config import Config
-from glassformer.data.demo import ExamMark
+from glassformer.extensions.demo.corpus import ExamMark
 from glassformer.model.files.directory import CARD
 from glassformer.train import train
 from glassformer.translate.language_model import MASK_TEXT, LanguageModel

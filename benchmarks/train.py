@@ -23,8 +23,8 @@ import numpy as np
 
 from glassformer.config import PAD, Config
 from glassformer.data.batches import FEW_SHAPES
-from glassformer.data.demo import Split
 from glassformer.data.masking import choose_batches
+from glassformer.extensions.demo.corpus import Split
 from glassformer.foundation.disk import write_json, write_text
 from glassformer.foundation.progress import Reporter
 from glassformer.train.plan.preparation import Prepared, prepare_run

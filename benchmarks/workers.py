@@ -18,7 +18,7 @@ from pathlib import Path
 
 from glassformer.cli.translate import show_line
 from glassformer.config import Config
-from glassformer.extensions.cluster.shards import ShardJob, translate_shards
+from glassformer.extensions.cluster.ray_job import ShardJob, translate_shards
 from glassformer.model.files.directory import CONFIG, locate
 
 from .tables import tell_machine, tell_table

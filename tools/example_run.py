@@ -18,7 +18,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from glassformer.config import Config
-from glassformer.data.demo import read_corpus, write_pairs
+from glassformer.extensions.demo.corpus import read_corpus, write_pairs
 from glassformer.extensions.serve.api.runs import EXAMPLE
 from glassformer.model.files.directory import RUN, SHARED
 from glassformer.text import Tokenizer

@@ -74,7 +74,7 @@ def build_engine() -> None:
     if find_spec("ziglang") is None:
         return
     env = os.environ | {"PYTHONPATH": str(WEB.parent / "src")}
-    module = "glassformer.foundation.shared_library.targets"
+    module = "glassformer.extensions.wheels.targets"
     subprocess.run([sys.executable, "-m", module, str(STATIC / ENGINE)], env=env, check=True)
 
 

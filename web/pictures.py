@@ -24,7 +24,7 @@ from urllib.request import Request, urlopen
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "app"
 SIZE = {"width": 1200, "height": 800}

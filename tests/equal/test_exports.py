@@ -17,6 +17,7 @@ from glassformer.cli import main
 from glassformer.config import BOS, EOS, Config, Model, Positions
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.transformers import export_transformers
+from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.model.files.directory import (
     SHIPPED,
     Tokenizers,
@@ -25,7 +26,6 @@ from glassformer.model.files.directory import (
     save_model,
 )
 from glassformer.text import Tokenizer
-from glassformer.text.sentencepiece_writer import write_sentencepiece
 from glassformer.translator import Translator
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]

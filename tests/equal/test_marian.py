@@ -19,9 +19,9 @@ from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Config, Decode
 from glassformer.decode import search
 from glassformer.extensions.bridge.importing import import_model
+from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
 from glassformer.model.files.directory import load_model
 from glassformer.text import Tokenizer
-from glassformer.text.sentencepiece import Sentencepiece
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")

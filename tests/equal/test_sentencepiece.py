@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
+from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.text import Tokenizer
 from glassformer.text.layout import CONTROLS
-from glassformer.text.sentencepiece import Sentencepiece
-from glassformer.text.sentencepiece_writer import write_sentencepiece
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from glassformer.cli import main
-from glassformer.cli.verbs import PANEL_OF
+from glassformer.cli.verbs import list_verbs
 from glassformer.config import Config
 from glassformer.data.corpus import find_data
 from glassformer.model.files.directory import load_model
@@ -320,7 +320,7 @@ def check_end(code: int, said: str, out: str, argv: Sequence[Any]) -> None:
 
 def words(home: Path) -> st.SearchStrategy[list[str]]:
     """Command lines of words that are known, nearly known, and not."""
-    names = [verb for verb in PANEL_OF if verb not in ("demo", "serve")]
+    names = [verb for verb in list_verbs() if verb not in ("demo", "serve")]
     options = sorted(
         {
             word

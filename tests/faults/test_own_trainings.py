@@ -18,7 +18,7 @@ from urllib.request import Request, urlopen
 import pytest
 from damage.ledger import ROOT, Ledger
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 pytest.importorskip("torch", reason="training needs PyTorch")

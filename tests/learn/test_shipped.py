@@ -13,7 +13,7 @@ from safetensors import safe_open
 
 from benchmarks.shipped import INT8
 from benchmarks.shipped_language import NAMES
-from glassformer.data.demo import mark_exact, mark_pronouns
+from glassformer.extensions.demo.corpus import mark_exact, mark_pronouns
 from glassformer.model.files.directory import CARD, SHIPPED, WEIGHTS
 from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator

@@ -106,7 +106,7 @@ def list_sides(asked: argparse.Namespace, folder: Path) -> list[Side]:
 
 
 def pick_sentences(number: int) -> list[str]:
-    from glassformer.data.demo import read_corpus
+    from glassformer.extensions.demo.corpus import read_corpus
 
     lines = (source for source, _ in read_corpus().pairs["train"])
     return list(dict.fromkeys(lines))[:number]

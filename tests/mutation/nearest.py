@@ -28,7 +28,7 @@ FURTHER = {
     "train/run/resuming.py": ["equal/test_resume.py"],
     "train/run/micro_batching.py": ["faults/test_memory.py"],
     "evaluate/aligner.py": ["unit/cli/test_align.py"],
-    "text/unigram.py": ["equal/test_marian.py"],
+    "extensions/foreign_tokenizers/unigram.py": ["equal/test_marian.py"],
     "engine/kernels/attend.py": ["unit/kernels/test_attend.py"],
     "extensions/serve/limits.py": ["unit/serve/test_api.py"],
     "extensions/documents/placing.py": ["unit/documents/test_markup.py"],

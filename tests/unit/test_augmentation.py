@@ -17,7 +17,7 @@ import pytest
 from glassformer.cli import main
 from glassformer.config import Decode
 from glassformer.data.corpus import find_data
-from glassformer.extensions.cluster.shards import Shard
+from glassformer.data.shards import Shard
 from glassformer.train.ideas import augmentation
 from glassformer.train.ideas.augmentation import Augmentation, Maker, make_pairs
 

@@ -20,12 +20,13 @@ import pytest
 import sacrebleu
 from typer.main import get_command
 
-from glassformer.cli import demo, main, terminal, verbs
+from glassformer.cli import main, terminal, verbs
 from glassformer.cli.decoding import choose_search
 from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
-from glassformer.data import demo as exam
 from glassformer.engine import weights
+from glassformer.extensions.demo import corpus as exam
+from glassformer.extensions.demo.cli import demo
 from glassformer.foundation import progress
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import Tokenizers

@@ -10,16 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from glassformer.data.files import read_lines
-from glassformer.extensions.cluster import shards
-from glassformer.extensions.cluster.shards import (
-    Shard,
-    ShardJob,
-    Worker,
-    cut_file,
-    join_shards,
-    read_shard,
-    translate_shards,
-)
+from glassformer.data.shards import Shard, cut_file, join_shards, read_shard
+from glassformer.extensions.cluster import ray_job
+from glassformer.extensions.cluster.ray_job import ShardJob, Worker, translate_shards
 from glassformer.translate.sentence import CheckedTranslation
 from glassformer.translator import Translator
 
@@ -50,7 +43,7 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             worker({name: [value] for name, value in vars(shard).items()})
             yield shard.lines
 
-    monkeypatch.setattr(shards, "_run", run)
+    monkeypatch.setattr(ray_job, "_run", run)
     return given
 
 
@@ -94,7 +87,7 @@ def test_it_goes_on_where_it_stopped(
     out = tmp_path / "out"
     translate = Worker.translate
 
-    def die(self: Worker, shard: shards.Shard) -> None:
+    def die(self: Worker, shard: Shard) -> None:
         if shard.number == 1:
             raise KeyboardInterrupt
         translate(self, shard)
@@ -125,7 +118,7 @@ def test_another_job_asks_to_overwrite(
 
 def test_other_settings_do_not_go_on(job: ShardJob, tmp_path: Path, no_ray: list[int]) -> None:
     out = tmp_path / "out"
-    shards._begin(out.with_name("out.parts"), job, 2, show)
+    ray_job._begin(out.with_name("out.parts"), job, 2, show)
     with pytest.raises(ValueError, match="begun with another seed"):
         translate_shards(replace(job, seed=1), out, show, workers=1, shard_lines=2)
     Path(job.source).write_text("something else", encoding="utf-8")

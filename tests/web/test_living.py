@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from opening import ARGUMENTS, find_chromium, wait_until
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.lab.contributions import silence_each
 from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
 from glassformer.extensions.site.living import WASM, build_living_page

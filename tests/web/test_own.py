@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from opening import Server, find_faults
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 
 
 @pytest.fixture(scope="module")

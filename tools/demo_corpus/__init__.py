@@ -16,7 +16,7 @@ from itertools import islice
 from random import Random
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from glassformer.data.demo import Split, has_pronoun
+from glassformer.extensions.demo.corpus import Split, has_pronoun
 
 from .grammar import Grammar
 from .parser import parse_phrase

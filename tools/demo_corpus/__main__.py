@@ -1,6 +1,6 @@
 """Write the corpus that the package ships: `python -m tools.demo_corpus`."""
 
-from glassformer.data import demo
+from glassformer.extensions.demo import corpus as demo
 
 from .exam import write_corpus
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from glassformer.data import demo
+from glassformer.extensions.demo import corpus as demo
 
 from . import NOTES, Note, Split, accepted, pairs, pronoun_items
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from glassformer.data import demo
+from glassformer.extensions.demo import corpus as demo
 
 from . import Split, pairs
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typer import Context
 
 from ..data.files import STANDARD
+from ..foundation.extensions import need_addition
 from ..foundation.plurals import say_count
 from .decoding import load_translator, read_glossary
 from .effects import refuse
@@ -159,12 +160,11 @@ def evaluate(
         print(evaluate_text(files[0], files[1:], as_json, **machine))
         return
     if contrastive:
-        from .contrast import evaluate_contrastive
-
         models = [each for path in files or () for each in list_models(path)]
         machine = {"device": device, "precision": check_exact(precision)}
         check_choice("contrastive-by", contrastive_by, ("sum", "token"))
-        by: Any = contrastive_by or "sum"
+        by = contrastive_by or "sum"
+        evaluate_contrastive = need_addition("evaluate_contrastive", "--contrastive")
         print(evaluate_contrastive(models, contrastive, to, as_json, by=by, **machine))
         return
     asked = sort_files(files or (), source, hypothesis, reference or ())
@@ -189,8 +189,6 @@ def evaluate(
 
 def evaluate_robustness(models: Sequence[Path], texts: Texts, given: dict[str, Any]) -> str:
     """Return the table of what one model loses on text as people write it; `given` are options."""
-    from ..evaluate.robustness import measure_robustness
-
     if len(models) != 1:
         raise ValueError("--robust needs one MODEL, its source text and a file of references")
     translator = load_translator(models[0], given)
@@ -198,7 +196,7 @@ def evaluate_robustness(models: Sequence[Path], texts: Texts, given: dict[str, A
     split, again = not given["no_split"], not given["no_guard"]
     references = [each or "" for each in texts.references[0]]
     data = translator.config.data
-    table = measure_robustness(
+    table = need_addition("measure_robustness", "--robust")(
         lambda lines: translator.translate(lines, decode=decode, split=split, again=again),
         texts.ours,
         references,
@@ -427,9 +425,9 @@ def show_result(found: Evaluation, as_table: bool, as_json: bool) -> str:
 
 def write_page(path: Path, system: System, found: Evaluation) -> None:
     """Write the worst sentences as a page of HTML, with the attention of the system's model."""
-    from ..evaluate.page import render_page
     from ..foundation.disk import write_text
 
+    render_page = need_addition("render_evaluation", "--html")
     write_text(path, render_page(found, system.translator))
 
 

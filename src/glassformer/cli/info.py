@@ -18,7 +18,7 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     """
     from ..model.files.directory import CARD, RUN, locate, name_pair, open_model, split_pair
     from ..train.publish.card import list_changed, read_facts
-    from ..train.publish.publishing import measure_run
+    from ..train.publish.leftovers import measure_run
 
     config = open_model(model)[0]
     _, pair = split_pair(model)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..extensions.pictures.cli import drawing
+from ..foundation.extensions import need_addition
 from . import decoding
 from .effects import refuse
 from .language import is_language_model
@@ -112,19 +112,21 @@ def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> N
     """Print what was asked for: the cell, the pictures or the summary."""
     if given["cell"] is not None and not given["picture"]:
         print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
-    elif drawing.is_picture_wanted(given):
-        drawing.draw_what_is_wanted(trace, given)
+    elif is_picture_wanted(given):
+        need_addition("draw_typed_pictures", "a picture")(trace, given)
     else:
         print(show_trace(trace, changed, given))
+
+
+def is_picture_wanted(given: dict[str, Any]) -> bool:
+    return any(given[name] is not None for name in ("picture", "gallery", "slides", "film"))
 
 
 def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
     """Warn which sentence of a longer text was recorded, unless the answer says it."""
     from ..see.summary import tell_sentence
 
-    is_summary = not (
-        changed or given["as_json"] or given["cell"] or drawing.is_picture_wanted(given)
-    )
+    is_summary = not (changed or given["as_json"] or given["cell"] or is_picture_wanted(given))
     if not is_summary and (told := tell_sentence(trace)):
         warn(told)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from typer import Context
 
 from ..data.files import STANDARD, cut_chunks, read_lines, split_member
-from ..extensions.cluster.cli import cluster
-from ..extensions.documents.cli import documents
+from ..foundation.extensions import need_addition
 from ..text.context import PrecedingLines, list_contexts
 from . import decoding
 from .options import (
@@ -153,11 +152,18 @@ def translate(
 
     given = {**context.params, "model": name_pair(model, to)}
     if document:
-        documents.translate_file(document, output, given)
-    elif cluster.is_cluster_wanted(given):
-        cluster.translate_shards(given)
+        need_addition("translate_file", "a document")(document, output, given)
+    elif is_cluster_wanted(given):
+        need_addition("translate_shards", "--engine ray")(given)
     else:
         translate_lines(given)
+
+
+def is_cluster_wanted(given: Mapping[str, Any]) -> bool:
+    """Return whether --engine ray is given; ValueError for another engine."""
+    if given["engine"] not in (None, "ray"):
+        raise ValueError(f"--engine {given['engine']}: the only engine to name is ray")
+    return given["engine"] == "ray"
 
 
 def translate_lines(given: Mapping[str, Any]) -> None:

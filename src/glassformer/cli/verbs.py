@@ -2,78 +2,83 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from ..foundation.extensions import PACKAGE, load_place, read_tables
 from . import VERSION
 from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 
+# Those of the core; extensions add others, `foundation/extensions.py` says how.
 PANELS = {
-    "Try": ("demo",),
-    "Train": ("check-data", "augment", "train", "average", "prune", "shortlist"),
-    "Use": (
-        "translate",
-        "see",
-        "serve",
-        "page",
-        "site",
-        "score",
-        "align",
-        "heads",
-        "info",
-        "doctor",
-    ),
+    "Try": (),
+    "Train": ("augment", "train", "average"),
+    "Use": ("translate", "see", "score", "align", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
-    "Measure": ("evaluate", "probe"),
-    "Exchange": ("import", "export", "publish"),
+    "Measure": ("evaluate",),
+    "Exchange": (),
 }
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+OWN = {name: panel for panel, names in PANELS.items() for name in names}
 ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
 # What became of a verb that there was.
 FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
-# A word of Python's own cannot be a module; and several verbs may share one.
-MODULES = dict.fromkeys(("complete", "fill", "classify"), "language") | {
-    "check-data": ".extensions.check_data.cli.check_data",
-    "export": ".extensions.bridge.cli.export",
-    "heads": ".extensions.lab.cli.heads",
-    "import": ".extensions.bridge.cli.import_model",
-    "page": ".extensions.site.cli.page",
-    "probe": ".extensions.lab.cli.probe",
-    "prune": ".extensions.lab.cli.prune",
-    "serve": ".extensions.serve.cli.serve",
-    "site": ".extensions.site.cli.site",
-}
+MODULES = dict.fromkeys(("complete", "fill", "classify"), "language")
+
+
+@cache
+def list_verbs() -> dict[str, tuple[str, str]]:
+    """Return the panel of each verb and the function that makes it, in the order of the help."""
+    panels = {panel: list(names) for panel, names in PANELS.items()}
+    places = {name: f"{__package__}.{MODULES.get(name, name)}.{name}" for name in OWN}
+    added = {
+        name: (panel, before, f"{PACKAGE}.extensions.{extension}.{place}")
+        for extension, table in read_tables("VERBS").items()
+        for name, (panel, before, place) in table.items()
+    }
+    while added:
+        follows = (name for name, (panel, before, _) in added.items() if before in panels[panel])
+        name = next(follows, next(iter(added)))  # the verb before it may be in none
+        panel, before, places[name] = added.pop(name)
+        verbs = panels[panel]
+        at_end = len(verbs) if before else 0
+        verbs.insert(verbs.index(before) + 1 if before in verbs else at_end, name)
+    return {name: (panel, places[name]) for panel, names in panels.items() for name in names}
 
 
 class Verbs(Mapping[str, Any]):
     """The verbs by name; the module of one is imported when it is first looked at."""
 
     def __getitem__(self, name: str) -> Any:
-        return make_verb(name, PANEL_OF[name])
+        return make_verb(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in OWN or name in list_verbs()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PANEL_OF)
+        return iter(list_verbs())
 
     def __len__(self) -> int:
-        return len(PANEL_OF)
+        return len(list_verbs())
 
 
 @cache
-def make_verb(name: str, panel: str) -> Any:
-    """Return the command of a verb: the function of that name in the module of that name.
+def make_verb(name: str) -> Any:
+    """Return the command of a verb, whose module is imported now.
 
     A verb is made once in a process: with its options it costs 10 to 20 ms.
     """
-    plain = name.replace("-", "_")
-    module = import_module(f".{MODULES.get(name, plain)}", __package__)
-    verb = getattr(module, plain, None) or getattr(module, f"{plain}_")
+    if name in OWN:  # without a look at the extensions
+        panel, place = OWN[name], f"{__package__}.{MODULES.get(name, name)}.{name}"
+    else:
+        panel, place = list_verbs()[name]
     alone = typer.Typer(add_completion=False)
     needs_more = name not in ALONE
-    alone.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=needs_more)(verb)
+    alone.command(name, cls=Verb, rich_help_panel=panel, no_args_is_help=needs_more)(
+        load_place(place)
+    )
     return get_command(alone)
 
 
@@ -85,7 +90,7 @@ class Group(TyperGroup):
         self.commands = Verbs()  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*PANEL_OF]  # as in the table: before 0.13, Typer would sort them
+        return [*list_verbs()]  # as in the table: before 0.13, Typer would sort them
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = list(args)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..extensions.check_data import explain_inequality
+from ..foundation.extensions import find_addition
 from ..foundation.plurals import say_count
 from ..text.spacing import close_up, is_unspaced
 from .files import (
@@ -59,8 +59,16 @@ class Corpus:
         if 0 in counts:
             raise ValueError(f"{self.files[counts.index(0)]}: the file is empty")
         if counts[0] != counts[-1]:
-            raise explain_inequality(*self.sides(), names=(str(self.files[0]), str(self.files[1])))
+            raise self._explain_inequality(counts)
         return prints
+
+    def _explain_inequality(self, counts: list[int]) -> ValueError:
+        """Return the error of files of different lengths; an extension may say where it begins."""
+        first, second = (str(path) for path in self.files)
+        if explain := find_addition("explain_inequality"):
+            error: ValueError = explain(*self.sides(), names=(first, second))
+            return error
+        return ValueError(f"{first} has {counts[0]:,} lines and {second} {counts[-1]:,}")
 
 
 def read_pairs(part: Corpus) -> Iterator[Pair]:

@@ -19,13 +19,14 @@ from sacrebleu.metrics.ter import TER
 
 from ..data.files import read_lines
 from ..data.tables import table_kind
+from ..foundation.extensions import need_addition
 from ..foundation.machine.extras import need
 from ..foundation.validation_errors import check_list
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
-from .spbleu import SPBLEU, build_spbleu, is_spbleu
 
 References = Sequence[Sequence[str | None]]
 
+SPBLEU = ("flores200", "flores101")  # names of SentencePiece models
 METRICS = ("BLEU", "chrF2", "chrF++", "TER")
 
 TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
@@ -227,10 +228,17 @@ def _apply(
     return Score(name, result.score, str(signature), detail, interval)
 
 
+def is_spbleu(tokenize: str) -> bool:
+    """Return whether the name of a tokenizer is that of a SentencePiece model, or its file."""
+    return tokenize in SPBLEU or tokenize.endswith((".model", ".spm"))
+
+
 def build_bleu(tokenize: str, *, effective_order: bool = False) -> BLEU:
     """Return sacreBLEU's BLEU with a tokenizer: one of `TOKENIZERS`, or a SentencePiece model."""
     if is_spbleu(tokenize):
-        return build_spbleu(tokenize, effective_order=effective_order)
+        build_spbleu = need_addition("build_spbleu", f"the tokeniser {tokenize}")
+        spbleu: BLEU = build_spbleu(tokenize, effective_order=effective_order)
+        return spbleu
     if tokenize not in TOKENIZERS:
         known = ", ".join((*TOKENIZERS, *SPBLEU))
         raise ValueError(f"there is no tokeniser {tokenize!r}; there are {known} and FILE.model")

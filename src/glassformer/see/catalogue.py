@@ -6,16 +6,17 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from ..foundation.extensions import need_addition
 
 MODULE = "<module>"  # in a symbol or a text: the class of the module that made the window
 PAPER = "LayerNorm"  # that class in the paper
 
-# The files of each network's windows and of what is derived from them.
+# The files of each network's windows and of what is derived from them; extensions add others.
 FILES = {
     "transformer": ("catalogue.toml", "derived.toml"),
-    "rnn": ("../extensions/rnn/catalogue_rnn.toml", "../extensions/rnn/derived_rnn.toml"),
     "decoder": ("catalogue_decoder.toml", "derived_decoder.toml"),
     "encoder": ("catalogue_encoder.toml", "derived_encoder.toml"),
 }
@@ -93,7 +94,7 @@ def _read_windows(network: str) -> dict[str, dict[str, Any]]:
     entries = _extend(network, 0)
     if beginnings is None:
         return entries
-    own = _read(FILES[network][0])
+    own = _read(_find_files(network)[0])
     return {
         name: entry
         for name, entry in entries.items()
@@ -105,16 +106,22 @@ def _read_windows(network: str) -> dict[str, dict[str, Any]]:
 
 def _extend(network: str, number: int) -> dict[str, dict[str, Any]]:
     """Return what a network's file says; of a language model, on top of the Transformer's."""
-    own = _read(FILES[network][number])
+    own = _read(_find_files(network)[number])
     if network not in WINDOWS_OF:
         return own
-    paper = _read(FILES["transformer"][number])
+    paper = _read(_find_files("transformer")[number])
     return {name: {**paper.get(name, {}), **own.get(name, {})} for name in {**paper, **own}}
+
+
+def _find_files(network: str) -> tuple[str, str]:
+    """Return the two files of a network: names of files here, or paths of an extension's."""
+    files: tuple[str, str] | None = FILES.get(network)
+    return files or need_addition(f"catalogue.{network}", f"model.network={network}")
 
 
 @cache
 def _read(file: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads((files(__package__) / file).read_text(encoding="utf-8"))
+    return tomllib.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ..config import Model
 from ..foundation.compatibility.former_names import rename_tensor
+from ..foundation.extensions import need_addition
 from .document import Document, Search, SentenceSpans, Token
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..extensions.serve.page import SavedPage
     from .explain import Explanation
     from .opgraph import Graph
 
@@ -195,9 +195,7 @@ class Trace:
 
         A notebook displays it. options: those of its function, such as layer, head, lang, ax.
         """
-        from ..extensions.pictures import draw
-
-        return draw(self, id, **options)
+        return need_addition("draw_picture", "a picture")(self, id, **options)
 
     def _repr_html_(self) -> str:
         from .summary import show_in_notebook
@@ -218,14 +216,12 @@ class Trace:
 
         save_trace(self, Path(path), compact, parameters)
 
-    def show(self) -> SavedPage:
-        """Return the app with this recording in it.
+    def show(self) -> Any:
+        """Return the app with this recording in it, a `SavedPage`.
 
         A notebook displays it; elsewhere, `show().save("it.html")` writes a page.
         """
-        from ..extensions.serve.page import SavedPage, build_page
-
-        return SavedPage(build_page(self))
+        return need_addition("show_recording", "the page of a recording")(self)
 
     @classmethod
     def load(cls, path: Path | str) -> Trace:

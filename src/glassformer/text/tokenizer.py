@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ..foundation.disk import write_text
+from ..foundation.extensions import need_addition
 from ..foundation.validation_errors import check_list
 from .characters import CharacterMap, count_in_tokens
 from .layout import (
@@ -212,24 +213,15 @@ class Tokenizer:
     @classmethod
     def parse(cls, found: Any, path: Path | str) -> Tokenizer:
         """Return the tokenizer that a file describes. ValueError, which names it, if damaged."""
-        match name_kind(found):
-            case "learned_unigram":
-                from .learned_unigram import LearnedUnigram
+        kind = name_kind(found)
+        if kind == "bpe":
+            return cls(*read_layout(found, path))
+        if kind == "learned_unigram":
+            from .learned_unigram import LearnedUnigram
 
-                return LearnedUnigram.parse(found, path)
-            case "unigram":
-                from .unigram import Unigram
-
-                return Unigram.parse(found, path)
-            case "sentencepiece_bpe":
-                from .sentencepiece_bpe import SentencepieceBpe
-
-                return SentencepieceBpe.parse(found, path)
-            case "codes":
-                from .imported_bpe import ImportedBpe
-
-                return ImportedBpe.parse(found, path)
-        return cls(*read_layout(found, path))
+            return LearnedUnigram.parse(found, path)
+        tokenizer: Tokenizer = need_addition(f"tokenizer.{kind}", f"{path}").parse(found, path)
+        return tokenizer
 
     def save(self, path: Path | str) -> None:
         """Write tokenizer.json, which Hugging Face `tokenizers` can also read."""

@@ -98,11 +98,11 @@ def serve() -> None:
     import torch
 
     import glassformer.train.start  # noqa: F401
-    from glassformer.cli.verbs import PANEL_OF, make_verb
+    from glassformer.cli.verbs import make_verb
     from glassformer.extensions.check_data.characters import word_table
 
     word_table()
-    make_verb("train", PANEL_OF["train"]).make_context("train", ["--resume", "."])
+    make_verb("train").make_context("train", ["--resume", "."])
     with suppress(ImportError):
         import torch.utils.tensorboard
     torch.set_num_threads(1)

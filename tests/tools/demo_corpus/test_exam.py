@@ -8,7 +8,13 @@ from itertools import islice
 
 import pytest
 
-from glassformer.data.demo import FILE, ExamMark, mark_exact, mark_pronouns, read_corpus
+from glassformer.extensions.demo.corpus import (
+    FILE,
+    ExamMark,
+    mark_exact,
+    mark_pronouns,
+    read_corpus,
+)
 from tools.demo_corpus import NOTES, accepted, pairs, pronoun_items, split_of
 from tools.demo_corpus.exam import ask_notes, ask_riddles, ask_sentences, make_corpus
 

@@ -19,10 +19,10 @@ from glassformer.config import Decode
 from glassformer.decode import Hypothesis, search
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.shortlist import Shortlist
+from glassformer.extensions.short_list.shortlisting import make_shortlist
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import SHIPPED, SHORTLIST
 from glassformer.model.transformer import Transformer
-from glassformer.train.ideas.shortlisting import make_shortlist
 from glassformer.train.publish.health import examine_model
 from glassformer.translator import Translator
 
@@ -171,7 +171,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of `demo` with a short-list of the pairs that it was trained on."""
     folder = tmp_path_factory.mktemp("shortlist")
     shutil.copytree(SHIPPED / "demo", folder / "demo")
-    from glassformer.data.demo import read_corpus
+    from glassformer.extensions.demo.corpus import read_corpus
 
     pairs = read_corpus().pairs["train"][:6000]
     for side, lang in enumerate(("en", "fr")):

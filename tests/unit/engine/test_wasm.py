@@ -17,8 +17,8 @@ import pytest
 
 from glassformer.config import EOS, Decode
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.extensions.wheels.targets import build_wasm
 from glassformer.foundation.shared_library.compiler import find_compiler, has_zig
-from glassformer.foundation.shared_library.targets import build_wasm
 from glassformer.model.files.directory import WEIGHTS, locate, open_model
 
 from .conftest import compile_engine

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from glassformer.evaluate.contrastive import (
+from glassformer.extensions.lab.contrastive import (
     ContrastiveItem,
     ContrastiveResult,
     PairedShares,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassformer.config import BOS, EOS
-from glassformer.evaluate.contrastive import ContrastiveItem
+from glassformer.extensions.lab.contrastive import ContrastiveItem
 from glassformer.extensions.lab.probe_pairs import (
     REST,
     ProbePair,

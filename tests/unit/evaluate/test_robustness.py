@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sacrebleu
 
-from glassformer.evaluate.robustness import (
+from glassformer.extensions.lab.robustness import (
     Robustness,
     curl_quotes,
     is_sound,

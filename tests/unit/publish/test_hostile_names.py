@@ -16,9 +16,9 @@ import pytest
 
 from glassformer import Translator
 from glassformer.config import Config, Decode
+from glassformer.extensions.publish.hub_readme import README, write_readme
 from glassformer.model.files.directory import SHIPPED
 from glassformer.train.publish.card import read_facts, write_card
-from glassformer.train.publish.hub_readme import README, write_readme
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
 NAME = """a"b'><img src=x onerror=alert(1)>&amp;<script>alert(2)<\\script>`*[x](y)"""

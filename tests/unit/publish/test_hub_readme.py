@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
+from glassformer.extensions.publish.hub_readme import README
+from glassformer.extensions.publish.publishing import DOCKERFILE, publish_model
 from glassformer.model.files.directory import RUN, SHIPPED, WEIGHTS
 from glassformer.train.publish.card import read_facts
-from glassformer.train.publish.hub_readme import README
-from glassformer.train.publish.publishing import DOCKERFILE, publish_model
 from glassformer.translator import Translator
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is absent")

@@ -10,7 +10,7 @@ import pytest
 from torch import Tensor
 
 from glassformer.cli import main
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.lab import heads
 from glassformer.extensions.lab.contributions import score_copies
 from glassformer.extensions.lab.heads import CROSS, OWN, measure_portraits

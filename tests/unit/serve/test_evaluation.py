@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
+from glassformer.extensions.publish.publishing import publish_model
 from glassformer.extensions.serve.running import make_service
 from glassformer.model.files.directory import SHIPPED
-from glassformer.train.publish.publishing import publish_model
 
 from .conftest import Client, start
 

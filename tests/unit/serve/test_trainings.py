@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs PyTorch")
 
-from glassformer.data.demo import read_corpus
+from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.serve.limits import Limits, TrainingLimits
 from glassformer.extensions.serve.running import make_service
 from glassformer.extensions.serve.service.own_trainings import measure_folder

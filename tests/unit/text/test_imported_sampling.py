@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
+from glassformer.extensions.foreign_tokenizers.imported_bpe import END, ImportedBpe
+from glassformer.extensions.foreign_tokenizers.sentencepiece_bpe import SentencepieceBpe
+from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.text import Tokenizer
-from glassformer.text.imported_bpe import END, ImportedBpe
 from glassformer.text.layout import CONTROLS
-from glassformer.text.sentencepiece_bpe import SentencepieceBpe
-from glassformer.text.unigram import Unigram
 
 BEGIN = [*CONTROLS, "<unk>"]
 SCORES = {"▁": -5.0, "▁ab": -1.5, "a": -3.0, "b": -3.0, "c": -3.5, "bc": -4.5, "▁a": -2.0}

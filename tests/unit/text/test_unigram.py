@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
+from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.text import Tokenizer
-from glassformer.text.imported import UNKNOWN
 from glassformer.text.layout import CONTROLS
-from glassformer.text.unigram import Unigram
 
 VOCABULARY = [*CONTROLS, UNKNOWN, "▁", "a", "b", "▁a"]
 SCORES = [None, None, None, -10.0, -1.0, -2.0, -3.0, -4.0]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.text import Tokenizer
 from glassformer.text.layout import CONTROLS
-from glassformer.text.unigram import Unigram
 
 SCORES = {"▁": -5.0, "▁ab": -1.0, "a": -3.0, "b": -3.0, "c": -3.5, "bc": -4.5, "▁a": -2.0}
 OTHER = {"жы": None, ">>fr<<": 0.0}  # a token of the other side alone, and a code

@@ -11,15 +11,15 @@ import sentencepiece
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.extensions.bridge.argos import export_argos
+from glassformer.extensions.foreign_tokenizers.sentencepiece_bpe import SentencepieceBpe
+from glassformer.extensions.foreign_tokenizers.unigram import Unigram
+from glassformer.extensions.publish.publishing import publish_model
 from glassformer.extensions.site.portable import pack_model
 from glassformer.model.files.directory import Tokenizers, open_model
 from glassformer.text import Normalization
 from glassformer.text.learned_unigram import LearnedUnigram
-from glassformer.text.sentencepiece_bpe import SentencepieceBpe
-from glassformer.text.unigram import Unigram
 from glassformer.train import train
 from glassformer.train.plan.init_from import InitModel, inherit
-from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
 
 from .conftest import LINES, SETTINGS

@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 
 from glassformer.config import EOS, Config
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.extensions.publish.publishing import publish_model
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import (
     WEIGHTS,
@@ -26,7 +27,6 @@ from glassformer.model.files.directory import (
 from glassformer.model.files.int8 import quantize, save_int8
 from glassformer.train.publish.card import hash_file, read_facts
 from glassformer.train.publish.golden import check_golden
-from glassformer.train.publish.publishing import publish_model
 from glassformer.translator import Translator
 
 NAME = "encoder.0.feed_forward.inner.weight"

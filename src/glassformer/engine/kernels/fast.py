@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...extensions.rnn.recurrent import TWINS as RECURRENT
+from ...foundation.extensions import list_additions, load_place
 from ...foundation.machine.device import autocast
 from ...model.attention import MultiHeadAttention
 from ...model.encoder_decoder import EncoderDecoder
@@ -116,10 +116,12 @@ TWINS: dict[type[nn.Module], type[nn.Module]] = {
     FeedForward: FastFeedForward,
     Residual: FastResidual,
     Transformer: FastTransformer,
-    **RECURRENT,
     **VARIED,
     **SSRU_TWINS,
 }
+for _point, _place in list_additions().items():
+    if _point.startswith("twins."):
+        TWINS |= load_place(_place)
 PARTS = {nn.Linear, nn.LayerNorm, nn.Dropout, RelativePositions}  # known to the twins above
 
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.foundation.version import __version__
 from glassformer.model.files.directory import Tokenizers, open_model
 from glassformer.text import Tokenizer
 from glassformer.text.function_words import name_language
-from glassformer.text.sentencepiece_writer import write_sentencepiece
 
 from .ctranslate2 import export_ctranslate2
 from .parity import Parity, Progress

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from glassformer.extensions.foreign_tokenizers.subwords import choose_subwords
 from glassformer.foundation.disk import read_text
-from glassformer.text.subwords import choose_subwords
 
 from .foreign import Foreign, ForeignSide
 from .pickles import check_weights, read_pickle, unwrap_settings

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from glassformer.config import BOS, PAD, Config
+from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
-from glassformer.text.imported import UNKNOWN
 from glassformer.text.layout import CONTROLS
 
 TABLE = Path(__file__).with_name("toolkits.toml")

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import BOS, EOS, PAD
+from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
+from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
+from glassformer.extensions.foreign_tokenizers.subwords import Cut
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.tensors import load_tensors
 from glassformer.text import Tokenizer
-from glassformer.text.imported import UNKNOWN
 from glassformer.text.layout import CONTROLS
-from glassformer.text.sentencepiece import Sentencepiece
-from glassformer.text.subwords import Cut
 
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .other_folders import KINDS, is_pointer, recognise, tell_pointer

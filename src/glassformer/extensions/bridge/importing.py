@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
+from glassformer.extensions.short_list.shortlisting import save_shortlist
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.directory import (
@@ -26,7 +27,6 @@ from glassformer.model.files.directory import (
 from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.weights_file import WeightsFile
 from glassformer.model.transformer import Transformer
-from glassformer.train.ideas.shortlisting import save_shortlist
 
 from .fairseq import read_fairseq
 from .foreign import Foreign, convert, list_steps, order_rows, read_toolkits

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from glassformer.extensions.foreign_tokenizers.subwords import Cut, choose_subwords, cut_at_spaces
 from glassformer.foundation.disk import read_text
-from glassformer.text.subwords import Cut, choose_subwords, cut_at_spaces
 
 from .foreign import Foreign, ForeignSide, find_entry
 from .pickles import check_weights, read_pickle

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
+from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
+from glassformer.extensions.foreign_tokenizers.subwords import Cut, choose_subwords
 from glassformer.foundation.typed_json import read_typed
-from glassformer.text.imported import UNKNOWN
-from glassformer.text.sentencepiece import Sentencepiece
-from glassformer.text.subwords import Cut, choose_subwords
 
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .huggingface import GRIDS

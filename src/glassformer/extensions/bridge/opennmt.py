@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from glassformer.extensions.foreign_tokenizers.subwords import choose_subwords
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.tensors import load_tensors
-from glassformer.text.subwords import choose_subwords
 
 from .foreign import Foreign, ForeignSide, Weights, find_entry
 from .pickles import check_weights, read_pickle, unwrap_settings

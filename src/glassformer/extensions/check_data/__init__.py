@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from .ranking import choose_best, rank_by_lexicon, rank_by_model, read_amount
     from .report import Finding, Report
 
+VERBS = {"check-data": ("Train", "", "cli.check_data.check_data")}
+ADDS = {
+    "examine_corpus": "examination.examine",
+    "explain_inequality": "partners.explain_inequality",
+}
+
 __all__ = [
     "Finding",
     "Report",

@@ -1,1 +1,3 @@
 """Ray computes the parts of a long translation on many machines."""
+
+ADDS = {"translate_shards": "cli.cluster.translate_on_cluster"}

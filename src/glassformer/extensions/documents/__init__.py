@@ -7,4 +7,4 @@ markup     HTML as runs of text; `placing` puts their tags around the words alig
 translating  a whole document with one model
 """
 
-from __future__ import annotations
+ADDS = {"translate_file": "cli.documents.translate_file"}

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from glassformer.config import BOS, EOS
-from glassformer.evaluate.contrastive import ContrastiveItem
 from glassformer.text.unicode import Span
 from glassformer.translator import Translator
+
+from .contrastive import ContrastiveItem
 
 REST = "rest"  # the role of the source tokens that no other role has, the end mark among them
 Places = Mapping[str, list[int]]

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.evaluate.contrastive import ContrastiveItem, Share
 from glassformer.translator import Translator
 
+from .contrastive import ContrastiveItem, Share
 from .probe_pairs import REST, find_donors, read_probe_pairs
 from .probing import (
     STEP,

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from .parts.animate import Animation, save_figure
     from .pictures import PICTURES, Picture, draw
 
+ADDS = {
+    "draw_picture": "pictures.draw",
+    "draw_typed_pictures": "cli.drawing.draw_what_is_wanted",
+}
+
 __all__ = ["PICTURES", "Animation", "Picture", "draw", "save_figure"]
 
 _HOMES = {

@@ -9,6 +9,12 @@ from glassformer.foundation.lazy import import_lazily
 if TYPE_CHECKING:
     from .network import RecurrentNetwork
 
+ADDS = {
+    "network.rnn": "network.RecurrentNetwork",
+    "twins.rnn": "recurrent.TWINS",
+    "catalogue.rnn": "catalogue.FILES",
+}
+
 __all__ = ["RecurrentNetwork"]
 
 _HOMES = {"network": ("RecurrentNetwork",)}

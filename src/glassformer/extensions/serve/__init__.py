@@ -10,4 +10,5 @@ api_*          our own API under /api
 libre          LibreTranslate's API; `translation_service` and `batching` translate for it
 """
 
-from __future__ import annotations
+VERBS = {"serve": ("Use", "see", "cli.serve.serve")}
+ADDS = {"open_app": "running.open_app", "show_recording": "page.show_recording"}

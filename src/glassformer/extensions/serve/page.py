@@ -53,6 +53,11 @@ class SavedPage:
         write_text(Path(path), self.html)
 
 
+def show_recording(trace: Trace) -> SavedPage:
+    """Return the app with this recording in it."""
+    return SavedPage(build_page(trace))
+
+
 def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = False) -> str:
     """Return the HTML of the page; its security policy forbids every download.
 

@@ -5,7 +5,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -177,6 +177,13 @@ def prepare_server(
     config = uvicorn.Config(app, **_options(service.limits))
     address = f"{name_address(host, port)}/?token={token}"
     return Ready(Server(config, service), socks, address)
+
+
+def open_app(models: list[Path | str], runs: Path | None, show: Callable[[str], object]) -> None:
+    """Serve models to a browser on this machine until the server ends; show gets the address."""
+    ready = prepare_server(make_service(models, runs=runs), port=0)
+    show(ready.address)
+    ready.run()
 
 
 def _options(limits: Limits) -> dict[str, Any]:

@@ -1,1 +1,7 @@
 """A site for any web space: models that translate in the browser, the story, and pictures."""
+
+VERBS = {
+    "page": ("Use", "serve", "cli.page.page"),
+    "site": ("Use", "page", "cli.site.site"),
+}
+ADDS = {"render_evaluation": "evaluation_page.render_page"}

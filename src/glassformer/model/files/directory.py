@@ -205,9 +205,10 @@ def open_model(
         return open_checkpoint(folder)
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
-            from ...extensions.bridge.other_folders import recognise
+            from ...foundation.extensions import find_addition
 
-            if said := recognise(folder):
+            explain = find_addition("explain_folder")
+            if explain and (said := explain(folder)):
                 raise ValueError(said)
             if not folder.exists():
                 raise ValueError(f"{folder}: no such folder, nor a model's name{_suggest(folder)}")

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...config import Decode
 from ...data.files import take_fingerprint
-from ...extensions.cluster.shards import (
+from ...data.shards import (
     Shard,
     begin_parts,
     cut_file,

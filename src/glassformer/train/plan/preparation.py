@@ -29,8 +29,8 @@ from ...data.mixing import find_weights
 from ...data.sources import Corpora, open_corpora
 from ...data.store import Counts, Store, StorePart, build_mixed_store
 from ...data.tables import Pair
-from ...extensions.check_data import examine
 from ...foundation.disk import write_json
+from ...foundation.extensions import find_addition
 from ...foundation.machine.properties import look_at_machine
 from ...foundation.plurals import say_count
 from ...foundation.progress import Reporter
@@ -320,7 +320,13 @@ def read_as_trained(config: Config, part: Corpus) -> Iterator[Pair]:
 
 
 def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:
-    """Report the errors that a quick examination of the pairs finds; none is left out for them."""
+    """Report the errors that a quick examination of the pairs finds; none is left out for them.
+
+    An extension examines them; without it there is nothing to report.
+    """
+    examine = find_addition("examine_corpus")
+    if examine is None:
+        return
     warnings: list[str] = []
     for part, share in zip(train.parts, train.shares, strict=True):
         langs = part.source_lang, part.target_lang

@@ -10,13 +10,13 @@ from typing import Any
 from ...config import Config
 from ...data.corpus import read_pairs
 from ...data.sources import Corpora
+from ...foundation.extensions import need_addition
 from ...foundation.progress import Reporter
 from ...model.files.directory import SIDES, Tokenizers, check_normalization, open_tokenizers
 from ...text import Normalization, Tokenizer
 from ...text.characters import watch_characters
 from ...text.normalization import KINDS as NORMALIZATIONS
 from ...text.stand_ins import list_copies
-from ...text.subwords import make_tokenizer, read_subwords
 from ..ideas.language_prior import PRIOR
 from .init_from import PARENT, count_known
 
@@ -44,7 +44,7 @@ def check_subwords(paths: Sequence[Path | str], config: Config, others: Sequence
             f"text.{changed} has no effect with --subwords, which are taken as they are"
         )
     for path in paths:
-        read_subwords(Path(path))
+        need_addition("read_subwords", "--subwords")(Path(path))
 
 
 def copy_subwords(paths: Sequence[Path | str], run: Path) -> None:
@@ -66,6 +66,7 @@ def take_subwords(run: Path, train: Corpora, config: Config) -> tuple[Config, To
     for side, path in enumerate(paths):
         sides = (0, 1) if len(paths) == 1 else (side,)
         texts = chain.from_iterable(_read_side(train, each) for each in sides)
+        make_tokenizer = need_addition("make_tokenizer", "--subwords")
         made.append(make_tokenizer(path, tags if side == 0 else (), texts))
     tokenizers = Tokenizers(made[0], made[-1])
     tokenizers.save(run)

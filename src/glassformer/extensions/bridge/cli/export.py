@@ -49,7 +49,7 @@ def export(
     if quantization is not None and form not in QUANTIZED:
         raise ValueError(f"--quantization has no effect with --format {form}")
     if form == "int8":
-        from glassformer.train.publish.publishing import publish_model
+        from glassformer.extensions.publish.publishing import publish_model
 
         published = publish_model(model, out, int8=True)
         print(to_json(published.to_json()) if as_json else f"{out}: {published}")

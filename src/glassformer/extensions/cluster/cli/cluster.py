@@ -9,20 +9,13 @@ from glassformer.cli.terminal import count_if_file, show_progress, warn
 from glassformer.data.files import STANDARD
 
 
-def is_cluster_wanted(given: dict[str, Any]) -> bool:
-    """Return whether --engine ray is given; ValueError for another engine."""
-    if given["engine"] not in (None, "ray"):
-        raise ValueError(f"--engine {given['engine']}: the only engine to name is ray")
-    return given["engine"] == "ray"
-
-
-def translate_shards(given: dict[str, Any]) -> None:
+def translate_on_cluster(given: dict[str, Any]) -> None:
     """Translate a file with Ray, as the other options say."""
     from glassformer.cli.translate import show_line
     from glassformer.config import Config
     from glassformer.model.files.directory import CONFIG, locate
 
-    from ..shards import ShardJob, translate_shards
+    from ..ray_job import ShardJob, translate_shards
 
     file, out = given["file"], given["output"]
     if file == STANDARD or not file.is_file() or out is None or out == STANDARD:

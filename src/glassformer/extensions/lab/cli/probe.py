@@ -37,12 +37,12 @@ def probe(
     glassformer probe my-model pronouns.tsv
     glassformer probe my-model contrapro.json --cut "step -> antecedent"
     """
-    from glassformer.evaluate.contrastive import read_contrastive
     from glassformer.foundation.disk import write_json
     from glassformer.see.files import fingerprint
     from glassformer.see.trace import Parameters
     from glassformer.translator import Translator
 
+    from ..contrastive import read_contrastive
     from ..probe_report import probe_pairs, show_probe
 
     items = read_contrastive(pairs)[:most]

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from glassformer.see import Trace
 
 
-def is_picture_wanted(given: dict[str, Any]) -> bool:
-    return any(given[name] is not None for name in ("picture", "gallery", "slides", "film"))
-
-
 def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
     """Write the picture or the folder of pictures, print its path, and pass on the warnings.
 
@@ -38,9 +34,9 @@ def draw_what_is_wanted(trace: Trace, given: dict[str, Any]) -> None:
 
 
 def _draw(trace: Trace, given: dict[str, Any]) -> None:
-    from .. import PICTURES, gallery
+    from ..gallery import gallery
     from ..parts.render import save_scene
-    from ..pictures import make_scene
+    from ..pictures import PICTURES, make_scene
 
     lang, model = given["lang"] or "en", str(given["model"])
     if given["gallery"] is not None:
@@ -75,8 +71,8 @@ def read_picture_options(id: str, given: Sequence[str]) -> dict[str, Any]:
 
     Raise ValueError, naming the options that there are, for any other text.
     """
-    from .. import PICTURES
     from ..parts.options import KINDS, read_option
+    from ..pictures import PICTURES
 
     found = {}
     for each in given:

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from glassformer.evaluate.contrastive import Share
+from glassformer.extensions.lab.contrastive import Share
 from glassformer.foundation.disk import read_json
 
 from ..parts import grammar as g

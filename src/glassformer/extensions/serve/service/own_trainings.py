@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glassformer.data.files import count_lines
+from glassformer.extensions.publish.publishing import PUBLISHED
 from glassformer.foundation.disk import drop_folder, is_still, read_json, take_lock, write_json
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.directory import CHECKPOINTS, CONFIG, LOCK, RECORD, RUN, WEIGHTS
-from glassformer.train.publish.publishing import PUBLISHED
 
 from ..api_error import TrainingError
 from ..limits import TrainingLimits

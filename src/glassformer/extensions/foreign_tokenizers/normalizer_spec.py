@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
+from glassformer.text.unicode import Span
+
 from .charsmap import Charsmap
-from .unicode import Span
 
 SPACE = "▁"  # stands for a space inside a token
 

@@ -11,8 +11,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..foundation.typed_json import read_typed
-from .layout import BYTES
+from glassformer.foundation.typed_json import read_typed
+from glassformer.text.layout import BYTES
+
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_bpe import SentencepieceBpe
 from .unigram import Unigram

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from ..foundation.hub import push_model
-from ..foundation.machine.extras import need
-from .options import AS_JSON, MODEL, flag, opt
-from .terminal import to_json
+from glassformer.cli.options import AS_JSON, MODEL, flag, opt
+from glassformer.cli.terminal import to_json
+from glassformer.foundation.hub import push_model
+from glassformer.foundation.machine.extras import need
 
 
 def publish(
@@ -39,7 +39,7 @@ def publish(
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --push my-name/en-fr
     """
-    from ..train.publish.publishing import publish_model as copy
+    from ..publishing import publish_model as copy
 
     if push:
         need("huggingface_hub")

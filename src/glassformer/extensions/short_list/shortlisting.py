@@ -13,12 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...config import EOS
-from ...engine.shortlist import IDS, ORIGIN, STARTS
-from ...foundation.disk import write_bytes
-from ...model.files.directory import SHORTLIST, Tokenizers, locate, open_model, tell_tokenizers
-from ...model.files.weights_file import NOTES
-from ...translator import Translator
+from glassformer.config import EOS
+from glassformer.engine.shortlist import IDS, ORIGIN, STARTS
+from glassformer.foundation.disk import write_bytes
+from glassformer.model.files.directory import (
+    SHORTLIST,
+    Tokenizers,
+    locate,
+    open_model,
+    tell_tokenizers,
+)
+from glassformer.model.files.weights_file import NOTES
+from glassformer.translator import Translator
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..foundation.disk import read_text
+from glassformer.foundation.disk import read_text
+from glassformer.text.layout import CONTROLS
+from glassformer.text.tokenizer import Tokenizer
+
 from .imported import UNKNOWN
 from .imported_bpe import END, ImportedBpe, spell_codes
-from .layout import CONTROLS
 from .sentencepiece import Sentencepiece
-from .tokenizer import Tokenizer
 
 NONE = "none"  # the text is segmented already
 SENTENCEPIECE = (".spm", ".model")

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from .results import Evaluation
-from .sentences import SentenceResult, SystemSentence
+from glassformer.evaluate.results import Evaluation
+from glassformer.evaluate.sentences import SentenceResult, SystemSentence
 
 if TYPE_CHECKING:
-    from ..align.pairs import Array, Pair, Words
-    from ..translator import Translator
+    from glassformer.align.pairs import Array, Pair, Words
+    from glassformer.translator import Translator
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -85,8 +85,8 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
 
     A network without attention, a sentence without words and one that is too long have none.
     """
-    from ..align.choose_head import choose_alone, load_choice
-    from ..align.pairs import is_read_by_character, read_pair, weigh_links
+    from glassformer.align.choose_head import choose_alone, load_choice
+    from glassformer.align.pairs import is_read_by_character, read_pair, weigh_links
 
     if not translator.config.model.attending_layers:
         return [""] * len(worst)

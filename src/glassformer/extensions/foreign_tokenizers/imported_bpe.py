@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Literal, Self
 
 from tokenizers import Tokenizer as Backend
 
-from .dropout import merge
+from glassformer.text.dropout import merge
+from glassformer.text.layout import CONTROLS, HEAD, is_tag, spell_layout
+from glassformer.text.tokenizer import Sampling
+from glassformer.text.unicode import Span
+
 from .imported import OUT_OF_REACH, UNKNOWN, ImportedTokenizer
-from .layout import CONTROLS, HEAD, is_tag, spell_layout
-from .tokenizer import Sampling
-from .unicode import Span
 
 END = "</w>"  # ends the last token of a word in BPE codes
 JOINER = "@@"  # ends every other one, where the codes were applied

@@ -3,8 +3,8 @@
 from itertools import islice
 from pathlib import Path
 
-from .options import AS_JSON, MODEL, PAIR, SOURCE, TARGET, opt, pick_pair
-from .terminal import show_progress, to_json
+from glassformer.cli.options import AS_JSON, MODEL, PAIR, SOURCE, TARGET, opt, pick_pair
+from glassformer.cli.terminal import show_progress, to_json
 
 
 def shortlist(
@@ -30,8 +30,9 @@ def shortlist(
     glassformer shortlist my-model train.en train.de
     glassformer translate my-model test.en --shortlist
     """
-    from ..data.corpus import find_data
-    from ..train.ideas.shortlisting import make_shortlist
+    from glassformer.data.corpus import find_data
+
+    from ..shortlisting import make_shortlist
 
     corpus = find_data(pick_pair(files, source, target)).train
     with show_progress("making the short-list", None) as tell:

@@ -2,18 +2,17 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...checks.known_words import WORDS
-from ...foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
-from ...foundation.plurals import say_count
-from ...model.files.directory import (
+from glassformer.checks.known_words import WORDS
+from glassformer.foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
+from glassformer.foundation.plurals import say_count
+from glassformer.model.files.directory import (
     ALIGNMENT,
     CARD,
     CHARACTERS,
-    CHECKPOINTS,
     CONFIG,
     GOLDEN,
     HEADS,
@@ -21,25 +20,24 @@ from ...model.files.directory import (
     SEPARATE,
     SHARED,
     SHORTLIST,
-    VALID,
-    VALID_CONTEXT,
     WEIGHTS,
     locate,
     open_model,
     write_text,
 )
-from ...model.files.int8 import save_int8
-from .card import hash_files, read_facts, write_card
-from .golden import write_golden
-from .health import examine_model
+from glassformer.model.files.int8 import save_int8
+from glassformer.train.publish.card import hash_files, read_facts, write_card
+from glassformer.train.publish.golden import write_golden
+from glassformer.train.publish.health import examine_model
+from glassformer.train.publish.leftovers import Contents, measure_run, say_size
+from glassformer.train.publish.markdown import quote_for_shell
+
 from .hub_readme import README, write_readme
-from .markdown import quote_for_shell
 
 PUBLISHED = (
     *(WEIGHTS, CONFIG, SHARED, *SEPARATE, CHARACTERS),
     *(CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST),
 )
-STORE = "store"  # a folder in `run`: the training text as ids
 TEXT = """\
 # Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}
 # A wheel of your own, put into this folder: --build-arg GLASSFORMER="/model/NAME.whl[serve]"
@@ -55,27 +53,6 @@ HEALTHCHECK --start-period=30s CMD ["python", "-c", \\
     "import urllib.request; urllib.request.urlopen('http://localhost:5000/health', timeout=5)"]
 CMD ["glassformer", "serve", "/model", "--host", "0.0.0.0", "--port", "5000"]
 """
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The sizes in bytes of the folder `run` of a model, by kind of file."""
-
-    checkpoints: int
-    training_text: int
-    validation_text: int
-    rest: int
-
-    @property
-    def total(self) -> int:
-        return sum(asdict(self).values())
-
-    def __str__(self) -> str:
-        parts = (f"{name.replace('_', ' ')} {say_size(n)}" for name, n in asdict(self).items() if n)
-        return f"{say_size(self.total)}: {', '.join(parts)}"
-
-    def to_json(self) -> dict[str, int]:
-        return {"bytes": self.total, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -150,25 +127,6 @@ def _follow_weights(folder: Path) -> None:
     facts = read_facts(folder)
     if "sha256" in facts:
         write_card(folder, {**facts, "sha256": hash_files(folder)})
-
-
-def measure_run(folder: Path) -> Contents | None:
-    """Return the sizes of the training's files in a model's folder; None if there are none."""
-    run = folder / RUN
-    if not run.is_dir():
-        return None
-    kinds = {CHECKPOINTS: "checkpoints", STORE: "training_text"}
-    kinds |= dict.fromkeys((*VALID, VALID_CONTEXT), "validation_text")
-    sizes = dict.fromkeys(("checkpoints", "training_text", "validation_text", "rest"), 0)
-    for path in run.rglob("*"):
-        if path.is_file():
-            kind = kinds.get(path.relative_to(run).parts[0], "rest")
-            sizes[kind] += path.stat().st_size
-    return Contents(**sizes)
-
-
-def say_size(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size:,} bytes"
 
 
 def _list_revealed(folder: Path) -> Iterator[str]:

@@ -11,16 +11,10 @@ from sacrebleu import BLEU
 from sacrebleu.tokenizers.tokenizer_base import BaseTokenizer
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 
-from ..text.layout import CONTROLS
-from ..text.sentencepiece import Sentencepiece
+from glassformer.evaluate.quality import SPBLEU
+from glassformer.text.layout import CONTROLS
 
-SPBLEU = ("flores200", "flores101")
-SUFFIXES = (".model", ".spm")
-
-
-def is_spbleu(tokenize: str) -> bool:
-    """Return whether the name of a tokenizer is that of a SentencePiece model, or its file."""
-    return tokenize in SPBLEU or tokenize.endswith(SUFFIXES)
+from .sentencepiece import Sentencepiece
 
 
 def build_spbleu(tokenize: str, *, effective_order: bool = False) -> BLEU:

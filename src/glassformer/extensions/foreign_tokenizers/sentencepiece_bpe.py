@@ -9,9 +9,11 @@ from functools import cached_property, lru_cache
 from random import Random
 from typing import Any, ClassVar, Literal, Self
 
-from .dropout import MOST_WORDS, merge
+from glassformer.text.dropout import MOST_WORDS, merge
+from glassformer.text.layout import CONTROLS, HEAD, spell_layout
+from glassformer.text.tokenizer import Sampling
+
 from .imported import OUT_OF_REACH, UNKNOWN
-from .layout import CONTROLS, HEAD, spell_layout
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_tokenizer import (
     SentencepieceTokenizer,
@@ -21,7 +23,6 @@ from .sentencepiece_tokenizer import (
     parse_spec,
     split_at_spaces,
 )
-from .tokenizer import Sampling
 
 BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .terminal import show_progress, to_json
+from glassformer.cli.terminal import show_progress, to_json
 
 if TYPE_CHECKING:
-    from ..evaluate.contrastive import Normalization
+    from ..contrastive import Normalization
 
 
 def evaluate_contrastive(
@@ -26,13 +26,9 @@ def evaluate_contrastive(
 
     Each further model is compared with the first.
     """
-    from ..evaluate.contrastive import (
-        PairedShares,
-        ScoredText,
-        judge_contrastive,
-        read_contrastive,
-    )
-    from ..translator import Translator
+    from glassformer.translator import Translator
+
+    from ..contrastive import PairedShares, ScoredText, judge_contrastive, read_contrastive
 
     if not models:
         raise ValueError("--contrastive needs a MODEL")

@@ -15,11 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..foundation.disk import read_text
-from ..text.noise import make_typos
-from ..text.spacing import is_unspaced, name_base
-from .quality import score_quality
-from .resampling import SEED
+from glassformer.evaluate.quality import score_quality
+from glassformer.evaluate.resampling import SEED
+from glassformer.foundation.disk import read_text
+from glassformer.text.noise import make_typos
+from glassformer.text.spacing import is_unspaced, name_base
 
 LINES = 200  # of a test set, evenly spread
 TYPOS = 0.1  # of the longer words

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from ..foundation.machine.extras import need
-from .options import DEVICE, flag, opt
-from .terminal import INTERRUPTED
+from glassformer.cli.options import DEVICE, flag, opt
+from glassformer.cli.terminal import INTERRUPTED
+from glassformer.foundation.extensions import need_addition
+from glassformer.foundation.machine.extras import need
 
 if TYPE_CHECKING:
-    from ..data.demo import ExamMark
-    from ..translator import Translator
+    from glassformer.translator import Translator
+
+    from ..corpus import ExamMark
 
 NAME = "demo"
 SETTINGS = {
@@ -72,8 +74,8 @@ def demo(
     out = out or find_free()
     if train and out.exists():
         raise ValueError(f"{out} is there already: delete it, or choose another --out")
-    from ..model.files.directory import SHIPPED
-    from ..translator import Translator
+    from glassformer.model.files.directory import SHIPPED
+    from glassformer.translator import Translator
 
     print(f"The model that comes with glassformer, {NAME}, translates English to French:\n")
     show_notes(Translator.load(SHIPPED / NAME, device=device))
@@ -94,7 +96,7 @@ def find_free() -> Path:
 
 def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
     """Print the example sentences about the Transformer, and the model's translations."""
-    from ..data.demo import read_corpus
+    from ..corpus import read_corpus
 
     notes = read_corpus().notes
     for source, said in zip(notes, translator.translate(list(notes)), strict=True):
@@ -105,7 +107,7 @@ def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
 
 def train_own(out: Path, minutes: float, device: str) -> None:
     """Train a model and print what it can translate then."""
-    from ..data.demo import has_passed, read_corpus, write_pairs
+    from ..corpus import has_passed, read_corpus, write_pairs
 
     pairs = read_corpus().pairs
     count = len(pairs["train"])
@@ -124,10 +126,11 @@ def train_own(out: Path, minutes: float, device: str) -> None:
 
 def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[ExamMark, ExamMark]]:
     """Train until the exam is passed or time is up; return the model and its marks."""
-    from .. import train as training
-    from ..config import Config
-    from ..data.demo import has_passed, rehearse, take_exam
-    from ..translator import Translator
+    from glassformer import train as training
+    from glassformer.config import Config
+    from glassformer.translator import Translator
+
+    from ..corpus import has_passed, rehearse, take_exam
 
     model = out / "model"
     goal = training.Goal(lambda own: rehearse(own.translate), minutes)
@@ -153,7 +156,7 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
 
 def describe_goal() -> str:
     """Return a sentence that says when the training ends."""
-    from ..data.demo import GOAL
+    from ..corpus import GOAL
 
     exact, resolved = (f"{100 * share:g} %" for share in GOAL)
     return f"it learns until {exact} of new sentences and {resolved} of new riddles are right"
@@ -205,9 +208,10 @@ def show_app(models: list[Path | str], runs: Path | None) -> None:
     from threading import Timer
 
     need("fastapi")
-    from ..extensions.serve.running import make_service, prepare_server
+    open_app = need_addition("open_app", "the app")
 
-    ready = prepare_server(make_service(models, runs=runs), port=0)
-    print(f"\nSee inside at {ready.address}\nCtrl-C ends.", flush=True)
-    Timer(0.5, webbrowser.open, [ready.address]).start()
-    ready.run()
+    def show(address: str) -> None:
+        print(f"\nSee inside at {address}\nCtrl-C ends.", flush=True)
+        Timer(0.5, webbrowser.open, [address]).start()
+
+    open_app(models, runs, show)

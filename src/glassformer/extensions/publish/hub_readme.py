@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...config import Config
-from ...foundation.plurals import say_count
-from ...model.files.directory import write_text
-from .markdown import escape_markdown, quote_for_shell
+from glassformer.config import Config
+from glassformer.foundation.plurals import say_count
+from glassformer.model.files.directory import write_text
+from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
 README = "README.md"
 # The hub's names of licences of data and of models; any other is named beside "other".

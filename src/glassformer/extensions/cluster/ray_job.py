@@ -6,8 +6,6 @@ Finished shards are kept: a run that was stopped goes on with those that are mis
 all machines need to see the text, the model and the output under the same paths.
 """
 
-import io
-import json
 import logging
 import os
 import shutil
@@ -15,33 +13,28 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 
 from glassformer.config import Decode
-from glassformer.data.files import decode_lines, take_fingerprint
+from glassformer.data.files import take_fingerprint
+from glassformer.data.shards import (
+    MANIFEST,
+    Shard,
+    begin_parts,
+    cut_file,
+    join_shards,
+    name_shard,
+    read_shard,
+)
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.extras import need
-from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.directory import WEIGHTS, locate
 from glassformer.translate.options import choose_options
 from glassformer.translate.sentence import CheckedTranslation
 
 Render = Callable[[int, str, CheckedTranslation, str], str]
-MANIFEST = "manifest.json"
 STORE = 1 << 28  # bytes of Ray's object store, if Ray is started here: the objects are small
-
-
-@dataclass(frozen=True)
-class Shard:
-    """A range of lines of a file; `first` counts from 0, `start` and `stop` are in bytes."""
-
-    number: int
-    first: int
-    lines: int
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True)
@@ -93,30 +86,6 @@ def translate_shards(
     return len(shards) - len(missing)
 
 
-def cut_file(source: Path, lines: int) -> Iterator[Shard]:
-    """Yield the shards of a file. ValueError, naming the line, if it is not UTF-8, or for a .gz."""
-    if source.suffix == ".gz":
-        raise ValueError(f"{source}: shards cannot be cut out of a .gz file; unpack it first")
-    number = first = start = stop = count = 0
-    with source.open("rb") as file:
-        raws, same = tee(file)
-        for raw, _ in zip(raws, decode_lines(same, str(source)), strict=True):
-            stop, count = stop + len(raw), count + 1
-            if count == lines:
-                yield Shard(number, first, count, start, stop)
-                number, first, start, count = number + 1, first + count, stop, 0
-    if count:
-        yield Shard(number, first, count, start, stop)
-
-
-def read_shard(source: Path, shard: Shard) -> list[str]:
-    with source.open("rb") as file:
-        file.seek(shard.start)
-        raws = io.BytesIO(file.read(shard.stop - shard.start))
-    before = [b"\n"] if shard.first else []  # only the first line of a file may have a BOM
-    return list(decode_lines(chain(before, raws), str(source)))[len(before) :]
-
-
 def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
     """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
     model = locate(job.model) / WEIGHTS
@@ -128,41 +97,6 @@ def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None
         "weights": take_fingerprint(model).sha256,
     }
     begin_parts(parts, wanted, "give --overwrite")
-
-
-def begin_parts(parts: Path, wanted: dict[str, Any], advice: str = "delete it") -> None:
-    """Make the folder of the parts of a job; what is wanted stands in its manifest.
-
-    Raises ValueError if it is there, and was made for another job.
-    """
-    manifest = parts / MANIFEST
-    if not manifest.is_file():
-        parts.mkdir(parents=True, exist_ok=True)
-        write_text(manifest, json.dumps(wanted, indent=1) + "\n")
-        return
-    begun = read_typed(manifest, dict[str, Any])
-    if other := [name for name in wanted if begun.get(name) != wanted[name]]:
-        raise ValueError(
-            f"{parts} was begun with another {', '.join(other)}: go on so, or {advice}"
-        )
-
-
-def name_shard(parts: Path, shard: Shard) -> Path:
-    """Return the file that a finished shard is written to."""
-    return parts / f"{shard.number:08d}"
-
-
-def join_shards(parts: Path, shards: list[Shard], out: Path) -> None:
-    """Join the translated shards in order into `out`, and remove them."""
-    partial = out.with_name(f"{out.name}.partial")
-    with partial.open("wb") as whole:
-        for shard in shards:
-            with name_shard(parts, shard).open("rb") as part:
-                shutil.copyfileobj(part, whole, 1 << 20)
-        whole.flush()
-        os.fsync(whole.fileno())
-    os.replace(partial, out)
-    shutil.rmtree(parts)
 
 
 class Worker:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from glassformer.text.layout import BYTES, CONTROLS, is_tag
+from glassformer.text.unicode import Span, replace_surrogates
+
 from .imported import OUT_OF_REACH, UNKNOWN, ImportedTokenizer
-from .layout import BYTES, CONTROLS, is_tag
 from .normalizer_spec import SPACE, NormalizerSpec
-from .unicode import Span, replace_surrogates
 
 CODE = re.compile(r"(>>[^<>]*<<)")
 _WORD = re.compile(f"{SPACE}[^{SPACE}]*|[^{SPACE}]+")

@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from ..data.files import read_lines
-from ..foundation.disk import read_json
+from glassformer.data.files import read_lines
+from glassformer.foundation.disk import read_json
 
 Z = 1.959964  # standard deviations to either side that hold 95 % of a normal distribution
 # The names of the parts of an item, ours first, then those of LingEval97 and of ContraPro.

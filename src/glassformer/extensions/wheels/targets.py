@@ -11,9 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .compiler import ENGINE_NAME, FLAGS, PROBE, ZIG, Source, compile_library, list_sources
-from .instruction_sets import GENERIC, SETS, InstructionSet
-from .loading import seal
+from glassformer.foundation.shared_library.compiler import (
+    ENGINE_NAME,
+    FLAGS,
+    PROBE,
+    ZIG,
+    Source,
+    compile_library,
+    list_sources,
+)
+from glassformer.foundation.shared_library.instruction_sets import GENERIC, SETS, InstructionSet
+from glassformer.foundation.shared_library.loading import seal
 
 
 @dataclass(frozen=True)

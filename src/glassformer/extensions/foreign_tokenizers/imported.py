@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ..foundation.validation_errors import check_list
-from .normalization import PLAIN, Normalization
-from .tokenizer import Tokenizer, Tokens
-from .unicode import Span, replace_surrogates
+from glassformer.foundation.validation_errors import check_list
+from glassformer.text.normalization import PLAIN, Normalization
+from glassformer.text.tokenizer import Tokenizer, Tokens
+from glassformer.text.unicode import Span, replace_surrogates
 
 UNKNOWN = "<unk>"
 OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER
+from glassformer.text.learned_unigram import LearnedUnigram
+from glassformer.text.normalization import Normalization
+from glassformer.text.tokenizer import Tokenizer
+
 from .imported import UNKNOWN as UNKNOWN_TOKEN
-from .layout import BYTES, CONTROLS, FIRST_CHARACTER
-from .learned_unigram import LearnedUnigram
-from .normalization import Normalization
 from .normalizer_spec import SPACE, NormalizerSpec
 from .sentencepiece import (
     BPE,
@@ -29,7 +31,6 @@ from .sentencepiece import (
     USER_DEFINED,
     ModelToken,
 )
-from .tokenizer import Tokenizer
 from .unigram import Unigram
 from .wire import write_field, write_float
 

@@ -5,9 +5,11 @@ from functools import cached_property
 from random import Random
 from typing import Any, ClassVar, Self
 
-from .dropout import LatticeSampler
+from glassformer.text.dropout import LatticeSampler
+from glassformer.text.layout import CONTROLS, HEAD, spell_layout
+from glassformer.text.tokenizer import Sampling
+
 from .imported import OUT_OF_REACH, UNKNOWN
-from .layout import CONTROLS, HEAD, spell_layout
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_tokenizer import (
     SentencepieceTokenizer,
@@ -17,7 +19,6 @@ from .sentencepiece_tokenizer import (
     is_silent_tag,
     parse_spec,
 )
-from .tokenizer import Sampling
 from .viterbi import Viterbi
 
 ADDED = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token, all off

@@ -1,0 +1,1 @@
+"""The command line shows what there is."""

@@ -1,0 +1,3 @@
+"""Publishing copies a model without its training, and describes it for the Hugging Face hub."""
+
+VERBS = {"publish": ("Exchange", "export", "cli.publish.publish")}

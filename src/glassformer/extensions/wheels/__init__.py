@@ -1,0 +1,1 @@
+"""The libraries in C are compiled for wheels of other machines, and for browsers."""
