@@ -12,7 +12,8 @@ import torch
 
 from glassformer.config import Decode, Model, Positions
 from glassformer.decode import Hypothesis, search
-from glassformer.engine.native_engine import NativeEngine
+from glassformer.decode.ensemble import Ensemble
+from glassformer.engine.native_engine import NativeEngine, NativeEnsembleEngine
 from glassformer.foundation.shared_library import find_library, load_library
 from glassformer.model.files.tensors import store_tensors
 from glassformer.model.transformer import Transformer
@@ -95,11 +96,12 @@ def test_the_same_words(sources: list[list[int]], setting: str, name: str, pack:
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 @pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("setting", ["post", "ssru"])
 def test_nothing_depends_on_the_company(
-    sources: list[list[int]], name: str, precision: str, pack: Open
+    sources: list[list[int]], setting: str, name: str, precision: str, pack: Open
 ) -> None:
     """Not by a bit: alone, in small batches, refilled, by several workers, with prefixes or not."""
-    engine, settings = pack(build(), precision), SEARCHES[name]
+    engine, settings = pack(build(**SETTINGS[setting]), precision), SEARCHES[name]
     for prefixes in ([[]] * 24, [[9, 5, 7, 30][: i % 5] for i in range(24)]):
         alone = [
             engine.search([source], settings, lines=[line], prefixes=[prefix])[0]
@@ -157,3 +159,26 @@ def test_an_error_of_one_worker_ends_all(sources: list[list[int]], pack: Open) -
         network.decoder[0].feed_forward.inner.bias.fill_(float("nan"))
     with pytest.raises(ValueError, match="not finite"):
         pack(network, "fp32").search(sources, SEARCHES["beam"], workers=2)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_recurrent_decoders_score_all_tokens_as_one_by_one(
+    sources: list[list[int]], precision: str, pack: Open
+) -> None:
+    """A target given whole, whose cells follow one another within a step, and a search's steps."""
+    engine = pack(build(decoder="ssru"), precision)
+    found = [best for (best,) in engine.search(sources, SEARCHES["beam"])]
+    targets = [best.tokens for best in found]
+    for one, best in zip(engine.score(sources, targets), found, strict=True):
+        assert one.log_probs[: len(best.tokens)] == pytest.approx(best.token_log_probs, abs=1e-5)
+
+
+@torch.inference_mode()
+def test_recurrent_and_attending_decoders_are_joined(sources: list[list[int]], pack: Open) -> None:
+    """An ensemble of both kinds, against the one in PyTorch."""
+    networks = [build(), build(decoder="ssru")]
+    joined = NativeEnsembleEngine([pack(network, "fp32") for network in networks])
+    wanted = [best for (best,) in search(Ensemble(networks), sources, SEARCHES["beam"])]
+    for (one,), other in zip(joined.search(sources, SEARCHES["beam"]), wanted, strict=True):
+        assert one.tokens == other.tokens
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-4)

@@ -89,8 +89,10 @@ def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
         }
         dequantized = {name: each.to_fp32() for name, each in found.quantized.items()}
         arrays = {**found.plain, **dequantized}
-    else:
+    elif file.suffix == ".npz":
         arrays = _read_npz(file)
+    else:
+        raise ValueError(f"{file}: neither a .npz nor a binary model of Marian: name the model")
     if SETTINGS not in arrays:
         raise ValueError(f"{file}: it has no {SETTINGS}, so it is no model of Marian")
     text = arrays.pop(SETTINGS).tobytes().rstrip(b"\0").decode("utf-8", "replace")
