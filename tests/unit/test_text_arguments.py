@@ -90,7 +90,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("texts", "said"), WRONG, ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize(("texts", "said"), WRONG, ids=[said for _, said in WRONG])
 def test_what_is_no_text(demo: Translator, texts: Any, said: str) -> None:
     given = "".join(said.split("[", 1)[:1])
     assert given.startswith("texts")
