@@ -216,3 +216,15 @@ def test_a_sentence_that_stays_the_same_keeps_its_lines(rows: list[list[str]]) -
     text = f"00:00:01,0 --> 00:00:02,0\n{lines}\n"
     read = Subtitles(text)
     assert len(read.texts) == 1 and read.fill(read.texts) == text
+
+
+def test_where_a_cue_is_shown_stays_with_its_line() -> None:
+    text = "00:00:01,0 --> 00:00:02,0\none{\\an7}\n\n"
+    text += "00:00:02,0 --> 00:00:03,0\ntwo {\\pos(1,2)}three.\n"
+    made = shout(text)
+    assert made.splitlines()[1] == "ONE{\\an7}"
+    assert made.splitlines()[4] == "{\\pos(1,2)}TWO THREE."
+
+
+def test_cues_at_the_same_time_are_two_sentences() -> None:
+    assert sentences(("01,0", "02,0", "one"), ("01,0", "02,0", "two")) == ["one", "two"]

@@ -13,6 +13,7 @@ from .cues import Cue, CueFile
 from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partners, name_tag
 
 _VOICES = re.compile(r"(?<=[.!?…。！？؟।])\s+(?=[-–—]\s*[^\s\d–—-])")  # two in one line
+_PLACE = re.compile(r"\{\\(?:an?\d|pos|move|org|fade?)[^{}]*+\}")  # where a cue is shown
 _DASH = re.compile(r"[\s–—-]*[–—-]\s*")
 _LABEL = re.compile(r"\s*[^\W\d_a-z][^\Wa-z_]*(?:[ .'’-][^\Wa-z_]+){0,3}:\s+(?=\S)")  # JOHN:
 _BRACKETS = ("[", "(", "♪", "♫", "（", "【", "［")
@@ -130,7 +131,11 @@ def _read_phrase(text: str, number: int, cue: Cue, gap: str) -> Phrase:
         else:
             break
         first += 1
+    while last > first and _PLACE.fullmatch(tokens[last - 1].text):
+        last -= 1
     tokens, after = tokens[first:last], "".join(token.text for token in tokens[last:])
+    before += "".join(token.text for token in tokens if _PLACE.fullmatch(token.text))
+    tokens = [token for token in tokens if not _PLACE.fullmatch(token.text)]
     is_new = is_new or any(token.is_tag and name_tag(token.text) == "v" for token in tokens[:1])
     phrase = Phrase(number, cue, tokens, before, after, gap, is_new)
     phrase.is_new_voice = is_new or phrase.plain.startswith(_BRACKETS)
@@ -167,4 +172,4 @@ def _is_apart(before: Phrase, phrase: Phrase) -> bool:
     if before.cue is phrase.cue:
         return False
     pause = phrase.cue.begin - before.cue.end
-    return pause > PAUSE or phrase.cue.begin < before.cue.begin
+    return pause > PAUSE or phrase.cue.begin <= before.cue.begin
