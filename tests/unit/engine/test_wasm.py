@@ -15,11 +15,17 @@ from typing import Any
 
 import pytest
 
-from glassformer.config import EOS, Decode
+from glassformer.config import EOS, Config, Decode
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.extensions.wheels.targets import build_wasm
 from glassformer.foundation.shared_library.compiler import find_compiler, has_zig
-from glassformer.model.files.directory import WEIGHTS, locate, open_model
+from glassformer.model.files.directory import (
+    WEIGHTS,
+    build_model,
+    locate,
+    open_model,
+    save_model,
+)
 
 from .conftest import compile_engine
 
@@ -53,15 +59,24 @@ def sources() -> list[list[int]]:
 
 
 @pytest.fixture(scope="module")
-def wanted(
-    sources: list[list[int]], tmp_path_factory: pytest.TempPathFactory
-) -> list[list[list[int]]]:
-    """Return what the engine of any processor finds with each of the searches."""
+def generic(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """Return the engine of any processor."""
     if find_compiler() is None:
         pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("generic")
-    library = ctypes.CDLL(str(compile_engine(folder, "generic", "-shared", "-fPIC")))
-    config, _, weights = open_model("demo")
+    return ctypes.CDLL(str(compile_engine(folder, "generic", "-shared", "-fPIC")))
+
+
+@pytest.fixture(scope="module")
+def wanted(sources: list[list[int]], generic: ctypes.CDLL) -> list[list[list[int]]]:
+    """Return what the engine of any processor finds with each of the searches."""
+    return search_natively(Path(locate("demo")), sources, generic)
+
+
+def search_natively(
+    model: Path, sources: list[list[int]], library: ctypes.CDLL
+) -> list[list[list[int]]]:
+    config, _, weights = open_model(model)
     engine = NativeEngine.open(config.model, weights.tensors, library=library)
     return [
         [best[0].tokens for best in engine.search(sources, describe(search))] for search in SEARCHES
@@ -114,6 +129,25 @@ def test_node_finds_the_same_tokens(
     assert [each["tokens"] for each in found] == wanted[place]
     assert all(each["finished"] for each in found)
     assert all(sum(each["logProbs"]) == pytest.approx(each["logProb"], abs=1e-4) for each in found)
+
+
+def test_node_computes_recurrent_decoders(
+    wasm: Path, sources: list[list[int]], generic: ctypes.CDLL, tmp_path: Path
+) -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    _, tokenizers, _ = open_model("demo")
+    shape = {"d_model": 24, "d_ff": 40, "heads": 2, "encoder_layers": 1, "decoder_layers": 2}
+    config = Config.read({"model": {**shape, "decoder": "ssru"}})
+    network = build_model(config, tokenizers)
+    with torch.no_grad():
+        network.output_table.weight.mul_(3)
+    save_model(tmp_path, config, tokenizers, network.state_dict())
+    for search, best in zip(SEARCHES, search_natively(tmp_path, sources, generic), strict=True):
+        found = run_node(wasm, tmp_path / WEIGHTS, sources=sources, search=search)["found"]
+        assert [each["tokens"] for each in found] == [
+            tokens[:-1] if tokens[-1:] == [EOS] else tokens for tokens in best
+        ]
 
 
 def test_bad_input_is_refused_in_one_sentence(
