@@ -3,10 +3,32 @@
 import shutil
 from pathlib import Path
 
-from glassformer.config import Config
+import torch
+from torch import Tensor
+
+from glassformer.config import Config, Model
 from glassformer.model.encoder_decoder import EncoderDecoder
 from glassformer.model.files.directory import CARD, CONFIG, Tokenizers, locate, write_text
 from glassformer.model.transformer import Transformer
+
+# Maps whose outputs go to the residual stream; all others read it.
+OUTWARD = ("to_output", "outer")
+
+
+def order_dimensions(settings: Model) -> Tensor:
+    """Return our dimension for each of an engine that has all sines before all cosines."""
+    dimension = torch.arange(settings.d_model)
+    if settings.positions.layout == "concatenated":
+        return dimension
+    return torch.cat((dimension[0::2], dimension[1::2]))
+
+
+def reorder(name: str, weight: Tensor, order: Tensor) -> Tensor:
+    """Return the weight or bias of a layer with the dimensions of the residual stream in order."""
+    part, _, kind = name.rpartition(".")
+    if part.endswith((*OUTWARD, "norm")):
+        return weight[order]
+    return weight[:, order] if kind == "weight" else weight
 
 
 def check_plain(

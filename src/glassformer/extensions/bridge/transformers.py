@@ -21,7 +21,7 @@ from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 from glassformer.text.layout import CONTROLS
 
-from .exporting import check_plain
+from .exporting import check_plain, order_dimensions, reorder
 from .foreign import LAYER, read_toolkits
 from .parity import ROUNDING, Rows, choose_by_parity
 
@@ -31,8 +31,6 @@ CLASSES = {
     "pre": ("pegasus", "PegasusForConditionalGeneration"),
 }
 EPSILON = 1e-5  # of their LayerNorm, which no setting changes
-# Maps whose outputs go to the residual stream; all others read it.
-OUTWARD = ("to_output", "outer")
 
 
 @dataclass(frozen=True)
@@ -95,17 +93,9 @@ def _check_settings(model: Path | str, config: Config) -> None:
             raise ValueError(f"{model} has {name}={found}: transformers computes {needed}")
 
 
-def _order(settings: Model) -> Tensor:
-    """Return our dimension for each of theirs: sines first, then cosines."""
-    dimension = torch.arange(settings.d_model)
-    if settings.positions.layout == "concatenated":
-        return dimension
-    return torch.cat((dimension[0::2], dimension[1::2]))
-
-
 def _rename(settings: Model, network: Transformer) -> dict[str, Tensor]:
     """Return the weights under their names, the dimensions in their order."""
-    names, order = read_toolkits()["huggingface"], _order(settings)
+    names, order = read_toolkits()["huggingface"], order_dimensions(settings)
     made: dict[str, Tensor] = {}
     for name, weight in network.state_dict().items():
         if found := LAYER.fullmatch(name):
@@ -113,12 +103,7 @@ def _rename(settings: Model, network: Transformer) -> dict[str, Tensor]:
             block, _, inner = part.partition(".")
             theirs = names[side].get(part) or names[side][block] + names["attention"][inner]
             renamed = f"{names[f'{side}_layer'].format(number)}{theirs}.{kind}"
-            writes = part.endswith((*OUTWARD, "norm"))
-            if writes:
-                weight = weight[order]
-            elif kind == "weight":
-                weight = weight[:, order]
-            made[renamed] = weight
+            made[renamed] = reorder(name, weight, order)
         elif norm := _STACK_NORM.get(name.partition(".")[0]):
             made[f"{norm}.{name.rpartition('.')[2]}"] = weight[order]
     source, target = (

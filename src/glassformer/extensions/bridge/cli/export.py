@@ -8,7 +8,7 @@ from glassformer.cli.options import AS_JSON, MODEL, check_choice, opt
 from glassformer.cli.terminal import show_progress, to_json
 from glassformer.data.files import read_lines
 
-FORMATS = ("ctranslate2", "onnx", "argos", "transformers", "int8")
+FORMATS = ("ctranslate2", "onnx", "argos", "transformers", "marian", "int8")
 QUANTIZED = ("ctranslate2", "argos")
 
 
@@ -16,7 +16,7 @@ def export(
     model: Path = MODEL,
     out: Path = opt("FOLDER", "Where the export goes: a new folder; argos: a file.", default=...),
     form: str = opt(
-        "ctranslate2|onnx|argos|transformers|int8",
+        "ctranslate2|onnx|argos|transformers|marian|int8",
         "The engine to export for; int8: a model directory like ours, a quarter of the size of "
         "fp32.",
         "--format",
@@ -82,6 +82,10 @@ def _write(form: str, model: Path, out: Path, how: dict[str, Any]) -> Any:
 
         how.pop("progress")
         return export_transformers(model, out, **how)
+    if form == "marian":
+        from ..marian_export import export_marian
+
+        return export_marian(model, out)
     from ..ctranslate2 import export_ctranslate2
 
     return export_ctranslate2(model, out, **how)
