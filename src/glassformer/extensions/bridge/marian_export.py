@@ -108,12 +108,12 @@ def _convert(settings: Model, network: Transformer, tokenizers: Tokenizers) -> A
     """Return the weights under Marian's names."""
     order = order_dimensions(settings)
     weights = {
-        name: reorder(name, weight, order).double()
+        name: reorder(name, weight, order).cpu().double()
         for name, weight in network.state_dict().items()
         if LAYER.fullmatch(name)
     }
     tables = {
-        side: table.weight.detach()[:, order].double()
+        side: table.weight.detach()[:, order].cpu().double()
         for side, table in (
             ("source", network.source_embedding.table),
             ("target", network.target_embedding.table),
