@@ -3,6 +3,8 @@
 formats    what can be opened, by the ending of a file's name; `encodings` decodes files of text
 office     Word, PowerPoint, OpenDocument: `paragraphs` as markup; `packed` opens their zips
 subtitles  SubRip and WebVTT: sentences over several `cues`
+catalogues messages of programs: `po`, `xml_messages`, `apple_strings`; placeholders are set aside
+apart      a document in a process with limits, for the server
 markup     HTML as runs of text; `placing` puts their tags around the words aligned with theirs
 translating  a whole document with one model
 """
