@@ -107,7 +107,7 @@ def test_another_job_asks_to_overwrite(
     """The shards of other settings are not joined with these, and not lost unasked."""
     out, other = tmp_path / "out", replace(job, seed=1)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(shards, "join_shards", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(ray_job, "join_shards", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         translate_shards(job, out, show, workers=1, shard_lines=2)
     with pytest.raises(ValueError, match="begun with another seed: go on so, or give --overwrite"):
         translate_shards(other, out, show, workers=1, shard_lines=2)
