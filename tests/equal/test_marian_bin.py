@@ -62,8 +62,11 @@ def quantize(weights: Array, bits: int, is_table: bool) -> bytes:
     return (numbers if is_table else numbers.T).tobytes() + struct.pack("<f", multiplier)
 
 
-def write(folder: Path, bits: int) -> torch.nn.Module:
-    """Write a random SSRU model, in `bits` where it has matrices; return it as ours."""
+def write(folder: Path, bits: int, *, is_split: bool = False) -> torch.nn.Module:
+    """Write a random SSRU model, in `bits` where it has matrices; return it as ours.
+
+    is_split: with two vocabularies and a table for each, as models for Chinese have them.
+    """
     torch.manual_seed(1)
     tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
     config, tokenizers = Config.read({"model": MODEL}), Tokenizers(tokenizer, tokenizer)
@@ -77,6 +80,11 @@ def write(folder: Path, bits: int) -> torch.nn.Module:
     (folder / "bin" / "decoder.yml").write_text("vocabs:\n- words.yml\n- words.yml\n")
     tensors = dict(np.load(folder / "bin" / "model.npz"))
     (folder / "bin" / "model.npz").unlink()
+    if is_split:
+        tensors["encoder_Wemb"] = tensors["decoder_Wemb"] = tensors.pop("Wemb")
+        words = (folder / "bin" / "words.yml").read_text(encoding="utf-8")
+        (folder / "bin" / "others.yml").write_text(words, encoding="utf-8")
+        (folder / "bin" / "decoder.yml").write_text("vocabs:\n- words.yml\n- others.yml\n")
     packed = {}
     for name, values in tensors.items():
         shape = tuple(values.shape)
@@ -91,9 +99,12 @@ def write(folder: Path, bits: int) -> torch.nn.Module:
     return network
 
 
+@pytest.mark.parametrize("is_split", [False, True])
 @pytest.mark.parametrize(("bits", "tolerance"), [(32, 0.0), (16, 0.02), (8, 3.0)])
-def test_what_was_written_is_imported(tmp_path: Path, bits: int, tolerance: float) -> None:
-    network = write(tmp_path, bits)
+def test_what_was_written_is_imported(
+    tmp_path: Path, bits: int, tolerance: float, is_split: bool
+) -> None:
+    network = write(tmp_path, bits, is_split=is_split)
     import_model(tmp_path / "bin", tmp_path / "back", subwords=["none"])
     config, tokenizers, back = load_model(tmp_path / "back")
     assert (config.model.decoder, config.model.tie) == ("ssru", "three-way")
@@ -110,7 +121,8 @@ def test_what_was_written_is_imported(tmp_path: Path, bits: int, tolerance: floa
     if bits == 8:
         file = (tmp_path / "back" / "model.safetensors").read_bytes()
         assert b'"I8"' in file and b'"F32"' in file
-        tied = read_marian_bin(tmp_path / "bin" / "model.bin").quantized["Wemb"]
+        name = "decoder_Wemb" if is_split else "Wemb"
+        tied = read_marian_bin(tmp_path / "bin" / "model.bin").quantized[name]
         table = back.state_dict()["source_embedding.table.weight"]
         assert np.isclose(table.abs().max(), 127 / tied.multiplier)
 
