@@ -33,10 +33,16 @@ def place_symbols(model: Attending, folder: Path | None, source: SetAside, said:
         place = max(at, _find_place(source.text, aside, said, links))
         written, at = written + said[at:place], place
         left, right = written[-1:], said[at : at + 1]
-        needs_left = aside.spaced[0] and left and not left.isspace()
-        needs_right = aside.spaced[1] and right and not (right.isspace() or right in CLOSING)
+        needs_left = left and not left.isspace() and (aside.spaced[0] or _meet(left, aside.symbols))
+        is_open = right and not (right.isspace() or right in CLOSING)
+        needs_right = is_open and (aside.spaced[1] or _meet(aside.symbols, right))
         written += " " * bool(needs_left) + aside.symbols + " " * bool(needs_right)
     return written + said[at:]
+
+
+def _meet(left: str, right: str) -> bool:
+    """Return whether two texts would become one word or number."""
+    return left[-1:].isalnum() and right[:1].isalnum()
 
 
 def _find_place(text: str, aside: Aside, said: str, links: Sequence[MarkedLink]) -> int:
