@@ -20,12 +20,12 @@ import torch
 from torch import Tensor
 
 from glassformer.config import BOS, PAD, Config, Model
+from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
+from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.model.files.directory import Tokenizers, load_model, write_text
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
-from glassformer.text.imported import UNKNOWN
-from glassformer.text.sentencepiece_writer import write_sentencepiece
 
 from .exporting import check_plain, order_dimensions, reorder
 from .foreign import LAYER, NEVER, read_toolkits
