@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def run(
     )
 
 
+@contextmanager
 def serve(*options: str) -> Iterator[int]:
     command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
@@ -47,8 +49,10 @@ def serve(*options: str) -> Iterator[int]:
         assert server.stdout
         found = re.search(r":(\d+)/\?token=", server.stdout.readline())
         assert found
-        yield int(found[1])
-        server.terminate()
+        try:
+            yield int(found[1])
+        finally:
+            server.terminate()
 
 
 def has_ipv6() -> bool:
@@ -64,7 +68,7 @@ def has_ipv6() -> bool:
     ("host", "reached"), [("::1", {"::1"}), ("::", {"::1", "127.0.0.1"}), ("localhost", {"::1"})]
 )
 def test_ipv6(host: str, reached: set[str], ledger: Ledger) -> None:
-    for port in serve("--host", host):
+    with serve("--host", host) as port:
         for address in reached:
             connection = HTTPConnection(address, port, timeout=60)
             body = json.dumps({"q": TEXT, "source": "en", "target": "fr"})
@@ -80,18 +84,18 @@ def test_ipv6(host: str, reached: set[str], ledger: Ledger) -> None:
 
 @pytest.mark.slow
 def test_slow_clients(ledger: Ledger) -> None:
-    """A byte a second, of the head, of the body, or of the answer: sent away within limits."""
+    """A byte a second, of the head or of the body: sent away within limits."""
     post = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    starts = {"head": b"", "body": post + b"Content-Length: 1000\r\n\r\n"}
-    for port in serve():
-        for start in starts.values():
+    starts = [b"GET / HTTP/1.1\r\nHost: localhost\r\na: ", post + b"Content-Length: 1000\r\n\r\n"]
+    with serve() as port:
+        for start in starts:
             begun = time.monotonic()
             with socket.create_connection(("127.0.0.1", port), timeout=1) as sock:
                 sock.sendall(start)
                 said = b""
                 while not said and time.monotonic() - begun < 60:
                     try:
-                        sock.sendall(b"G" if not start else b" ")
+                        sock.sendall(b" ")
                         said = sock.recv(1000) or b"closed"
                     except TimeoutError:
                         continue
@@ -99,7 +103,7 @@ def test_slow_clients(ledger: Ledger) -> None:
                         said = b"closed"
             assert said, "it was never sent away"
             assert 15 < time.monotonic() - begun < 60
-            assert not start or b" 408 " in said
+            assert b" 408 " in said or (said == b"closed" and start is starts[0])
     ledger.note(
         "Serving",
         "clients that send a byte a second, of a head or of a body",
@@ -149,7 +153,7 @@ def test_another_processor_at_resume(tmp_path: Path, trainings: Trainings, ledge
     )
 
 
-@pytest.mark.parametrize("sentences", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sentences", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_many_sentences_in_one_line(ledger: Ledger, sentences: int) -> None:
     ended = run("translate", "demo", given=f"{TEXT} " * sentences + "\n")
     assert ended.returncode == 0, ended.stderr

@@ -39,6 +39,7 @@ FURTHER = {
     "extensions/serve/api_error.py": ["unit/serve/test_api.py"],
     "extensions/serve/api/auth.py": ["unit/serve/test_auth.py", "unit/serve/test_origins.py"],
 }
+END_TO_END = ["unit/serve/test_libre.py", "unit/serve/test_api.py"]
 LAST = "unit/test_translator.py"  # of what no test names, imports or stands beside
 # The twins of the engine: the same search and network in PyTorch, or in a plain loop.
 TWINS = [
@@ -70,7 +71,7 @@ def find_nearest(path: str) -> list[str]:
         is_indirect = any(module in _list_imports(f) for f in map(_find_file, imported) if f)
         if is_named and (is_beside or is_direct):
             rank = 0
-        elif test in FURTHER.get(path, ()) or (is_beside and is_direct):
+        elif test in (*FURTHER.get(path, ()), *list_end_to_end(path)) or (is_beside and is_direct):
             rank = 1
         elif is_direct:
             rank = 2
@@ -82,6 +83,11 @@ def find_nearest(path: str) -> list[str]:
             continue
         ranks[test] = (rank, len(imported))
     return sorted(ranks, key=lambda test: (ranks[test], test)) or [LAST]
+
+
+def list_end_to_end(path: str) -> list[str]:
+    """Return the tests that send requests of all kinds to a whole server, for any part of it."""
+    return END_TO_END if path.startswith("extensions/serve/") else []
 
 
 def _list_beside(folder: Path) -> list[str]:

@@ -156,8 +156,9 @@ class _Python(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Not):
-            start = self.span(node)[0]
-            self.found.append((start, self.span(node.operand)[0], ""))
+            start = self.span(node)[0]  # brackets around the operand are none of it
+            rest = self.text[start:].removeprefix("not").lstrip()
+            self.found.append((start, len(self.text) - len(rest), ""))
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
