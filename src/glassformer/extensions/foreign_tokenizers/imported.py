@@ -16,6 +16,9 @@ from glassformer.text.unicode import Span, replace_surrogates
 
 UNKNOWN = "<unk>"
 OUT_OF_REACH = " "  # before a token that no text yields: segmented text has no spaces
+BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
+
+Merges = Sequence[tuple[str, str]]
 
 
 class ImportedTokenizer(Tokenizer):
@@ -83,6 +86,15 @@ class ImportedTokenizer(Tokenizer):
             if id == self._unknown
         )
         return list(dict.fromkeys(filter(None, unknown)))
+
+
+def list_others(
+    vocabulary: Sequence[str], merges: Merges, others: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the tokens that texts yield and the vocabulary has not: `others`, and of merges."""
+    known = {*vocabulary, BORDER}
+    parts = (part for left, right in merges for part in (left, right, left + right))
+    return tuple(dict.fromkeys(x for x in (*others, *parts) if x not in known))
 
 
 def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:

@@ -17,14 +17,12 @@ from glassformer.text.layout import CONTROLS, HEAD, is_tag, spell_layout
 from glassformer.text.tokenizer import Sampling
 from glassformer.text.unicode import Span
 
-from .imported import OUT_OF_REACH, UNKNOWN, ImportedTokenizer
+from .imported import BORDER, UNKNOWN, ImportedTokenizer, Merges, list_others
 
 END = "</w>"  # ends the last token of a word in BPE codes
 JOINER = "@@"  # ends every other one, where the codes were applied
-BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
 
 Style = Literal["codes", "words"]
-Merges = Sequence[tuple[str, str]]
 
 
 class ImportedBpe(ImportedTokenizer):
@@ -50,9 +48,7 @@ class ImportedBpe(ImportedTokenizer):
         """
         self.vocabulary, self.merges = tuple(vocabulary), ()  # none that may be skipped or shown
         self.pairs = tuple(merges)
-        known = {*vocabulary, BORDER}
-        parts = (part for left, right in merges for part in (left, right, left + right))
-        self.others = tuple(dict.fromkeys(x for x in (*others, *parts) if x not in known))
+        self.others = list_others(vocabulary, merges, others)
         self.style: Style = style
         self._unknown = self.vocabulary.index(UNKNOWN)
         self._ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}

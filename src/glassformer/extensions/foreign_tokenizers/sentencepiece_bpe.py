@@ -13,7 +13,7 @@ from glassformer.text.dropout import MOST_WORDS, merge
 from glassformer.text.layout import CONTROLS, HEAD, spell_layout
 from glassformer.text.tokenizer import Sampling
 
-from .imported import OUT_OF_REACH, UNKNOWN
+from .imported import BORDER, OUT_OF_REACH, UNKNOWN, Merges, list_others
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_tokenizer import (
     SentencepieceTokenizer,
@@ -24,9 +24,6 @@ from .sentencepiece_tokenizer import (
     split_at_spaces,
 )
 
-BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
-
-Merges = Sequence[tuple[str, str]]
 Kind = Literal["bpe", "word"]  # bpe without merges: characters
 
 
@@ -54,9 +51,7 @@ class SentencepieceBpe(SentencepieceTokenizer):
         tokens that texts yield, beside those that merges make.
         """
         self.pairs, self.kind = tuple(merges), kind
-        known = {*vocabulary, BORDER}
-        parts = (part for left, right in merges for part in (left, right, left + right))
-        self.others = tuple(dict.fromkeys(x for x in (*others, *parts) if x not in known))
+        self.others = list_others(vocabulary, merges, others)
         self._take_vocabulary(vocabulary, spec or NormalizerSpec(), byte_fallback)
         own = (token for token in self._ids if not token.startswith(OUT_OF_REACH))
         self._all = {token: id for id, token in enumerate([*own, *self.others])}

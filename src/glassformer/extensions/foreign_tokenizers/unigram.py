@@ -9,7 +9,7 @@ from glassformer.text.dropout import LatticeSampler
 from glassformer.text.layout import CONTROLS, HEAD, spell_layout
 from glassformer.text.tokenizer import Sampling
 
-from .imported import OUT_OF_REACH, UNKNOWN
+from .imported import BORDER, OUT_OF_REACH, UNKNOWN
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_tokenizer import (
     SentencepieceTokenizer,
@@ -22,7 +22,6 @@ from .sentencepiece_tokenizer import (
 from .viterbi import Viterbi
 
 ADDED = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token, all off
-BORDER = OUT_OF_REACH  # a token that no text yields, between the vocabulary and what it has not
 
 
 class Unigram(SentencepieceTokenizer):
