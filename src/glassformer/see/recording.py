@@ -37,7 +37,7 @@ from .document import (
 from .edit import Edited, prepare_edits
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
-from .tokens import read_source, read_target, read_words
+from .tokens import read_target, read_words
 from .trace import Parameters, Trace, to_arrays
 from .wiring import record_wiring
 
@@ -96,7 +96,7 @@ def record(
     excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
     translator = name_stand_ins(translator, excerpt.text)
     edited = prepare_edits(translator, excerpt.text, prefix, edits)
-    source = _read(translator, edited.text)
+    source = _check_source(translator, edited)
     with torch.inference_mode():
         passage = find_passage(
             translator,
@@ -176,8 +176,9 @@ def _defer_beam(
     return lambda: search_with_beam(translator, edited, passage.source, found.settings)
 
 
-def _read(translator: Translator, text: str) -> list[Token]:
-    source = read_source(translator, text)
+def _check_source(translator: Translator, edited: Edited) -> list[Token]:
+    """Return the tokens of the sentence. ValueError if there are none, or too many."""
+    source = [*edited.source]
     if len(source) == 1:
         raise ValueError("there is no text to look into")
     if len(source) > (most := translator.reader.longest):
