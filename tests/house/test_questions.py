@@ -29,5 +29,5 @@ def test_what_is_named_is_there(question: str, answer: str) -> None:
 
 
 def test_few_files_answer_a_question() -> None:
-    assert len(ROWS) == 10
+    assert len(ROWS) >= 10
     assert median(len(PLACE.findall(answer)) for _, answer in ROWS) <= 2
