@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 from glassformer.foundation.machine.properties import look_at_machine  # noqa: E402
 
-OUT = Path(__file__).parents[1] / "src" / "glassformer" / "see" / "figure" / "costs.json"
+OUT = Path(__file__).parents[1] / "src" / "glassformer" / "extensions" / "pictures" / "costs.json"
 LAYERS = (
     {"d_model": 64, "heads": 8, "width": 8, "d_ff": 256},
     {"d_model": 512, "heads": 8, "width": 64, "d_ff": 2048},

@@ -23,7 +23,7 @@ from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator
 
 HOME = Path(__file__).parents[1]
-FOUND = HOME / "src" / "glassformer" / "see" / "draw" / "lengths.json"
+FOUND = HOME / "src" / "glassformer" / "extensions" / "pictures" / "lengths.json"
 HELD_OUT = 1700
 Pairs = list[tuple[str, str]]
 

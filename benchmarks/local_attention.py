@@ -27,7 +27,7 @@ from .tables import tell_table
 
 HOME = Path(__file__).parents[1]
 PAGE = HOME / "docs" / "attention.md"
-DRAWN = HOME / "src" / "glassformer" / "see" / "figure" / "local_attention.json"
+DRAWN = HOME / "src" / "glassformer" / "extensions" / "pictures" / "local_attention.json"
 CALLS = 3
 NAMES = ("full", "local")
 UNITS = {"milliseconds": "ms", "mebibytes": "MiB"}

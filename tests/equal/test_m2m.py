@@ -181,7 +181,7 @@ def test_what_transformers_5_saves_of_m2m_100(tmp_path: Path) -> None:
     own.src_lang, text = "de", "die Katze sitzt"
     (ids,) = own(text, return_tensors="pt").input_ids.tolist()
     table = translator.model.state_dict()["source_embedding.table.weight"]
-    rows = table[[*translator.read(text).ids, EOS]]
+    rows = table[[*translator.reader.tokenize(text).ids, EOS]]
     assert torch.equal(rows, network.model.shared.weight[ids])
 
 

@@ -60,10 +60,10 @@ def test_the_engine_in_c_averages_as_pytorch_does(other: Path, precision: str) -
     """Also with a prefix, samples, constraints, a short-list, and the attention of the first."""
     both = Translator.load(["demo", other], device="cpu", precision=precision)
     assert both.weights.is_native and both.precision == precision
-    engine = both.get_engine(precision)
+    engine = both.searcher.get_engine(precision)
     assert isinstance(engine, NativeEnsembleEngine)
     plain = TorchEngine(both.model, both.weights.view, "fp32", "cpu", None)
-    sources = [[*both.read(text).ids, EOS] for text in TEXTS if text] * 2
+    sources = [[*both.reader.tokenize(text).ids, EOS] for text in TEXTS if text] * 2
     asked = ({"beam": 4}, {"search": "greedy"}, {"search": "sample", "top_k": 5})
     for decode in (both.config.decode.override(each) for each in asked):
         how = {"n_best": 1, "prefixes": [[]] * len(sources), "seed": 3, "workers": 2}

@@ -22,6 +22,7 @@ CHANGES = {
     "head_width": (3, "parameters"),
     "encoder_layers": (3, "parameters"),
     "decoder_layers": (1, "parameters"),
+    "decoder": ("ssru", "parameters"),
     "dropout": (0.3, "training"),
     "attention_dropout": (0.3, "training"),
     "activation_dropout": (0.3, "training"),
