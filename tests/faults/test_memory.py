@@ -352,7 +352,7 @@ def test_what_is_not_there_is_refused_and_kills_nobody(ledger: Ledger) -> None:
     if sys.platform != "linux":
         pytest.skip("limits of this kind are Linux's")
     program = (
-        "import torch; from glassformer.train import process\n"
+        "import torch; from glassformer.train.run import process\n"
         "from glassformer.foundation.machine.out_of_memory import *\n"
         "process.measure_memory = lambda: 2.0\n"
         "with process.limit_memory(torch.device('cpu'), 2):\n"

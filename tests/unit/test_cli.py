@@ -647,8 +647,9 @@ def test_the_python_of_the_guides_runs(
         shutil.copy(home / f"train.{side}", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.S)
-    assert examples
-    for code in examples:
+    own = [code for code in examples if "from glassformer" in code]  # others are plugins
+    assert own
+    for code in own:
         quick = code.replace(
             '"train": {"minutes": 20}', '"train": {"steps": 1}, "text": {"vocabulary": 400}'
         )

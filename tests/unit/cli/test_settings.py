@@ -33,7 +33,7 @@ def choose_value(setting: Setting) -> Any:
         return next(each for each in setting.values if each != setting.field.default)
     others = {"betas": [0.8, 0.9], "freeze": ["encoder"], "head_width": 64, "d_model": 64}
     others |= {"tag": "<fr>", "target_tag": "<fr>", "corpus_temperature": 5.0, "key_value_heads": 2}
-    others |= {"ablate": ["norm"], "labels": ["yes"], "context": 2}
+    others |= {"ablate": ["norm"], "labels": ["yes"], "context": 2, "copies": 5}
     if setting.name in others:
         return others[setting.name]
     if setting.kind is bool:

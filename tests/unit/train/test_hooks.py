@@ -34,7 +34,9 @@ IDEA = next(
 )
 
 
-BOARD = re.search(r"```python\n(.*?)```", (PAGE.parent / "train.md").read_text("utf-8"), re.S)
+BOARD = re.search(
+    r"```python\n((?:(?!```).)*wandb.*?)```", (PAGE.parent / "train.md").read_text("utf-8"), re.S
+)
 
 
 @pytest.fixture
