@@ -39,7 +39,14 @@ from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator
 from tools.demo_corpus.exam import ask_sentences
 
-FOUND = Path(__file__).parents[1] / "src" / "glassformer" / "extensions" / "pictures" / "long_sentences.json"
+FOUND = (
+    Path(__file__).parents[1]
+    / "src"
+    / "glassformer"
+    / "extensions"
+    / "pictures"
+    / "long_sentences.json"
+)
 LANGS = ("en", "fr")
 EDGES = (0, 10, 20, 30, 40, 60, 80)  # of the bins: 1 to 10, 11 to 20, ...
 QUESTIONS, KNOWN_EDGES = 2000, (0, 6, 8, 10, 12, 14)  # of the shipped networks' language

@@ -34,7 +34,9 @@ from .small_tasks import TASKS, measure_task
 
 HOME = Path(__file__).parents[1]
 FOUND = HOME / "docs" / "questions.json"
-DRAWN = HOME / "src" / "glassformer" / "extensions" / "pictures" / "questions.json"  # of pictures V107-V111
+DRAWN = (
+    HOME / "src" / "glassformer" / "extensions" / "pictures" / "questions.json"
+)  # of pictures V107-V111
 PAGES = {"en": HOME / "docs" / "questions.md", "zh": HOME / "docs" / "questions.zh.md"}
 Row = dict[str, Any]
 ALIKE = 0.05  # an update that costs so little more or less: equal updates are equal time

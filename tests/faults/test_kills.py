@@ -242,6 +242,8 @@ def test_asked_to_stop(
     code: int,
     request: pytest.FixtureRequest,
 ) -> None:
+    if any(signal.getsignal(each) == signal.SIG_IGN for each in signals):
+        pytest.skip("these tests run under nohup, which their processes inherit")
     recipe, out = trainings.recipe(), fresh("out")
     ended = trainings.begin(out, recipe, kill_in="validate", kill_after=0.0, signals=signals)
     assert ended.code == code, ended.said

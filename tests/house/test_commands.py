@@ -77,8 +77,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "corpus/test",
     ):
         which = "train" if name.endswith(("train", "more")) else "valid"
-        for lang in ("en", "de"):
-            text = (tmp_path / "pairs" / f"{which}.{'fr' if lang == 'de' else 'en'}").read_bytes()
+        for lang in ("en", "de", "fr"):
+            text = (tmp_path / "pairs" / f"{which}.{'en' if lang == 'en' else 'fr'}").read_bytes()
             path = tmp_path / f"{name}.{lang}"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(text)
@@ -117,7 +117,8 @@ def write_labelled(path: Path) -> None:
 def coarse_films(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moving pictures of few pixels and few frames; their sizes have tests of their own."""
     film, animate = (
-        import_module(f"glassformer.extensions.pictures.{name}") for name in ("film", "animate")
+        import_module(f"glassformer.extensions.pictures.{name}")
+        for name in ("film", "parts.animate")
     )
     monkeypatch.setattr(film, "STAGES", {".mp4": (320, 180), ".gif": (320, 180)})
     monkeypatch.setattr(film, "CHANGE", 2)

@@ -24,6 +24,7 @@ OFTEN = 2  # times: the id of a token with a capital is so much lower if the wor
 ABBREVIATION = 3  # letters in capitals, alone
 SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
 _WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
     re.split(
@@ -97,8 +98,10 @@ def lower_first(text: str, cut: Cut) -> str:
     first = _WORD.match(text)
     if not first or not text[0].isupper() or (len(first[0]) > 1 and first[0].isupper()):
         return text
-    low, high = cut([_lower(first[0]), first[0]])
-    return text if is_capitalized(_lower(first[0]), low, high, None) else _lower(text[0]) + text[1:]
+    elided = _ELIDED.match(first[0])  # the word behind it says nothing of the first letter
+    word = elided[0] if elided else first[0]
+    low, high = cut([_lower(word), word])
+    return text if is_capitalized(_lower(word), low, high, None) else _lower(text[0]) + text[1:]
 
 
 def write_capitals(text: str, language: str | None) -> str:

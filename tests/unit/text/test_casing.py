@@ -101,4 +101,5 @@ def test_a_translation_begins_small_unless_with_a_name() -> None:
     assert lower_first("The cat", cut) == "the cat"
     assert lower_first("Tom is", cut) == "Tom is"
     assert lower_first("TV is", cut) == "TV is"
+    assert lower_first("L'homme est l\u00e0", cut) == "l'homme est l\u00e0"
     assert lower_first("\u00ab ", cut) == "\u00ab "

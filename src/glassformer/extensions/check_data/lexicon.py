@@ -162,7 +162,7 @@ class _Learned:
         right = _weigh(self.to_right[place], cross.right_slot, cross.right, self.right_share)
         known_left = _are_known(cross.left_slot, cross.left, self.is_left_known)
         known_right = _are_known(cross.right_slot, cross.right, self.is_right_known)
-        left[~known_left], right[~known_right] = np.nan, np.nan
+        left, right = np.where(known_left, left, np.nan), np.where(known_right, right, np.nan)
         return (
             _sum_up(left, cross.left_owner, cross.left_size, cross.right_size),
             _sum_up(right, cross.right_owner, cross.right_size, cross.left_size),

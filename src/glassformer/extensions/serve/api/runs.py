@@ -24,7 +24,7 @@ from ..service.streams import EVENTS, HEADERS, Json, format_event
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 WATCH = "watch"
-EXAMPLE = Path(__file__).with_name("example")  # a run that everybody has: tools/example_run.py
+EXAMPLE = Path(__file__).parents[1] / "example"  # a run that everybody has: tools/example_run.py
 EVERY = 1.0  # seconds between two reads of a running training
 
 
