@@ -16,7 +16,10 @@ from glassformer.foundation.shared_library.compiler import SERIAL, Source
 from glassformer.foundation.shared_library.instruction_sets import GENERIC, ISA, InstructionSet
 
 SOURCE = Path(__file__).parents[3] / "src"
-ASK = "from glassformer.foundation import shared_library as s; print(s.load_library('probe') is not None)"
+ASK = (
+    "from glassformer.foundation import shared_library as s; "
+    "print(s.load_library('probe') is not None)"
+)
 UNKNOWN = InstructionSet("unknown", ("-mno-such-instructions",))
 has_compiler = pytest.mark.skipif(
     not any(map(shutil.which, compiler.COMPILERS))
