@@ -44,6 +44,8 @@ def measure_portraits(
     settings = translator.config.model
     if settings.network != "transformer":
         raise ValueError(f"network={settings.network}: it has no heads to portray")
+    translator = translator.with_settings(translator.config)
+    translator.reader.adapter.is_cased = False  # the sentences are read as they are written
     sums: dict[str, Any] = {}
     rows = tokens = 0
     base = 0.0

@@ -16,7 +16,7 @@ from ...model.encoder_decoder import EncoderDecoder
 from ...model.transformer import Transformer
 
 ENTRANCES = ("read", "start", "step")  # methods of the network: forward, and the search protocol
-LAYER_ENTRANCES = ("remember", "step")  # methods of a decoder layer
+LAYER_ENTRANCES = ("make_cache", "step")  # methods of a decoder layer
 
 
 def shard(model: EncoderDecoder, device: torch.device, size: int) -> EncoderDecoder:
