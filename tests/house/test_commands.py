@@ -92,6 +92,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     marked = "source\t" + page.split("```\nsource\t")[1].split("```")[0]
     (tmp_path / "marked.tsv").write_text(marked, encoding="utf-8")
     (tmp_path / "other-model").symlink_to(SHIPPED / "demo-rnn")
+    (tmp_path / "my-fr-en-model").symlink_to(SHIPPED / "demo-fr-en")
     edits = (ROOT / "docs" / "edits.md").read_text(encoding="utf-8")
     (tmp_path / "edits.json").write_text(edits.split("```json\n")[1].split("```")[0], "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -55,8 +55,8 @@ def average(
     valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
     found = validate(*parts, device=device, precision="fp32", turn=0)
-    write_golden(out, *prepared.golden)
     copy_known_words(run / RUN, out)
+    write_golden(out, *prepared.golden)
     _describe(out, read_facts(run), [int(path.name) for path in wanted], found)
     return found
 

@@ -285,9 +285,9 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
 
 
 def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
-    """Write the model card, golden.json and words.txt."""
-    write_golden(out, *prepared.golden)
+    """Write the model card, words.txt, and golden.json, which depends on it: names are copied."""
     copy_known_words(out / RUN, out)
+    write_golden(out, *prepared.golden)
     data, train = loop.config.data, loop.config.train
     training = {
         "best_step": progress.best_step,
