@@ -64,7 +64,7 @@ def test_whoever_is_at_it_is_left_alone(seen: Any, now: Any, is_left: bool) -> N
 def talk(client: Client, *parts: bytes) -> tuple[int, bytes]:
     """Send, and return the status and the body of the first answer.
 
-    A server that refuses closes while more is being sent; what it has answered is there all the same.
+    A server that refuses closes while more is being sent; its answer is there all the same.
     """
     answer = b""
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
