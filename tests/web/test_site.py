@@ -101,8 +101,8 @@ def test_the_first_page_translates_and_a_thread_is_cut(lang: str, offline: Any, 
     frame.locator("[data-target]").first.wait_for()
     assert frame.locator("a[target=_top]").count() == 0  # the page around it has the links
     frame.locator("[data-scissors='10']").click()
-    frame.locator(".fresh").wait_for()
-    assert frame.locator(".fresh").all_inner_texts() == ["malade"]
+    frame.locator(".fresh").first.wait_for()
+    assert "qu'il" in frame.locator(".fresh").all_inner_texts()  # the street was too wide: qu'elle
     offline.evaluate("() => document.querySelector('iframe').remove()")  # has tests of its own
     for theme in ("light", "dark"):
         offline.emulate_media(color_scheme=theme)

@@ -19,6 +19,7 @@ from glassformer.config import Decode
 from glassformer.decode import Hypothesis, search
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.engine.shortlist import Shortlist
+from glassformer.engine.weights import say_once
 from glassformer.extensions.short_list.shortlisting import make_shortlist
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import SHIPPED, SHORTLIST
@@ -201,6 +202,7 @@ def test_translations_stay_and_are_found_among_few(
     listed = translator.translate(texts, decode={"shortlist": True})
     assert sum(a == b for a, b in zip(without, listed, strict=True)) >= 98
     capsys.readouterr()
+    say_once.cache_clear()
     command = ["translate", str(demo / "demo"), str(demo / "train.en"), "--precision", "fp32"]
     assert main([*command, "--shortlist", "-o", str(demo / "out")]) == 0
     assert "all tokens are predicted" in capsys.readouterr().err
