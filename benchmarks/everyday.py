@@ -4,8 +4,8 @@
     python -m benchmarks everyday --data DIR --out RUNS --source fr --target en --copies 5
 
 DIR has train, valid and test in .en and .fr, or in other languages. It is trained by
-recipes/tatoeba-en-fr.toml, but for 6,500 updates; its weights are stored in int8 under
-src/glassformer/models, with the words of its training text and the head that aligns words best, and
+recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights are stored in int8
+under src/glassformer/models, with the words of its training text and the head that aligns words best, and
 examined as stored, on text as people write it, too. A training that is in RUNS already is only
 stored and examined.
 """
@@ -41,7 +41,7 @@ collects. Whoever passes the model on names Tatoeba and this licence.
 
 ## Made by
 
-`python -m benchmarks everyday --data DIR --out RUNS`
+`python -m benchmarks everyday --data DIR --out RUNS{{arguments}}`
 """
 
 
@@ -49,11 +49,23 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
+def describe_origin(options: argparse.Namespace) -> str:
+    """Return the licence of the training text, and the command that makes the model."""
+    usual = {"source": "en", "target": "fr", "steps": STEPS, "copies": 0}
+    arguments = [
+        f" --{name} {getattr(options, name)}"
+        for name, value in usual.items()
+        if getattr(options, name) != value
+    ]
+    return ORIGIN.format(arguments="".join(arguments))
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
     parser.add_argument("--out", type=Path, required=True, metavar="RUNS")
     parser.add_argument("--source", default="en", metavar="LANG")
     parser.add_argument("--target", default="fr", metavar="LANG")
+    parser.add_argument("--steps", type=int, default=STEPS, metavar="N", help="train.steps")
     parser.add_argument("--copies", type=int, default=0, metavar="N", help="data.copies")
 
 
@@ -67,7 +79,7 @@ def main(options: argparse.Namespace) -> None:
     made, folder = options.out / name, SHIPPED / name
     if not (made / CARD).exists():
         config = Config.load(RECIPE).changed(
-            train={"steps": STEPS},
+            train={"steps": options.steps},
             data={"source_lang": source, "target_lang": target, "copies": options.copies},
         )
         summary = train(config, pairs["train"], made, valid=pairs["valid"])
@@ -91,6 +103,6 @@ def main(options: argparse.Namespace) -> None:
     said += "".join(f"- {name}: {value:.2f}\n" for name, value in scores.items())
     table = measure_robustness(translator.translate, sources, references, (source, target))
     robust = f"\nOn {table.lines} of them as people write text:\n\n{table}\n"
-    write_text(folder / CARD, f"{card}\n{said}{robust}{ORIGIN}")
+    write_text(folder / CARD, f"{card}\n{said}{robust}{describe_origin(options)}")
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{folder}: {size / 1e6:.1f} MB\n{said}")
