@@ -5,9 +5,9 @@
 
 DIR has train, valid and test in .en and .fr, or in other languages. It is trained by
 recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights are stored in int8
-under src/glassformer/models, with the words of its training text and the head that aligns words best, and
-examined as stored, on text as people write it, too. A training that is in RUNS already is only
-stored and examined.
+under src/glassformer/models, with the words of its training text and the head that aligns words
+best, and examined as stored, on text as people write it, too. A training that is in RUNS already is
+only stored and examined.
 """
 
 from __future__ import annotations
