@@ -1,6 +1,7 @@
 """Links between the words of texts and their translations, from the head that aligns words best."""
 
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,21 +42,23 @@ class Alignments:
         """
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, both in enumerate(texts):
+            of_source, of_text = find_marked_words(both.source), find_marked_words(both.text)
             for (source, target), extended in zip(both.parts, both.sources, strict=True):
-                one, other = both.source[slice(*source)], both.text[slice(*target)]
-                if find_marked_words(one) and find_marked_words(other):
-                    pairs.append(_read(model, extended, other))
-                    first = find_marked_words(both.source[: source[0]])
-                    second = find_marked_words(both.text[: target[0]])
-                    homes.append((number, len(first), len(second)))
+                first, source_words = _cut_words(of_source, source)
+                second, target_words = _cut_words(of_text, target)
+                if source_words and target_words:
+                    one, other = both.source[slice(*source)], both.text[slice(*target)]
+                    at = _find_sentence(model, extended, one)
+                    shifted = [(at + left, at + right) for left, right in source_words]
+                    pairs.append(make_pair(model, (extended, other), (shifted, target_words)))
+                    homes.append((number, first, second))
         links: list[list[MarkedLink]] = [[] for _ in texts]
         if pairs:
             head = self._choose(folder, model, pairs)
             for home, aligned in zip(homes, align_pairs(model, pairs, head), strict=True):
-                number, source_words, target_words = home
+                number, first, second = home
                 links[number] += [
-                    (source_words + s, target_words + t, weight)
-                    for (s, t), weight in aligned.weights.items()
+                    (first + s, second + t, weight) for (s, t), weight in aligned.weights.items()
                 ]
         return links
 
@@ -83,8 +86,31 @@ def read_golden(folder: Path) -> list[tuple[str, str]]:
         return []
 
 
+def _cut_words(words: Sequence[Span], span: Span) -> tuple[int, list[Span]]:
+    """Return the number of the first word within a span, and the spans in it of all that are.
+
+    Of a word across an end of the span, as where clauses divide it, only a part is.
+    """
+    begin, end = span
+    first = bisect_right(words, begin, key=lambda word: word[1])
+    last = bisect_left(words, end, key=lambda word: word[0])
+    within = words[first:last]
+    return first, [(max(left, begin) - begin, min(right, end) - begin) for left, right in within]
+
+
+def _find_sentence(model: Attending, extended: str, sentence: str) -> int:
+    """Return where a sentence begins in what is read of it, behind its context and marks."""
+    begin = _skip_context(model, extended)
+    return begin + max(0, extended[begin:].find(sentence.replace("\n", " ")))
+
+
+def _skip_context(model: Attending, extended: str) -> int:
+    """Return where the last line of an extended source begins."""
+    return find_lines(extended, 0)[-1][0] if model.config.data.context else 0
+
+
 def _read(model: Attending, source: str, target: str) -> Pair:
     """Return a pair; the words of an extended source are those of its sentence."""
-    begin = find_lines(source, 0)[-1][0] if model.config.data.context else 0
+    begin = _skip_context(model, source)
     words = [(begin + left, begin + right) for left, right in find_marked_words(source[begin:])]
     return make_pair(model, (source, target), (words, find_marked_words(target)))

@@ -35,8 +35,29 @@ class Checker:
         """Return the sentences with checked translations.
 
         A sentence whose translation has visible faults is searched for again, if the options say
-        so, and the better translation is taken.
+        so, and the better translation is taken. One that cannot be translated stays as it is, with
+        a problem; ValueError if all are such.
         """
+        found, errors = self._translate_most(sentences, options)
+        if errors and len(errors) == len(sentences):
+            raise errors[0]
+        return found
+
+    def _translate_most(
+        self, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> tuple[list[Sentence], list[ValueError]]:
+        """Return the sentences, translated in halves where some cannot be, and these errors."""
+        try:
+            return self._translate(sentences, options), []
+        except ValueError as error:
+            if len(sentences) < 2:
+                return [keep_source(each, str(error)) for each in sentences], [error]
+        middle, quiet = len(sentences) // 2, options._replace(progress=None)
+        first, errors = self._translate_most(sentences[:middle], quiet)
+        second, others = self._translate_most(sentences[middle:], quiet)
+        return first + second, errors + others
+
+    def _translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
         checked = [*map(self.check, self.writer.translate(sentences, options))]
         if not options.searches_again:
             return checked
@@ -92,6 +113,18 @@ class Checker:
         least = min(weights)  # the first of equals
         is_better = least < _weigh(_list_faults(former))
         return other.translations[weights.index(least)] if is_better else None
+
+
+def keep_source(sentence: Sentence, why: str) -> Sentence:
+    """Return a sentence that cannot be translated with itself as its translation."""
+    kept = Translation(sentence.text, [], 0.0, 0.0, [], True, [])
+    problem = Problem.describe("failed", why=why)
+    return sentence._replace(translations=[kept], problems=(problem,))
+
+
+def is_kept(sentence: Sentence) -> bool:
+    """Return whether a sentence stayed as it is, since it cannot be translated."""
+    return any(each.kind == "failed" for each in sentence.problems)
 
 
 def join_checked(

@@ -16,6 +16,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 from glassformer.config import Decode
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.service.answers import AnswerCache
 from glassformer.extensions.serve.service.batching import Batcher
 from glassformer.translate.options import SearchOptions
 from glassformer.translate.sentence import Sentence, Translation
@@ -154,7 +155,8 @@ def test_too_late(run: Callable[..., Any]) -> None:
     assert echo.batches == [["first"]]
 
 
-def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
+def test_a_bad_sentence_stays_as_it_is(run: Callable[..., Any]) -> None:
+    """It fails a request of its own, and no sentence beside it, of whatever request."""
     echo = Echo()
     echo.gate.clear()
 
@@ -162,16 +164,35 @@ def test_a_bad_sentence_fails_its_own_request(run: Callable[..., Any]) -> None:
         first = asyncio.ensure_future(ask(batcher, echo, "first"))
         await asyncio.to_thread(echo.begun.wait, 10)
         good = asyncio.ensure_future(ask(batcher, echo, "good", "also good"))
-        bad = asyncio.ensure_future(ask(batcher, echo, "well", "bad"))
+        mixed = asyncio.ensure_future(ask(batcher, echo, "well", "bad"))
+        alone = asyncio.ensure_future(ask(batcher, echo, "bad"))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         echo.gate.set()
         assert await first and await good == ["GOOD", "ALSO GOOD"]
+        assert await mixed == ["WELL", "bad"]
         with pytest.raises(ApiError, match="a bad sentence") as caught:
-            await bad
+            await alone
         assert caught.value.status == 400
 
     run(work)
+
+
+def test_what_failed_is_not_kept_in_the_cache() -> None:
+    echo = Echo()
+    batcher = Batcher(Limits(), answers=AnswerCache(10**6, lambda translator: "model"))
+
+    async def work() -> None:
+        for _ in range(2):
+            assert await ask(batcher, echo, "well", "bad") == ["WELL", "bad"]
+        with pytest.raises(ApiError, match="a bad sentence"):
+            await ask(batcher, echo, "bad")
+
+    try:
+        asyncio.run(work())
+    finally:
+        batcher.close()
+    assert batcher.answers.hits == 1
 
 
 def test_an_internal_error_is_told_once(

@@ -284,6 +284,48 @@ def test_alignment(client: Client) -> None:
     assert isinstance(many, dict) and many["alignment"] == [found["alignment"], []]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 1500,
+        "One" * 500 + ". Two.",
+        "“I am a student. The dog is tired.”",
+        "(The dog is tired. 🙂) The cat is old. 🙂🙂",
+        "The dog\nis tired.\n\nThe cat. " + "The old dog, " * 100,
+    ],
+    ids=["long word", "long words", "quoted", "symbols", "clauses"],
+)
+def test_words_of_clauses_and_quotations_are_aligned(client: Client, text: str) -> None:
+    """A link joins words of the same sentence, wherever that was cut."""
+    found = ask(client, q=[text, "A cat."], alignment=True, confidence=True)
+    assert isinstance(found, dict)
+    said, sentences = found["translatedText"][0], found["sentences"][0]
+    assert found["alignment"][0]
+    for link in found["alignment"][0]:
+        (a, b), (c, d) = link["source"], link["target"]
+        assert 0 <= a < b <= len(text) and 0 <= c < d <= len(said)
+        assert any(
+            a < each["source"][1]
+            and each["source"][0] < b
+            and c < each["target"][1]
+            and each["target"][0] < d
+            for each in sentences
+        )
+
+
+def test_a_mark_behind_a_symbol_is_no_word_of_its_sentence(client: Client) -> None:
+    """The sentence is read with it, but the next word of the text is the symbol."""
+    text = "The dog is tired 🙂. The black cat is old."
+    found = ask(client, q=text, alignment=True)
+    assert isinstance(found, dict)
+    said = found["translatedText"]
+    pairs = {
+        (text[slice(*each["source"])], said[slice(*each["target"])]) for each in found["alignment"]
+    }
+    assert {("dog", "chien"), ("black", "noir"), ("cat", "chat")} <= pairs
+    assert "🙂" not in {source for source, _ in pairs}
+
+
 def test_confidence(client: Client) -> None:
     text = "I am a student. Word word word word."
     found = ask(client, q=text, confidence=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 
 from glassformer.config import Decode
+from glassformer.translate.checking import is_kept, keep_source
 from glassformer.translate.options import SearchOptions
 from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
@@ -54,6 +55,7 @@ class Order:
         self.deadline, self.seconds = self.begun + seconds, seconds
         self.next, self.left = 0, len(sentences)
         self.translated: list[Sentence | None] = [None] * len(sentences)
+        self.error: ApiError | None = None  # of the last sentence that cannot be translated
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[list[Sentence]] = self._loop.create_future()
 
@@ -68,6 +70,17 @@ class Order:
         if not self.left:
             translated = [each for each in self.translated if each is not None]
             self._tell(lambda: self.answer.set_result(translated))
+
+    def keep(self, place: int, error: ApiError) -> None:
+        """Leave a sentence as it is, since it cannot be translated."""
+        self.error = error
+        self.put(place, keep_source(self.sentences[place], error.sentence))
+
+    def check(self) -> None:
+        """Raise ApiError if no sentence can be translated."""
+        translated = self.answer.result()
+        if all(map(is_kept, translated)):
+            raise self.error or ApiError(400, translated[0].problems[0].said)
 
     def fail(self, error: Exception) -> None:
         self._tell(lambda: self.answer.set_exception(error))
@@ -114,7 +127,8 @@ class Batcher:
     ) -> list[Sentence]:
         """Return the sentences with checked translations; repeated ones come from the cache.
 
-        Raises ApiError if the queue is full, or if the sentences waited too long.
+        A sentence that cannot be translated stays as it is. Raises ApiError if all are such, if the
+        queue is full, or if the sentences waited too long.
         """
         known = self.answers.find(translator, sentences, options)
         different = dict[Hashable, Sentence]()
@@ -122,15 +136,19 @@ class Batcher:
             different.setdefault(each.question, each)
         missing = [each for question, each in different.items() if question not in known]
         if missing:
-            translated = await self._order(translator, missing, options)
-            self.answers.keep(translator, translated, options)
+            order = await self._order(translator, missing, options)
+            if not known:
+                order.check()
+            translated = order.answer.result()
+            good = [each for each in translated if not is_kept(each)]
+            self.answers.keep(translator, good, options)
             known |= {each.question: each for each in translated}
         return [each.take(known[each.question]) for each in sentences]
 
     async def _order(
         self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
-    ) -> list[Sentence]:
-        """Return the translations of sentences, after they waited for their turn."""
+    ) -> Order:
+        """Return an order of sentences, when they have waited for their turn and are translated."""
         order = Order(translator, sentences, options, self.limits.seconds)
         with self._wake:
             if self._is_closed:
@@ -140,7 +158,8 @@ class Batcher:
             self.waiting += len(sentences)
             self._orders.append(order)
             self._wake.notify_all()
-        return await order.answer
+        await order.answer
+        return order
 
     def say_when(self) -> int:
         """Return the seconds after which half of the queue will be done, 1 to 60."""
@@ -217,17 +236,19 @@ class Batcher:
                 order.put(place, sentence)
 
     def _fail(self, batch: list[tuple[Order, int]], error: Exception, search: Search) -> None:
-        """Translate a failed batch again in halves, so that only the request at fault fails."""
+        """Translate a failed batch again in halves, until only the sentence at fault stays."""
         if len(batch) > 1:
             middle = len(batch) // 2
             self._translate(batch[:middle], search)
             self._translate(batch[middle:], search)
             return
-        ((order, _),) = batch
+        ((order, place),) = batch
         if isinstance(error, ValueError):
-            order.fail(ApiError(400, str(error)))
+            found = ApiError(400, str(error))
         else:
             if repr(error) != self._told:  # log an error once: there may be thousands
                 log.error("internal error", exc_info=error)
                 self._told = repr(error)
-            order.fail(ApiError(500, "internal error"))
+            found = ApiError(500, "internal error")
+        with self._wake:
+            order.keep(place, found)

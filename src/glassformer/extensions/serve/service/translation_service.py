@@ -114,7 +114,7 @@ class TranslationService:
         ]
         try:
             for sentence, task in zip(sentences, tasks, strict=True):
-                yield sentence.span, await task
+                yield sentence.span, await _keep_failed(sentence, task, is_alone=len(tasks) == 1)
         finally:
             for task in tasks:
                 task.cancel()
@@ -148,15 +148,26 @@ class TranslationService:
     async def translate_document(
         self, document: DocumentTexts, route: Sequence[PooledModel]
     ) -> list[str]:
-        """Return the translations of a document's texts."""
+        """Return the translations of a document's texts; those that have none stay as they are.
+
+        Raises ApiError if all are such.
+        """
+        errors = list[ApiError]()
         written, contexts = list[str](), [""] * len(document.texts)
         if route and (most := (await self._open(route[0])).reader.context):
             contexts = await run_sync(_list_before, document, most)
         for first in range(0, len(document.texts), PARAGRAPHS):  # others get their turn between
             part = slice(first, first + PARAGRAPHS)
             texts, before = document.texts[part], contexts[part]
-            ways = await self.translate_as(document.form, texts, route, contexts=before)
+            try:
+                ways = await self.translate_as(document.form, texts, route, contexts=before)
+            except ApiError as error:
+                _check_passing(error)
+                errors.append(error)
+                ways = [[text] for text in texts]
             written += [best for best, *_ in ways]
+        if errors and len(errors) * PARAGRAPHS >= len(document.texts):
+            raise errors[0]
         return written
 
     async def _open(self, model: PooledModel) -> Translator:
@@ -193,6 +204,23 @@ class TranslationService:
             join_texts(text, [next(found) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
         ]
+
+
+async def _keep_failed(sentence: Sentence, task: asyncio.Future[str], is_alone: bool) -> str:
+    """Return the translation of a sentence; it stays as it is if it has none and is not alone."""
+    try:
+        return await task
+    except ApiError as error:
+        _check_passing(error)
+        if is_alone:
+            raise
+        return sentence.text
+
+
+def _check_passing(error: ApiError) -> None:
+    """Raise an error that concerns the server, and not one sentence or part."""
+    if error.status == 503:
+        raise error
 
 
 def _name_links(text: TranslatedText, links: Sequence[MarkedLink]) -> list[dict[str, Any]]:
