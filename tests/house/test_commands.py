@@ -1,8 +1,8 @@
 """Each command in README and docs works, in the order given, on two small files.
 
 They run in this process. Training gets three updates and no more. What stays (`serve`), needs
-another's checkpoint (`import`), minutes (`demo`) or a cluster (`--engine`) is parsed here and
-run by its own tests.
+another's checkpoint (`import`), minutes (`demo`, `night`) or a cluster (`--engine`) is parsed here
+and run by its own tests.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md has the same
-ONLY_PARSED = {"demo", "serve", "page", "site", "import", "align"}  # a page needs the built app
+# A page needs the built app.
+ONLY_PARSED = {"demo", "night", "serve", "page", "site", "import", "align"}
 BRIEFLY = [
     "--set",
     "train.steps=3",

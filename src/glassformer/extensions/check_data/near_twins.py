@@ -47,11 +47,13 @@ class TwinIndex:
 
     def find(self, words: Sequence[str]) -> Twin | None:
         """Return the line that is most alike, but not the same; None if none is a near twin."""
+        return max(self.list_twins(words), key=lambda twin: twin.similarity, default=None)
+
+    def list_twins(self, words: Sequence[str]) -> Iterator[Twin]:
+        """Yield all lines that are near twins of these words, but not the same."""
         text = " ".join(words)
-        if len(text) < SHORTEST:
-            return None
-        best = max(self._compare(words, text), key=lambda twin: twin.similarity, default=None)
-        return best if best and best.similarity >= ALIKE else None
+        if len(text) >= SHORTEST:
+            yield from (each for each in self._compare(words, text) if each.similarity >= ALIKE)
 
     def _compare(self, words: Sequence[str], text: str) -> Iterator[Twin]:
         shared = Counter[int]()

@@ -1,0 +1,1 @@
+"""Honest evaluation: splits, near twins, distance from the training text, looks at a test text."""

@@ -1,0 +1,109 @@
+"""A split of pairs into training, validation and test text that keeps near twins together.
+
+Two pairs are relatives if they have a source or a target in common, case and spacing aside, or if
+a side of one is a near twin of that side of the other (`check_data.near_twins`). Relatives of
+relatives are relatives. A whole family goes to one part, so that no score is that of a sentence
+which the model has seen with another number or name in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from ..check_data.near_twins import TwinIndex
+from ..check_data.words import gather_words
+
+Pair = tuple[str, str]
+Pairs = list[Pair]
+LARGEST = 20  # of a part: a family of more than this share of it is not held out
+
+
+class Split(NamedTuple):
+    """The parts of a corpus, each in the order of the corpus."""
+
+    train: Pairs
+    valid: Pairs
+    test: Pairs
+
+
+def split_honestly(pairs: Sequence[Pair], valid: int, test: int, seed: int = 1) -> Split:
+    """Split pairs into training text and about so many pairs to validate and to test on.
+
+    Whole families are held out, small ones in random order. ValueError if the relatives leave too
+    few families for the parts that are wanted.
+    """
+    parts = {"valid": valid, "test": test}
+    family = find_families(pairs)
+    sizes = Counter(family)
+    names = sorted(sizes, key=lambda each: (sizes[each], each))
+    part_of: dict[int, str] = {}
+    Random(seed).shuffle(names)
+    for part, wanted in parts.items():
+        for name in _choose(names, sizes, wanted):
+            part_of[name] = part
+        names = [name for name in names if name not in part_of]
+    found: dict[str, Pairs] = {"train": [], "valid": [], "test": []}
+    for pair, name in zip(pairs, family, strict=True):
+        found[part_of.get(name, "train")].append(pair)
+    wanting = [part for part, count in parts.items() if count and not found[part]]
+    if wanting or not found["train"]:
+        raise ValueError(
+            f"{len(pairs):,} pairs are too much alike to hold some out: give a validation text of "
+            "your own, --valid, and a test text, --test"
+        )
+    return Split(**found)
+
+
+def _choose(names: Sequence[int], sizes: Counter[int], wanted: int) -> Iterator[int]:
+    """Yield families up to the wanted number of pairs; large ones stay in the training text."""
+    left, largest = wanted, max(1, wanted // LARGEST)
+    for name in names:
+        if sizes[name] <= min(left, largest):
+            left -= sizes[name]
+            yield name
+
+
+def find_families(pairs: Sequence[Pair]) -> list[int]:
+    """Return the family of each pair, as the number of its first pair."""
+    family = Families(len(pairs))
+    for side in (0, 1):
+        lines = gather_words(pair[side] for pair in pairs)
+        for one, other in _list_relatives(lines):
+            family.join(one, other)
+    return [family.find(number) for number in range(len(pairs))]
+
+
+def _list_relatives(lines: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    """Yield lines, by number, that are the same or near twins; of the same, with the first."""
+    same: dict[str, list[int]] = defaultdict(list)
+    for number, words in enumerate(lines):
+        same[" ".join(words)].append(number)
+    same.pop("", None)
+    for first, *others in same.values():
+        yield from ((first, other) for other in others)
+    firsts = [numbers[0] for numbers in same.values()]
+    index = TwinIndex([lines[number] for number in firsts])
+    for number in firsts:
+        for twin in index.list_twins(lines[number]):
+            yield number, firsts[twin.line]
+
+
+class Families:
+    """The connected components of numbers that are joined (union-find)."""
+
+    def __init__(self, count: int) -> None:
+        self.parent = list(range(count))
+
+    def find(self, number: int) -> int:
+        """Return the first number of a family."""
+        while self.parent[number] != number:
+            self.parent[number] = self.parent[self.parent[number]]
+            number = self.parent[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        first, second = sorted((self.find(one), self.find(other)))
+        self.parent[second] = first

@@ -1,0 +1,3 @@
+"""A night: a model for a language with few pairs, by every step that pays, within given minutes."""
+
+VERBS = {"night": ("Train", "train", "cli.night.night")}

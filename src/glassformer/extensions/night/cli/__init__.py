@@ -1,0 +1,1 @@
+"""The command line trains through a night."""

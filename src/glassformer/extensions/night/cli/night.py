@@ -1,0 +1,136 @@
+"""The command `glassformer night`: all that helps with few pairs, within given minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer import Exit
+
+from glassformer.cli.options import AS_JSON, DEVICE, arg, flag, opt
+from glassformer.cli.terminal import INTERRUPTED, to_json
+from glassformer.cli.train import DATA
+from glassformer.foundation.sizes import SIZES
+
+
+def night(
+    files: list[str] | None = arg(
+        "SOURCE TARGET", f"The pairs: two text files, source first, or one path. {DATA.help}"
+    ),
+    out: Path = opt(
+        "FOLDER",
+        "Where everything goes; the model is in FOLDER/model.",
+        "--out",
+        "-o",
+        default=...,
+    ),
+    source_lang: str | None = opt(
+        "CODE", "The language to translate from; if not given, the ending of SOURCE: train.en."
+    ),
+    target_lang: str | None = opt("CODE", "The language to translate to, likewise."),
+    minutes: float | None = opt("N", "The time for all of it, by the clock.", min=0.05),
+    until: str | None = opt("HH:MM", "Instead: the time of day at which it is done, as 07:00."),
+    mono_source: Path | None = opt("FILE", "Text in the source language, a sentence a line."),
+    mono_target: Path | None = opt(
+        "FILE", "Text in the target language, a sentence a line: back-translations are made of it."
+    ),
+    parent: Path | None = opt(
+        "MODEL",
+        "A model to start from, as of the same source language; it is compared with a start from "
+        "nothing.",
+        "--from",
+    ),
+    valid: list[str] | None = opt("PATH", "Pairs to validate on; if not given, some are held out."),
+    test: list[str] | None = opt(
+        "PATH", "Pairs for the scores at the end, which nothing is chosen on; likewise."
+    ),
+    size: str | None = opt("SIZE", f"The size of the model: {', '.join(SIZES)}; else auto's."),
+    seed: int = opt("N", "The seed of the first training; the others have the next.", default=1),
+    changes: list[str] | None = opt(
+        "KEY=VALUE", "A setting of each training, like text.vocabulary=4000.", "--set"
+    ),
+    no_keep: bool = flag(
+        "Remove the models and pairs of the single steps at the end.", "--remove-steps"
+    ),
+    device: str = DEVICE,
+    quiet: bool = flag("Do not print progress.", "--quiet", "-q"),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Train through a night: everything that helps with few pairs, as far as the time allows.
+
+    It checks and splits the pairs, trains a model as `train` does, one of the other direction, and
+    further ones on the pairs that these make; several teach one. What does not help on the
+    validation text is left out, and each choice is said with its reason. After a stop or a kill,
+    the same command goes on.
+
+    \b
+    glassformer night train.en train.de --out my-night --until 07:00
+    glassformer night train.en train.de --out my-night --minutes 60 --mono-target more.de
+    """
+    from glassformer.foundation.progress import Reporter
+    from glassformer.train.run.process import hold_lock
+
+    from ..night import Night, StoppedNight, drop_steps, say_state
+    from ..state import NightRequest, begin_state, read_state, write_state
+
+    if minutes is not None and until:
+        raise ValueError("--minutes and --until both say how long it may take: give one of them")
+    begun = read_state(out)
+    if not files and begun is None:
+        raise ValueError(f"{out} holds no night to go on with: name the pairs, source first")
+    langs = (
+        (source_lang, target_lang) if not files else find_languages(files, source_lang, target_lang)
+    )
+    if "-" in (files or ()):
+        raise ValueError("a night reads its pairs again after a stop: name files, not -")
+    request = NightRequest(
+        data=place(files),
+        source_lang=langs[0] or "",
+        target_lang=langs[1] or "",
+        valid=place(valid),
+        test=place(test),
+        mono_source=str(mono_source.resolve()) if mono_source else None,
+        mono_target=str(mono_target.resolve()) if mono_target else None,
+        parent=str(parent) if parent else None,
+        size=size,
+        seed=seed,
+        changes=changes or [],
+    )
+    with hold_lock(out / "steps"):
+        state = begin_state(out, request, minutes, until)
+        out.mkdir(parents=True, exist_ok=True)
+        write_state(out, state)
+        made = Night(out, state, Reporter(quiet), device)
+        try:
+            model = made.run()
+        except StoppedNight as error:
+            print(error)
+            raise Exit(INTERRUPTED) from None
+    if no_keep:
+        drop_steps(out)
+    if as_json:
+        print(to_json(say_state(state) | {"model": str(model)}))
+    else:
+        tested = next(each for each in state.said[::-1] if each.startswith("on the test text"))
+        print(f"{tested[0].upper()}{tested[1:]}")
+        print(f"The model is in {model}; {out / 'report.md'} says what was done, and why")
+
+
+def place(paths: list[str] | None) -> list[str]:
+    """Return paths as they are in any folder."""
+    return [str(Path(each).resolve()) for each in paths or ()]
+
+
+def find_languages(
+    files: list[str], source_lang: str | None, target_lang: str | None
+) -> tuple[str, str]:
+    """Return the languages: as given, else the endings of two files. ValueError if unknown."""
+    ends = [Path(each).name.removesuffix(".gz").rpartition(".")[2] for each in files]
+    if len(files) != 2:
+        ends = ["", ""]
+    found = [
+        given or (end if 2 <= len(end) <= 3 and end.isalpha() else "")
+        for given, end in zip((source_lang, target_lang), ends, strict=True)
+    ]
+    if not all(found) or found[0] == found[1]:
+        raise ValueError("say the two languages by their codes: --source-lang az --target-lang en")
+    return found[0], found[1]

@@ -1,0 +1,305 @@
+"""A night: the steps of the plan, one after the other, until a model is published."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from glassformer.config import Config
+from glassformer.data.files import read_lines
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.machine.properties import look_at_machine
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import open_model
+from glassformer.train.plan.auto import choose_settings, measure_corpus
+from glassformer.translator import Translator
+
+from .planning import (
+    Circumstances,
+    StepResult,
+    choose_base,
+    measure_gain,
+    pays,
+    plan_next,
+)
+from .publishing import finish
+from .state import NightState, count_left, write_state
+from .texts import PARTS, NightTexts, gather_text, write_parts
+from .trainings import TrainingJob, make_corpus, run_training, score_models
+
+SINGLE = ("auto", "parent", "member-1", "member-2", "member-3", "student", "polish")
+LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
+MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
+BT = "bt"
+
+
+class StoppedNight(Exception):
+    """A night that was asked to stop: Ctrl-C, or SIGTERM; the message says how to go on."""
+
+
+class Night:
+    """A night in its folder; `run` makes step after step and keeps the state after each."""
+
+    def __init__(self, folder: Path, state: NightState, report: Reporter, device: str = "auto"):
+        self.folder, self.state, self.report, self.device = folder, state, report, device
+        self.request = state.request
+        self.langs = self.request.source_lang, self.request.target_lang
+        self.texts = NightTexts(folder / "data")
+        self.clock: Callable[[], float] = time.monotonic
+        self.latest = self.clock()
+
+    def run(self) -> Path:
+        """Make all steps that are missing, and return the folder of the published model."""
+        self.prepare()
+        while step := plan_next(self.circumstances, self.state.steps, count_left(self.state)):
+            minutes = f"{step.minutes:.1f} minutes" if step.minutes < 60 else _hours(step.minutes)
+            self.say(f"{step.name}, about {minutes}: {step.why}")
+            score, spent = self.make(step.name, step.minutes)
+            self.keep(StepResult(step.name, spent, score))
+        self.choose()
+        return finish(self)
+
+    @property
+    def circumstances(self) -> Circumstances:
+        request = self.request
+        return Circumstances(
+            self.state.minutes, self.state.usual, bool(request.parent), request.size is not None
+        )
+
+    def place(self, name: str) -> Path:
+        """Return the folder of the model of a step."""
+        return self.folder / "steps" / name
+
+    def say(self, text: str) -> None:
+        """Say a choice with its reason, and keep it for the report."""
+        self.report.say(f"\n== {text}")
+        self.state.said.append(text)
+
+    def keep(self, result: StepResult | None = None) -> None:
+        """Count the time since the last step, and write the state."""
+        now = self.clock()
+        spent, self.latest = now - self.latest, now
+        if result:
+            minutes = max(spent / 60, result.minutes)  # before a kill, too
+            result = replace(result, minutes=minutes)
+            spent = 60 * minutes
+            self.state.steps.append(result)
+            self.state.chosen = ""
+            told = "" if result.score is None else f": chrF++ {result.score:.2f}"
+            self.say(f"{result.name} took {minutes:.1f} minutes{told}")
+        self.state.spent += spent
+        write_state(self.folder, self.state)
+
+    def prepare(self) -> None:
+        """Check and split the pairs, and estimate what auto takes, unless that was done."""
+        request = self.request
+        if not self.texts.is_complete:
+            given = request.data, request.valid, request.test
+            self.texts, said = write_parts(self.folder / "data", *given, self.langs, request.seed)
+            self.say(said)
+        if not self.state.usual:
+            self.state.usual = self.estimate_usual()
+            self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
+            self.keep()
+
+    def estimate_usual(self) -> float:
+        """Return the minutes that auto chooses; more where other programs use the processors."""
+        stats = measure_corpus(zip(*self.texts.read("train"), strict=True))
+        raw = {"recipe": "auto", "size": self.request.size or "auto"}
+        machine = look_at_machine(self.folder)
+        config = Config.read(raw, self.request.changes)
+        minutes = choose_settings(config, stats, machine)[0].train.minutes or 1.0
+        others = os.getloadavg()[0] / machine.cores if hasattr(os, "getloadavg") else 0.0
+        return float(minutes) * (1 + others if machine.device == "cpu" else 1)
+
+    def make(self, name: str, minutes: float) -> tuple[float | None, float]:
+        """Make a step; return the chrF++ of its model, and the minutes that are known of it."""
+        if name == "made":
+            self.make_pairs(minutes)
+        elif name == "taught":
+            source = self.texts.name("train")[0]
+            self.translate("taught", self.list_teachers(), "forward", source, minutes)
+        elif name == "ensemble":
+            return self.score_ensemble(), 0.0
+        else:
+            return self.train(name, minutes)
+        return None, 0.0
+
+    def train(self, name: str, minutes: float) -> tuple[float | None, float]:
+        summary = run_training(self.describe(name, minutes), self.device)
+        if not summary.is_finished:
+            raise StoppedNight(f"Stopped. The same command, or --out {self.folder}, goes on")
+        spent = summary.progress.spent / 60
+        if name == "reverse":
+            return None, spent
+        return score_models([self.place(name)], self.texts.read("valid"))["chrF++"], spent
+
+    def describe(self, name: str, minutes: float) -> TrainingJob:
+        """Return the training of a step."""
+        request, valid = self.request, self.texts.name("valid")
+        job = TrainingJob(
+            self.place(name),
+            self.langs,
+            [(self.texts.name("train"), None)],
+            valid,
+            minutes,
+            request.seed,
+            changes=request.changes,
+        )
+        parent = Path(request.parent) if request.parent else None
+        if name == "auto":
+            return replace(job, size=request.size)
+        if name == "parent":
+            return replace(job, parent=parent)
+        if name == "reverse":
+            turned = [(self.texts.name("train")[::-1], None)]
+            return replace(job, langs=self.langs[::-1], corpora=turned, valid=valid[::-1])
+        if name == "student":
+            return replace(job, size=request.size, corpora=self.list_corpora(("taught", None)))
+        if name == "polish":
+            return replace(job, parent=self.place(self.best), has_new_tokens=False)
+        from_parent = choose_base(self.state.steps) == "parent"
+        return replace(
+            job,
+            seed=request.seed + int(name[-1]) - 1,
+            corpora=self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora,
+            parent=parent if from_parent else None,
+        )
+
+    def list_corpora(self, *made: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
+        """Return the pairs of people, and those made pairs that are there, with their tags."""
+        own = [*made, *(MADE[:2] if made != MADE and pays(self.state.steps) else ())]
+        there = [(self.made(name), tag) for name, tag in own]
+        return [
+            (self.texts.name("train"), None),
+            *(([str(path)], tag) for path, tag in there if path.is_file()),
+        ]
+
+    def made(self, name: str) -> Path:
+        return self.folder / "made" / f"{name}.tsv"
+
+    def make_pairs(self, minutes: float) -> None:
+        """Translate both sides of the pairs, and the texts in one language."""
+        base, reverse = [self.place(choose_base(self.state.steps))], [self.place("reverse")]
+        source, target = self.texts.name("train")
+        jobs = [("turned", reverse, "back", target), ("forward", base, "forward", source)]
+        if path := self.request.mono_target:
+            jobs.append(("mono-back", reverse, "back", self.gather("target", path)))
+        if path := self.request.mono_source:
+            jobs.append(("mono-forward", base, "forward", self.gather("source", path)))
+        for name, models, kind, text in jobs:
+            self.translate(name, models, kind, text, minutes / len(jobs))
+
+    def gather(self, side: str, path: str) -> str:
+        """Write the lines of a text in one language that are in no part of the pairs."""
+        number = ("source", "target").index(side)
+        known = [line for part in PARTS for line in self.texts.read(part)[number]]
+        most = MOST_MONO * len(self.texts.read("train")[0])
+        lines = gather_text(path, most, known)
+        out = self.folder / "made" / f"mono.{side}"
+        text = "".join(f"{line}\n" for line in lines)
+        if not out.is_file() or out.read_text(encoding="utf-8") != text:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_text(out, text)
+        self.report.say(f"{path}: {len(lines):,} lines, of {most:,} at most, none in the pairs")
+        return str(out) if lines else ""
+
+    def translate(
+        self, name: str, models: Sequence[Path], kind: str, text: str, minutes: float
+    ) -> None:
+        """Write pairs that models make of a text, or of as much of it as there is time for."""
+        if not text or self.made(name).is_file():
+            return
+        part = self.made(name).with_suffix(f".{kind}")
+        if not part.is_file():
+            part.parent.mkdir(parents=True, exist_ok=True)
+            lines = list(read_lines(Path(text)))
+            few = lines[: max(LEAST_LINES, int(60 * minutes / self.time_sentence(models[0])))]
+            write_text(part, "".join(f"{line}\n" for line in few))
+            self.say(f"{name}: {len(few):,} of {len(lines):,} lines are translated in the time")
+        make_corpus(models, kind, part, self.made(name), self.report)
+
+    def time_sentence(self, model: Path) -> float:
+        """Return the seconds that a model takes for a sentence, on some of the validation text."""
+        number = self.langs[0] != open_model(model)[0].data.source_lang
+        sample = self.texts.read("valid")[number][:SAMPLE]
+        translator, began = Translator.load(model), self.clock()
+        translator.translate(sample)
+        return max(1e-4, (self.clock() - began) / len(sample))
+
+    @property
+    def scores(self) -> dict[str, float]:
+        return {each.name: each.score for each in self.state.steps if each.score is not None}
+
+    def list_members(self) -> list[Path]:
+        """Return the models of an ensemble: those with the vocabulary of the better pairs."""
+        names = [name for name in self.scores if name.startswith("member")]
+        if not pays(self.state.steps):
+            names = [choose_base(self.state.steps), *(name for name in names if name != "member-1")]
+        return [self.place(name) for name in names]
+
+    def list_teachers(self) -> list[Path]:
+        """Return the models that teach: the ensemble, if it is better than its best member."""
+        if "ensemble" in self.scores and measure_gain(self.scores) > 0:
+            return self.list_members()
+        return [self.place(self.find_best(SINGLE))]
+
+    def score_ensemble(self) -> float:
+        """Return the chrF++ of the ensemble; of fewer than two members, that of the best."""
+        members = self.list_members()
+        if len(members) < 2:
+            return max(self.scores.values())
+        return score_models(members, self.texts.read("valid"))["chrF++"]
+
+    def find_best(self, names: Sequence[str]) -> str:
+        """Return which of these steps has the best model; of equals the first."""
+        return max((name for name in names if name in self.scores), key=self.scores.__getitem__)
+
+    @property
+    def best(self) -> str:
+        """Return the best step whose model has the size that was asked for."""
+        if self.request.size is None:
+            return self.find_best(SINGLE)
+        return self.find_best(("auto", "student", "polish"))
+
+    def choose(self) -> None:
+        """Say which model is the result."""
+        if not self.state.chosen:
+            self.state.chosen = self.best
+            others = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
+            self.say(f"{self.best} is the result, the best on the validation text ({others})")
+            self.keep()
+
+
+# Pairs that models make: their names, and the tags before their sources.
+MADE: tuple[tuple[str, str | None], ...] = (
+    ("mono-back", BT),
+    ("mono-forward", None),
+    ("turned", None),
+    ("forward", None),
+)
+
+
+def _hours(minutes: float) -> str:
+    return f"{int(minutes // 60)} h {int(minutes % 60)} min"
+
+
+def drop_steps(folder: Path) -> None:
+    """Remove what only the night itself needed."""
+    for name in ("steps", "made"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def say_state(state: NightState) -> dict[str, Any]:
+    """Return the steps and the choices for JSON."""
+    return {
+        "steps": [vars(each) for each in state.steps],
+        "chosen": state.chosen,
+        "said": state.said,
+        "minutes": round(state.spent / 60, 2),
+    }

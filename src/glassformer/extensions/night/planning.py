@@ -1,0 +1,176 @@
+"""The plan of a night: which step comes next, for how many minutes, and why.
+
+The unit is what the recipe auto takes for these pairs on this machine (`usual`). Of all programs,
+the longest is made in which the model of auto has that time; with less than some 4 of it, auto has
+all minutes to itself. In a longer one, a model of the other direction makes further pairs, and a
+second training learns from them too; in the longest, several such models, as an ensemble, teach a
+last one. Each step is decided once the one before it has been measured on the validation text.
+
+Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
+(Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+LONGEST = 3.0  # of `usual`: no training takes longer, while others are to come
+END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
+LEAST = 0.8  # of `usual`: a program in which a training has less is not made
+SHORTEST = 0.05  # minutes: of the first training in any case
+GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
+# Shares of the time that is left; what a step does not need goes to the later ones.
+SHARES = {
+    "auto": 3.0,
+    "parent": 3.0,
+    "reverse": 2.0,
+    "made": 1.0,
+    "member-1": 4.0,
+    "member-2": 3.0,
+    "member-3": 3.0,
+    "ensemble": 0.2,
+    "taught": 0.5,
+    "student": 4.0,
+    "polish": 1.0,
+}
+# What is left out first where time is short.
+OPTIONAL = (("member-3",), ("member-2", "ensemble", "taught", "student"), ("polish",))
+UNTIMED = {"made", "ensemble", "taught"}  # these are cut to the time that there is
+SHORT = {"reverse", "polish"}  # these trainings need less time than that of auto
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """The circumstances of a night that a plan depends on, besides the steps that were made."""
+
+    minutes: float  # in all
+    usual: float  # minutes that the recipe auto takes
+    has_parent: bool = False  # there is a model to start from
+    has_own_size: bool = False  # the size is given: only models of it can be the result
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """A step that was made: its minutes, and the chrF++ of its model on the validation text.
+
+    score: None for a step that makes no model.
+    """
+
+    name: str
+    minutes: float
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """The next step, its minutes, and why it is made; `skipped`: why others are not."""
+
+    name: str
+    minutes: float
+    why: str
+
+
+def plan_next(at: Circumstances, done: Sequence[StepResult], left: float) -> PlannedStep | None:
+    """Return the next step; None once only the end is to come.
+
+    left: the minutes that are left of all.
+    """
+    left = max(0.0, left - END * at.minutes)
+    scores = {each.name: each.score for each in done if each.score is not None}
+    for steps in list_programs(at, {each.name for each in done}, scores):
+        minutes = share_minutes(steps, left, at.usual)
+        if steps[:1] == ["auto"]:
+            if len(steps) == 1 or minutes["auto"] >= at.usual:
+                return PlannedStep("auto", max(SHORTEST, minutes["auto"]), _say_program(at, steps))
+        elif steps and _suffices(minutes, at.usual):
+            return PlannedStep(steps[0], minutes[steps[0]], _explain(steps[0], scores))
+    return None
+
+
+def share_minutes(steps: Sequence[str], left: float, usual: float) -> dict[str, float]:
+    """Return the minutes of each step; one with others behind it has no more than it needs."""
+    found = {}
+    for place, name in enumerate(steps):
+        rest = steps[place:]
+        share = left * SHARES[name] / sum(SHARES[each] for each in rest)
+        found[name] = min(share, LONGEST * usual) if len(rest) > 1 else share
+        left -= found[name]
+    return found
+
+
+def _suffices(minutes: dict[str, float], usual: float) -> bool:
+    """Return whether each training of a program has enough time."""
+    return all(
+        each >= LEAST * usual * (SHARES[name] / SHARES["auto"] if name in SHORT else 1)
+        for name, each in minutes.items()
+        if name not in UNTIMED
+    )
+
+
+def list_programs(
+    at: Circumstances, named: set[str], scores: dict[str, float]
+) -> Iterator[list[str]]:
+    """Yield the programs of the steps that are still worth their time, the longest first.
+
+    named: the steps that were made.
+    """
+    left_out = set[str]()
+    if not at.has_own_size and "ensemble" in named and measure_gain(scores) < GAIN:
+        left_out = {"taught", "student"}
+    for more in ((), *OPTIONAL):
+        left_out |= {*more} - ({"taught", "student"} if at.has_own_size else set())
+        yield [each for each in list_all(at) if each not in named | left_out]
+    yield ["auto"] if "auto" not in named else [*({"polish"} - named)]
+
+
+def list_all(at: Circumstances) -> list[str]:
+    """Return the names of all steps, in their order."""
+    return [name for name in SHARES if name != "parent" or at.has_parent]
+
+
+def measure_gain(scores: dict[str, float]) -> float:
+    """Return how much better the ensemble is than the best single model, in chrF++."""
+    single = max(score for name, score in scores.items() if name != "ensemble")
+    return scores.get("ensemble", single) - single
+
+
+def pays(done: Sequence[StepResult]) -> bool:
+    """Return whether the pairs that models made have helped, or are not judged yet."""
+    scores = {each.name: each.score for each in done if each.score is not None}
+    if "member-1" not in scores:
+        return True
+    return scores["member-1"] >= scores[choose_base(done)]
+
+
+def choose_base(done: Sequence[StepResult]) -> str:
+    """Return which of the models of the pairs alone is better: auto, or that from a parent."""
+    scores = {each.name: each.score for each in done if each.score is not None}
+    return max(("auto", "parent"), key=lambda name: scores.get(name, -1.0))
+
+
+def _explain(step: str, scores: dict[str, float]) -> str:
+    known = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
+    return f"{REASONS[step]} (chrF++ on the validation text so far: {known})"
+
+
+REASONS = {
+    "auto": "the model that the others are compared with",
+    "parent": "a start from another model is worth twice the pairs, where it helps",
+    "reverse": "a model of the other direction makes further pairs",
+    "made": "further pairs: translations of both sides, and of the text in one language",
+    "member-1": "the first model of these pairs: it shows whether they help",
+    "member-2": "another seed of the better pairs, for an ensemble",
+    "member-3": "a third seed: there is time for it",
+    "ensemble": "together, models of several seeds err less",
+    "taught": "the ensemble translates the sources, to teach one model",
+    "student": "one model learns what the ensemble knows",
+    "polish": "the best model goes on with the pairs that people wrote",
+}
+
+
+def _say_program(at: Circumstances, steps: Sequence[str]) -> str:
+    said = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
+    if len(steps) == 1:
+        return f"{said}: nothing pays more than one training"
+    return f"{said}, which is enough for {', '.join(steps[1:])}"

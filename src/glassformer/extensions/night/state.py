@@ -1,0 +1,128 @@
+"""The state of a night in its folder: what was asked for, what was done, and the clock.
+
+OUT/night.json    the request, the steps that were made, and the seconds that they took
+OUT/data/         the pairs that were checked and split: train, valid and test, two files each
+OUT/steps/NAME    the model of each training
+OUT/made/         pairs that models made
+OUT/model/        the result, published
+OUT/report.md     what was done, and why
+
+The file is replaced as a whole after each step. A step that was killed is made again: a training
+goes on from its checkpoint, and translating with the shards that are missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from glassformer.foundation.disk import write_json
+from glassformer.foundation.typed_json import read_typed
+
+from .planning import StepResult
+
+STATE = "night.json"
+
+
+@dataclass(frozen=True)
+class NightRequest:
+    """The request for a night; texts and models are absolute paths."""
+
+    data: list[str]
+    source_lang: str
+    target_lang: str
+    valid: list[str] = field(default_factory=list)
+    test: list[str] = field(default_factory=list)
+    mono_source: str | None = None
+    mono_target: str | None = None
+    parent: str | None = None
+    size: str | None = None
+    seed: int = 1
+    changes: list[str] = field(default_factory=list)  # settings of each training, KEY=VALUE
+
+
+@dataclass
+class NightState:
+    """The state of a night between two steps."""
+
+    request: NightRequest
+    minutes: float  # in all
+    until: float | None = None  # seconds since the epoch, instead of counting those that were spent
+    spent: float = 0.0  # seconds, without the time while it was stopped
+    usual: float = 0.0  # minutes that the recipe auto takes; 0: not estimated yet
+    steps: list[StepResult] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)  # each choice, with its reason
+    chosen: str = ""  # the step whose model is the result
+    published: str = ""  # the step whose model was published
+
+
+def read_state(folder: Path) -> NightState | None:
+    """Return the state of a night in this folder; None if none was begun there."""
+    path = folder / STATE
+    return read_typed(path, NightState) if path.is_file() else None
+
+
+def write_state(folder: Path, state: NightState) -> None:
+    """Write the state, whole or not at all."""
+    write_json(folder / STATE, asdict(state))
+
+
+def begin_state(
+    folder: Path,
+    request: NightRequest,
+    minutes: float | None,
+    until: str | None,
+    now: Callable[[], float] = time.time,
+) -> NightState:
+    """Return the state of a night to begin or to go on with.
+
+    A night that has begun may get other minutes, but no other request. ValueError if it has.
+    """
+    end = read_clock(until, now()) if until else None
+    found = read_state(folder)
+    if found is None:
+        if minutes is None and end is None:
+            raise ValueError("say how long it may take: --minutes 480, or --until 07:00")
+        total = minutes if minutes is not None else ((end or 0) - now()) / 60
+        return NightState(request, total, end)
+    if request.data and asdict(found.request) != asdict(request):
+        changed = name_changes(asdict(found.request), asdict(request))
+        raise ValueError(
+            f"{folder} holds a night that began with another {changed}: name another --out"
+        )
+    if minutes is not None:
+        found.minutes, found.until = minutes, None
+    elif end is not None:
+        found.minutes, found.until = found.spent / 60 + (end - now()) / 60, end
+    return found
+
+
+def name_changes(then: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return the names of what differs between two requests."""
+    return ", ".join(name.replace("_", " ") for name in then if then[name] != now[name])
+
+
+def read_clock(text: str, now: float) -> float:
+    """Return the next time that a clock shows as 07:00, in seconds since the epoch.
+
+    ValueError if it is no such time.
+    """
+    hours, _, minutes = text.strip().partition(":")
+    if not (hours.isdigit() and (minutes or "0").isdigit()):
+        raise ValueError(f"--until {text}: a time of day, such as 07:00")
+    if int(hours) > 23 or int(minutes or 0) > 59:
+        raise ValueError(f"--until {text}: a time of day, from 00:00 to 23:59")
+    today = datetime.fromtimestamp(now)
+    end = today.replace(hour=int(hours), minute=int(minutes or 0), second=0, microsecond=0)
+    return (end if end > today else end + timedelta(days=1)).timestamp()
+
+
+def count_left(state: NightState, now: Callable[[], float] = time.time) -> float:
+    """Return the minutes that are left, at the end of the last step."""
+    if state.until is not None:
+        return (state.until - now()) / 60
+    return state.minutes - state.spent / 60

@@ -1,0 +1,124 @@
+"""The texts of a night: pairs that are checked and split, and text in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from glassformer.data.corpus import find_data, require_file
+from glassformer.data.files import read_lines
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.plurals import say_count
+
+from ..check_data import examine, fix, realign
+from ..honest.splitting import Pair, Pairs, Split, split_honestly
+
+PARTS = ("train", "valid", "test")
+SIDES = ("source", "target")
+VALID, TEST = (1000, 0.05), (500, 0.025)  # pairs at most, and as a share of all
+FEWEST = 100  # pairs
+
+
+@dataclass(frozen=True)
+class NightTexts:
+    """The files of a part of the pairs, source first."""
+
+    folder: Path
+
+    def name(self, part: str) -> tuple[str, str]:
+        """Return the paths of both sides of a part: train, valid or test."""
+        first, second = (str(self.folder / f"{part}.{side}") for side in SIDES)
+        return first, second
+
+    def read(self, part: str) -> tuple[list[str], list[str]]:
+        first, second = (list(read_lines(Path(path))) for path in self.name(part))
+        return first, second
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all parts are there; the last file is written last."""
+        return Path(self.name(PARTS[-1])[-1]).is_file()
+
+
+def write_parts(
+    folder: Path,
+    data: Sequence[str],
+    valid: Sequence[str],
+    test: Sequence[str],
+    langs: tuple[str, str],
+    seed: int,
+) -> tuple[NightTexts, str]:
+    """Check the pairs, split them, and write the parts to a folder; return what was done.
+
+    valid, test: pairs of their own; without them, some of the data are held out. ValueError if
+    there are too few pairs, or the sides do not belong together.
+    """
+    pairs, said = check_pairs(read_pairs_of(data, langs), langs)
+    if len(pairs) < FEWEST:
+        raise ValueError(
+            f"{say_count(len(pairs), 'pair')} with text on both sides: a night needs {FEWEST} "
+            "at least"
+        )
+    split = _split(pairs, read_pairs_of(valid, langs), read_pairs_of(test, langs), seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = NightTexts(folder)
+    for part, found in zip(PARTS, split, strict=True):
+        for side, path in enumerate(texts.name(part)):
+            write_text(Path(path), "".join(f"{pair[side]}\n" for pair in found))
+    parts = zip(split, PARTS, strict=True)
+    counts = ", ".join(f"{len(found):,} for {part}" for found, part in parts)
+    own = "near twins are in one part" if not (valid and test) else "as they were given"
+    return texts, f"{said}; {counts} ({own})"
+
+
+def read_pairs_of(paths: Sequence[str], langs: tuple[str, str]) -> Pairs:
+    """Return the pairs that paths name, as `train` takes them; none of no paths."""
+    return [(_clean(a), _clean(b)) for a, b in find_data(paths, *langs).train] if paths else []
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())
+
+
+def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, str]:
+    """Return the pairs without those that are surely bad, and what was found."""
+    sides: tuple[Iterable[str], Iterable[str]] = [a for a, _ in pairs], [b for _, b in pairs]
+    report = examine(*sides, source_lang=langs[0], target_lang=langs[1])
+    if report["unrelated"]:
+        raise ValueError("the two sides are unrelated: line N of one must translate line N of it")
+    found = report
+    if report.misalignments:
+        sides = realign(*sides, report)
+        found = examine(*sides, source_lang=langs[0], target_lang=langs[1])
+    kept = [pair for pair in fix(*sides, found) if all(map(str.strip, pair))]
+    kinds = ", ".join(f"{each.count:,} {each.kind}" for each in report.findings)
+    said = f"{say_count(len(pairs), 'pair')}, {len(kept):,} kept"
+    return kept, f"{said} (found: {kinds})" if kinds else said
+
+
+def _split(pairs: Pairs, valid: Pairs, test: Pairs, seed: int) -> Split:
+    """Return the parts: those that are given, and the others held out."""
+    wanted = [
+        0 if given else max(1, min(most, int(share * len(pairs))))
+        for given, (most, share) in ((valid, VALID), (test, TEST))
+    ]
+    if valid and test:
+        return Split(pairs, valid, test)
+    found = split_honestly(pairs, wanted[0], wanted[1], seed)
+    return Split(found.train, valid or found.valid, test or found.test)
+
+
+def gather_text(path: str, most: int, known: Iterable[str]) -> list[str]:
+    """Return up to so many different lines of a text in one language, but none that is known."""
+    seen = set(known)
+
+    def choose() -> Iterator[str]:
+        for line in read_lines(require_file(Path(path))):
+            text = _clean(line)
+            if text and text not in seen:
+                seen.add(text)
+                yield text
+
+    return list(islice(choose(), most))

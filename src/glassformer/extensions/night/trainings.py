@@ -1,0 +1,113 @@
+"""The trainings and translations of a night; each goes on where a kill left it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from glassformer.config import Config
+from glassformer.data.files import count_lines
+from glassformer.evaluate.quality import score_quality
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import CONFIG, RECORD, RUN, open_model
+from glassformer.train import Summary, resume, train
+from glassformer.train.ideas.augmentation import Augmentation, make_pairs
+from glassformer.train.plan.init_from import inherit
+from glassformer.translator import Translator
+
+BEAM = 4  # of models whose own search is greedy
+SLOW = 0.3  # of the learning rate, where a model goes on with the same pairs
+SHARD = 500  # lines: what a kill loses at most
+METRICS = ("BLEU", "chrF++")
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """A training of a night: its corpora, each with a tag or None, and what it starts from."""
+
+    out: Path
+    langs: tuple[str, str]
+    corpora: Sequence[tuple[Sequence[str], str | None]]
+    valid: Sequence[str]
+    minutes: float
+    seed: int
+    size: str | None = None
+    parent: Path | None = None
+    has_new_tokens: bool = True  # of a parent: the vocabulary of these pairs
+    changes: Sequence[str] = field(default_factory=tuple)
+
+
+def run_training(job: TrainingJob, device: str = "auto") -> Summary:
+    """Begin or resume a training, and return its outcome."""
+    if (job.out / RUN / RECORD).is_file():
+        return resume(job.out, device=device)
+    if (job.out / CONFIG).exists():  # a model without its training: it cannot go on
+        shutil.rmtree(job.out)
+    start: dict[str, Any] = {}
+    if job.parent:
+        start = {"parent": job.parent, "new_tokens": job.has_new_tokens}
+    return train(settle_config(job), [], job.out, valid=list(job.valid), device=device, **start)
+
+
+def settle_config(job: TrainingJob) -> Config:
+    """Return the settings of a training: those of auto, or of the model that it starts from."""
+    corpora = [name_corpus(*each) for each in enumerate(job.corpora, 1)]
+    langs = dict(zip(("source_lang", "target_lang"), job.langs, strict=True))
+    ends: dict[str, Any] = {"minutes": job.minutes, "seed": job.seed, "steps": None, "epochs": None}
+    if not job.parent:
+        raw = {"recipe": "auto", "size": job.size or "auto"}
+        config = Config.read(raw, job.changes)
+    else:
+        config = inherit(job.parent)
+        if not job.has_new_tokens and config.train.learning_rate:
+            ends["learning_rate"] = SLOW * config.train.learning_rate
+    return config.changed(data={**langs, "corpus": corpora}, train=ends)
+
+
+def name_corpus(number: int, corpus: tuple[Sequence[str], str | None]) -> dict[str, Any]:
+    """Return the table of a corpus in the settings: name, paths, and tag if it has one."""
+    paths, tag = corpus
+    named = {"name": f"{Path(paths[0]).stem}-{number}", "paths": [*paths]}
+    return named | ({"tag": tag} if tag else {})
+
+
+def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report: Reporter) -> Path:
+    """Write pairs that an ensemble makes of a text, unless they are there; return their path.
+
+    kind: back or forward, as `augment` has them.
+    """
+    if out.is_file():
+        return out
+    decode = open_model(models[0])[0].decode
+    if decode.search != "beam":
+        decode = decode.override({"search": "beam", "beam": BEAM})
+    job = Augmentation(
+        models=[str(each) for each in models],
+        source=str(text),
+        kind=kind,
+        decode=decode.model_dump(),
+        copies=1,
+        min_confidence=0.0,
+        keep_doubtful=False,
+        seed=0,
+        precision="auto",
+        device="auto",
+        shard_lines=SHARD,
+    )
+    with report.counting("translating", count_lines(text)) as tell:
+        make_pairs(job, out, progress=tell)
+    return out
+
+
+def score_models(
+    models: Sequence[Path], pairs: tuple[Sequence[str], Sequence[str]], **how: Any
+) -> dict[str, float]:
+    """Return BLEU and chrF++ of a model, or of an ensemble, on a text."""
+    translator = Translator.load(models if len(models) > 1 else models[0], **how)
+    made = translator.translate([*pairs[0]])
+    lang = translator.config.data.target_lang
+    found = score_quality(made, [pairs[1]], target_lang=lang, metrics=METRICS)
+    return {name: found[name].value for name in METRICS}

@@ -1,0 +1,215 @@
+"""A night from its pairs to its published model, with kills in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from glassformer.cli import main
+from glassformer.extensions.night import night as module
+from glassformer.extensions.night import publishing
+from glassformer.extensions.night.night import Night
+from glassformer.extensions.night.state import read_clock, read_state
+from glassformer.extensions.night.texts import gather_text
+from glassformer.foundation.disk import write_text
+from tools.demo_corpus.files import write_pairs
+
+Run = Callable[..., tuple[int, str]]
+
+
+class Killed(BaseException):
+    """The end of the process, at a point of a night."""
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "pairs"
+    write_pairs(folder, "en", "fr", {"train": 600, "valid": 120, "test": 60})
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def run(pairs: Path, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run `night` on the pairs, and return its exit code and all that it said."""
+
+    def run(*more: str) -> tuple[int, str]:
+        capfd.readouterr()
+        given = ["train.en", "train.fr", "--out", "made", "--valid", "valid", "--test", "test"]
+        code = main(["night", *given, *more])
+        return code, "".join(capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Pretend trainings and scores: what a night decides of them is the subject here."""
+    told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copies": []}
+
+    def train(job: Any, device: str) -> Any:
+        told["made"].append(job)
+        if job.out.name == told["kill"]:
+            told["kill"] = ""
+            raise Killed
+        progress = SimpleNamespace(spent=60 * job.minutes)
+        return SimpleNamespace(is_finished=True, progress=progress)
+
+    def score(models: Any, pairs: Any) -> dict[str, float]:
+        name = "ensemble" if len(models) > 1 else models[0].name
+        return {"chrF++": told["scores"].get(name, 20.0), "BLEU": 1.0}
+
+    def translate(models: Any, kind: str, text: Path, out: Path, report: Any) -> None:
+        if out.stem == told["kill"]:
+            told["kill"] = ""
+            raise Killed
+        write_text(out, "".join(f"{line}\t{line}\n" for line in text.read_text().splitlines()))
+
+    monkeypatch.setattr(module, "run_training", train)
+    monkeypatch.setattr(module, "score_models", score)
+    monkeypatch.setattr(module, "make_corpus", translate)
+    monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
+    monkeypatch.setattr(Night, "time_sentence", lambda self, model: 0.001)
+    monkeypatch.setattr(Night, "estimate_usual", lambda self: 10.0)
+    return told
+
+
+def list_made(told: dict[str, Any]) -> list[str]:
+    return [each.out.name for each in told["made"]]
+
+
+def begin(folder: Path, minutes: float, **given: Any) -> Night:
+    """Return a night on the pairs in a folder."""
+    from glassformer.extensions.night.state import NightRequest, begin_state
+    from glassformer.foundation.progress import Reporter
+
+    own = {name: [str(folder / name)] for name in ("valid", "test")}
+    data = [str(folder / f"train.{lang}") for lang in ("en", "fr")]
+    request = NightRequest(data, "en", "fr", **own, **given)
+    out = folder / "made"
+    out.mkdir(exist_ok=True)
+    return Night(out, begin_state(out, request, minutes, None), Reporter(quiet=True))
+
+
+@pytest.mark.parametrize("killed", ["auto", "reverse", "turned", "member-1", "taught", "student"])
+def test_a_killed_night_goes_on_where_it_was(
+    pairs: Path, pretended: dict[str, Any], killed: str
+) -> None:
+    scores = {"auto": 20.0, "member-1": 21.0, "ensemble": 23.0, "student": 22.5}
+    pretended |= {"scores": scores, "kill": killed}
+    with pytest.raises(Killed):
+        begin(pairs, 120).run()
+    night = begin(pairs, 120)
+    night.run()
+    names = [each.name for each in night.state.steps]
+    assert names == [*dict.fromkeys(names)] and names[0] == "auto"
+    assert {"reverse", "made", "member-2", "ensemble", "taught", "student"} <= {*names}
+    assert list_made(pretended).count(killed) in (0, 2)  # a translation is no training
+    assert night.state.chosen == "student" and read_state(night.folder) == night.state
+
+
+def test_pairs_that_do_not_help_are_left_out(pairs: Path, pretended: dict[str, Any]) -> None:
+    pretended["scores"] = {"auto": 20.0, "member-1": 18.0, "ensemble": 20.1, "polish": 19.0}
+    night = begin(pairs, 120)
+    night.run()
+    first, second = (
+        next(job for job in pretended["made"] if job.out.name == f"member-{number}")
+        for number in (1, 2)
+    )
+    assert len(first.corpora) == 3 and len(second.corpora) == 1  # with made pairs, and without
+    assert "student" not in list_made(pretended) and night.state.chosen == "auto"
+    assert first.seed == 1 and second.seed == 2
+
+
+def test_text_in_one_language_is_tagged_and_not_of_the_test(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    tested = (pairs / "test.fr").read_text(encoding="utf-8").splitlines()
+    more = [*tested, "Une phrase.", "", "Une  phrase.", "Encore une."]
+    write_text(pairs / "more.fr", "".join(f"{line}\n" for line in more))
+    night = begin(pairs, 120, mono_target=str(pairs / "more.fr"))
+    night.run()
+    back = (night.folder / "made" / "mono-back.back").read_text(encoding="utf-8")
+    assert back == "Une phrase.\nEncore une.\n"
+    job = next(job for job in pretended["made"] if job.out.name == "member-1")
+    assert [tag for _, tag in job.corpora].count("bt") == 1
+
+
+def test_the_size_that_was_asked_for_is_that_of_the_result(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    pretended["scores"] = {"member-1": 30.0, "ensemble": 31.0, "student": 25.0, "auto": 20.0}
+    night = begin(pairs, 300, size="tiny")
+    night.run()
+    sizes = {job.out.name: job.size for job in pretended["made"]}
+    assert sizes["auto"] == sizes["student"] == "tiny" and sizes["member-1"] is None
+    assert night.state.chosen == "student"
+
+
+def test_more_minutes_go_on(pairs: Path, pretended: dict[str, Any]) -> None:
+    begin(pairs, 20).run()
+    assert list_made(pretended) == ["auto"]
+    begin(pairs, 200).run()
+    assert "member-1" in list_made(pretended) and list_made(pretended).count("auto") == 1
+
+
+def test_another_request_is_refused(pairs: Path, pretended: dict[str, Any]) -> None:
+    begin(pairs, 20).run()
+    with pytest.raises(ValueError, match="began with another seed"):
+        begin(pairs, 20, seed=2)
+
+
+def test_the_clock_says_when_it_is_over() -> None:
+    noon = 1_700_000_000 - 1_700_000_000 % 86_400 + 12 * 3600
+    in_time = read_clock("23:30", noon)
+    assert 0 < in_time - noon <= 86_400 and in_time % 60 == 0
+    for wrong in ("7 o'clock", "24:00", "12:60", "", "-1:00"):
+        with pytest.raises(ValueError, match="time of day"):
+            read_clock(wrong, noon)
+
+
+def test_what_cannot_be_is_said(run: Run, pairs: Path) -> None:
+    assert "--minutes 480, or --until 07:00" in run()[1]
+    assert "give one of them" in run("--minutes", "1", "--until", "07:00")[1]
+    assert main(["night", "--out", "other", "--minutes", "1"]) == 2
+    assert not (pairs / "other").exists()
+    write_text(pairs / "one.txt", "A.\n")
+    write_text(pairs / "two.txt", "B.\n")
+    given = ["one.txt", "two.txt", "-o", "few", "--minutes", "1", "--source-lang", "en"]
+    assert main(["night", *given]) == 2
+    assert main(["night", *given, "--target-lang", "de"]) == 2
+
+
+def test_gathered_text_is_of_different_lines(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "one\n\n one \ntwo\nthree\nfour\n")
+    assert gather_text(str(tmp_path / "a"), 2, ["two"]) == ["one", "three"]
+
+
+@pytest.mark.thorough
+def test_a_night_makes_a_model_that_translates(
+    run: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Night, "estimate_usual", lambda self: 0.02)
+    lines = (pairs / "train.fr").read_text(encoding="utf-8").splitlines()
+    Random(1).shuffle(lines)
+    write_text(pairs / "more.fr", "".join(f"{line} {line}\n" for line in lines[:100]))
+    small = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")
+    sets = [word for each in small for word in ("--set", each)]
+    code, said = run("--minutes", "0.6", "--mono-target", "more.fr", *sets)
+    assert code == 0, said
+    state = read_state(Path("made"))
+    assert state and state.steps[0].name == "auto" and state.published == state.chosen
+    assert main(["translate", "made/model", "test.en", "-o", "out.fr"]) == 0
+    assert len(Path("out.fr").read_text(encoding="utf-8").splitlines()) == 60
+    assert "| auto |" in Path("made/report.md").read_text(encoding="utf-8")
+    assert "| test | BLEU |" in Path("made/model/README.md").read_text(encoding="utf-8")
+    before = json.loads(Path("made/night.json").read_text(encoding="utf-8"))
+    monkeypatch.setattr(publishing, "publish", None)  # nothing is made again
+    assert run("--minutes", "0.6", "--mono-target", "more.fr", *sets)[0] == 0
+    assert len(json.loads(Path("made/night.json").read_text())["steps"]) == len(before["steps"])

@@ -1,0 +1,95 @@
+"""The plan of a night: what comes next, and what is left out, by what was measured."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.extensions.night.planning import (
+    SHARES,
+    SHORTEST,
+    Circumstances,
+    PlannedStep,
+    StepResult,
+    pays,
+    plan_next,
+)
+
+UNTRAINED = {"reverse", "made", "taught"}  # these have no score
+
+
+def walk(at: Circumstances, scores: dict[str, float]) -> list[PlannedStep]:
+    """Make the steps of a plan, each in its time, with these scores."""
+    done, left, found = list[StepResult](), at.minutes, list[PlannedStep]()
+    while step := plan_next(at, done, left):
+        assert len(found) < 20
+        found.append(step)
+        left -= step.minutes
+        score = None if step.name in UNTRAINED else scores.get(step.name, 30.0)
+        done.append(StepResult(step.name, step.minutes, score))
+    return found
+
+
+def names(steps: list[PlannedStep]) -> list[str]:
+    return [each.name for each in steps]
+
+
+def test_little_time_is_for_auto_alone() -> None:
+    [step] = walk(Circumstances(minutes=10, usual=5), {})
+    assert step.name == "auto" and step.minutes > 9
+    assert "2.0 times" in step.why
+
+
+def test_more_time_brings_more_models() -> None:
+    some = names(walk(Circumstances(45, 10), {}))
+    assert some == ["auto", "reverse", "made", "member-1", "polish"]
+    full = names(walk(Circumstances(70, 10), {"ensemble": 31.0}))
+    assert [name for name in full[4:] if name != "member-3"] == [
+        *("member-2", "ensemble", "taught", "student", "polish")
+    ]
+    assert "member-3" in names(walk(Circumstances(100, 10), {}))
+    assert names(walk(Circumstances(100, 10, has_parent=True), {}))[1] == "parent"
+
+
+def test_an_ensemble_without_a_gain_teaches_nobody() -> None:
+    steps = names(walk(Circumstances(70, 10), {"ensemble": 30.1}))
+    assert "ensemble" in steps and "student" not in steps and steps[-1] == "polish"
+    own = Circumstances(70, 10, has_own_size=True)
+    assert "student" in names(walk(own, {"ensemble": 30.1}))
+
+
+def test_made_pairs_pay_only_if_they_help() -> None:
+    auto, worse, better = (
+        StepResult("auto", 1, 30.0),
+        StepResult("member-1", 1, 29.0),
+        StepResult("member-1", 1, 30.5),
+    )
+    assert pays([auto]) and pays([auto, better]) and not pays([auto, worse])
+    assert not pays([auto, StepResult("parent", 1, 31.0), better])
+
+
+@given(
+    st.floats(1, 1000),
+    st.floats(0.2, 300),
+    st.booleans(),
+    st.booleans(),
+    st.dictionaries(st.sampled_from([*SHARES]), st.floats(0, 60)),
+)
+def test_every_night_has_auto_and_keeps_its_time(
+    minutes: float, usual: float, has_parent: bool, has_size: bool, scores: dict[str, float]
+) -> None:
+    at = Circumstances(minutes, usual, has_parent, has_size)
+    steps = walk(at, scores)
+    assert steps[0].name == "auto"
+    assert sum(each.minutes for each in steps) <= max(minutes, SHORTEST) * 1.0001
+    assert len(set(names(steps))) == len(steps)
+    if len(steps) > 1:  # with others to come, auto has what it takes for these pairs
+        assert steps[0].minutes >= usual
+
+
+def test_a_late_night_ends() -> None:
+    at = Circumstances(100, 10)
+    done = [StepResult("auto", 60, 30.0), StepResult("reverse", 38, None)]
+    assert plan_next(at, done, 2) is None
+    late = plan_next(at, done[:1], 40)
+    assert late and late.name == "reverse"
