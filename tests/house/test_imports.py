@@ -28,6 +28,7 @@ TABLE = [
     ["extensions.site"],
     ["extensions.serve"],
     ["extensions.pictures"],
+    ["extensions.circuits"],
     ["extensions.lab"],
     ["extensions.bridge", "extensions.documents"],
     ["extensions.check_data", "extensions.cluster", "extensions.foreign_tokenizers"],

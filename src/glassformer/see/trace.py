@@ -190,6 +190,13 @@ class Trace:
 
         return explain(self, self.resolve(name), index)
 
+    def why(self, word: str, rival: str | None = None, **options: Any) -> Any:
+        """Return why the translation has a word and not its rival: an exact sum, and a circuit.
+
+        rival: None is the likeliest other token there. options: those of `explain_word`.
+        """
+        return need_addition("explain_word", "why")(self, word, rival, **options)
+
     def picture(self, id: str, **options: Any) -> Any:
         """Draw one of the pictures: `trace.picture("V49", layer=-1, query="it").save("it.svg")`.
 

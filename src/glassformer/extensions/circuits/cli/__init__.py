@@ -1,0 +1,1 @@
+"""The command line says why a word was written, and which lines taught it."""

@@ -1,0 +1,118 @@
+"""The command `glassformer why`: what makes a word likelier than another, as few edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glassformer.cli.options import AS_JSON, MODEL, TO, arg, check_choice, opt
+from glassformer.cli.terminal import show_progress, to_json
+
+if TYPE_CHECKING:
+    from glassformer.translator import Translator
+
+    from ..edges import WordContrast
+
+BY = ("block", "head")
+
+
+def why(
+    model: Path = MODEL,
+    text: str = arg("TEXT", "A sentence in the source language.", default=...),
+    word: str = opt("WORD", "A word of the translation.", default=...),
+    rival: str | None = opt(
+        "WORD", "What it is compared with; if not given, the likeliest other token there."
+    ),
+    occurrence: int = opt(
+        "N", "Which of several such words; 0 is the first, -1 the last.", default=0
+    ),
+    counterpart: str | None = opt(
+        "TEXT",
+        "A sentence with as many tokens whose right word is the rival; the edges outside the "
+        "circuit carry what they carry in it.",
+    ),
+    sentences: Path | None = opt(
+        "FILE",
+        "Sentences in the source language, one a line, whose mean the edges outside carry; if not "
+        "given, the model's own examples.",
+    ),
+    target: str | None = opt("TEXT", "Ask about this translation, not the model's own."),
+    by: str = opt(
+        "block|head",
+        "What a node is: a block of attention, or a head, which reads by query, key and value.",
+        default="block",
+    ),
+    keep: float = opt(
+        "SHARE", "The share of the lead that a circuit keeps.", default=0.9, min=0.01, max=1.0
+    ),
+    output: Path | None = opt("FILE", "Write all numbers here, as JSON.", "--output", "-o"),
+    to: str | None = TO,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Say why a word of a translation is likelier than another: few edges that make it so.
+
+    It adds up exactly what each word, position, neuron and bias does to the word's lead while
+    attention, norms and gates stay as they are, and says what that hides. Then it searches for the
+    fewest edges that keep 90 % of the lead, with all others replaced, and compares random ones.
+
+    \b
+    glassformer why my-model "The animal is tired." --word fatigué
+    glassformer why my-model "The cat sleeps." --word Le --rival La --counterpart "The cow sleeps."
+    """
+    from glassformer.foundation.disk import write_json
+    from glassformer.translator import Translator
+
+    from ..report import show_why
+    from ..why import explain_word
+    from ..words import ask_word
+
+    check_choice("by", by, BY)
+    translator = Translator.load(model, to, device="cpu", precision="fp32")
+    trace = translator.see(text, level="attention", target=target)
+    asked = ask_word(trace, word, rival, occurrence)
+    with show_progress("searching", None) as tell:
+        found = explain_word(
+            trace,
+            asked,
+            counterpart=read_ids(translator, counterpart) if counterpart is not None else None,
+            counterpart_text=counterpart,
+            sentences=read_questions(translator, sentences),
+            by_head=by == "head",
+            keep=keep,
+            tick=tell,
+        )
+    if output:
+        write_json(output, found.to_json())
+    print(to_json(found.to_json()) if as_json else show_why(found))
+
+
+def read_ids(translator: Translator, text: str) -> list[int]:
+    """Return the ids of a sentence as the encoder reads it."""
+    from glassformer.see.tokens import read_source
+
+    found = read_source(translator, text)
+    if len(found) < 2:
+        raise ValueError("the counterpart has no words")
+    return [each.id for each in found]
+
+
+def read_questions(translator: Translator, path: Path | None) -> list[WordContrast]:
+    """Return sentences of a file with their translations, or the model's own examples."""
+    from glassformer.foundation.disk import read_json, read_text
+    from glassformer.model.files.directory import GOLDEN
+
+    from ..edges import WordContrast
+
+    if path is None:
+        golden = (translator.weights.folder or Path()) / GOLDEN
+        texts = [each["source"] for each in read_json(golden)["lines"]] if golden.is_file() else []
+    else:
+        texts = [line for line in read_text(path).split("\n") if line.strip()]
+        if not texts:
+            raise ValueError(f"{path}: there is no sentence in it")
+    found = []
+    for text in texts:
+        trace = translator.see(text, level="attention")
+        source, given = (tuple(each.id for each in side) for side in (trace.source, trace.target))
+        found.append(WordContrast(source, given, (0, 1)))
+    return found

@@ -1,0 +1,131 @@
+"""The text that `why` prints."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from .faithfulness import CircuitEdge
+from .why import FoundCircuit, Why
+
+MOST = 8  # words, neurons
+ELSEWHERE = {
+    "counterpart": "all other edges carry what they carry in the counterpart",
+    "mean": "all other edges carry their mean over {} sentences",
+}
+KINDS = {
+    "self_attention": "self-attention",
+    "cross_attention": "cross-attention",
+    "feed_forward": "feed-forward network",
+    "ssru": "SSRU",
+}
+
+
+def show_why(why: Why) -> str:
+    """Return the answer as text."""
+    parts = [_show_head(why), _show_sum(why)]
+    if why.hidden:
+        parts.append(_show_hidden(why))
+    parts += [_show_circuit(why, each) for each in why.circuits]
+    if not why.circuits:
+        parts.append(
+            "No circuit: with all edges replaced the word leads as much as before, or by more."
+        )
+    return "\n\n".join(parts)
+
+
+def _show_head(why: Why) -> str:
+    word, rival = why.asked.word.strip(), why.asked.rival.strip()
+    return (
+        f"{why.trace.text}\n{why.trace.translation}\n"
+        f"{word} leads {rival} by {why.lead:+.3f} (ln of how much likelier it is)"
+    )
+
+
+def _show_sum(why: Why) -> str:
+    """Return what the lead is made of, with patterns, norms and gates held."""
+    lines = ["What the lead is made of, patterns, norms and gates held as they are:"]
+    for side, name in (("source", "source"), ("target", "translation")):
+        best = sorted(why.inputs[side], key=lambda each: -abs(each[1]))[:MOST]
+        lines.append(f"  {name}: " + "  ".join(f"{word} {value:+.2f}" for word, value in best))
+        rest = sum(value for _, value in why.inputs[side]) - sum(value for _, value in best)
+        if len(why.inputs[side]) > MOST:
+            lines[-1] += f"  all others {rest:+.2f}"
+    lines.append(f"  positions: {why.positions:+.2f}  biases: {why.biases:+.2f}")
+    neurons = "  ".join(
+        f"{spell_place(why, each.block, each.position)} #{each.number} {each.value:+.2f}"
+        for each in why.flow.neurons[:4]
+    )
+    lines.append(f"  neurons with most: {neurons}")
+    lines.append(f"  Each node's edges add up to what it adds to the lead, to {why.gap:.0e}.")
+    return "\n".join(lines)
+
+
+def _show_hidden(why: Why) -> str:
+    """Return what the exact sum cannot see, because it holds something."""
+    hidden, whole = why.hidden, why.lead
+    change = hidden["as it is"] - whole
+    foretold = hidden["held"] - whole
+    lines = [
+        f"The counterpart, {why.counterpart}: its lead is {hidden['as it is']:+.3f}.",
+        f"  Of that change of {change:+.2f} the sum above foretells {foretold:+.2f}; "
+        f"its error is {change - foretold:+.2f}, what it holds:",
+    ]
+    said = (
+        f"{kind} alone held: {hidden[kind] - whole:+.2f}" for kind in ("patterns", "norms", "gates")
+    )
+    return "\n".join([*lines, "  " + "  ".join(said)])
+
+
+def _show_circuit(why: Why, circuit: FoundCircuit) -> str:
+    elsewhere = ELSEWHERE[circuit.elsewhere].format(why.mean_of)
+    size = len(circuit.edges)
+    lines = [
+        f"Circuit: {size:,} of {circuit.of:,} edges keep {circuit.kept:.1%} of the lead; "
+        f"{elsewhere} (lead {circuit.nothing:+.2f} without any edge)",
+        f"  all edges but these keep {circuit.without:.1%}; without the least of these "
+        f"{circuit.dearest:.1%} is left",
+        f"  {len(circuit.random)} random circuits of {size:,} edges keep "
+        f"{_mean(circuit.random):.1%}, at most {max(circuit.random):.1%}; "
+        f"random ones that lead to the answer {_mean(circuit.connected):.1%}, "
+        f"at most {max(circuit.connected):.1%}",
+    ]
+    groups: dict[str, list[str]] = defaultdict(list)
+    for edge in circuit.edges:
+        groups[spell_place(why, edge.node, edge.position)].append(name_reader(why, edge))
+    lines += [f"  {node} → {', '.join(ends)}" for node, ends in groups.items()]
+    return "\n".join(lines)
+
+
+def name_reader(why: Why, edge: CircuitEdge) -> str:
+    """Return what an edge ends at; its position is that of the node."""
+    return f"{why.asked.word.strip()}" if edge.reader == "answer" else spell_node(edge.reader)
+
+
+def spell_place(why: Why, node: str, position: int | None) -> str:
+    """Return a node's name with the word at which it is."""
+    is_source = node.startswith(("source", "encoder"))
+    tokens: Sequence[object] = why.trace.source if is_source else why.trace.target
+    name = spell_node(node)
+    if position is None:
+        return name
+    text = getattr(tokens[position], "text", "").strip() or "?"
+    return f"{name} at {text}" if is_source else f"{name} after {text}"
+
+
+def spell_node(node: str) -> str:
+    """Return a node or a reader in words: "encoder 2 self-attention, head 3, key"."""
+    side, _, rest = node.partition(".")
+    if side.endswith("_embedding"):
+        return {"embedded": "the token", "positions": "the position", "": "the embedding"}[rest]
+    layer, _, rest = rest.partition(".")
+    kind, *more = rest.split(".")
+    kind, dot, residual = kind.partition("_residual")
+    if more == ["memory"]:
+        return f"what {side} {layer} {KINDS[kind]} reads"
+    said = f"{side} {layer} {KINDS[kind]}" + (", normed" if dot or residual else "")
+    if more and more[0].isdigit():
+        said += f", head {more.pop(0)}"
+    return ", ".join([said, *more])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

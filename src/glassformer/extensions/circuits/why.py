@@ -1,0 +1,233 @@
+"""Why a translation has a word and not another: an exact sum, and the smallest circuit.
+
+Letters: B sentences; N edges; L positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from glassformer.see.derive import group_words
+from glassformer.see.trace import Trace
+
+from .circuit import KEEP, Tick, find_circuit
+from .edges import EdgeNetwork, WordContrast, Written
+from .faithfulness import CircuitEdge, Faithfulness
+from .flows import Flow, measure_hidden, trace_flow
+from .rivals import RANDOM, measure_connected, measure_random
+from .words import WordChoice, ask_word, load_network, read_counterpart
+
+Elsewhere = Literal["counterpart", "mean"]
+SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class FoundCircuit:
+    """A circuit, and how much it keeps beside others. Shares are of the lead that can be lost."""
+
+    elsewhere: Elsewhere  # what all other edges carry
+    lead: float  # of the whole network
+    nothing: float  # the lead with all edges replaced
+    of: int  # how many edges there are
+    numbers: tuple[int, ...]
+    edges: tuple[CircuitEdge, ...]
+    kept: float
+    without: float  # what all edges but these keep: completeness
+    dearest: float  # what is left without the cheapest of its edges: minimality
+    random: tuple[float, ...]
+    connected: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all numbers."""
+        found = {name: value for name, value in vars(self).items() if name != "numbers"}
+        return found | {"size": len(self.edges), "edges": [each._asdict() for each in self.edges]}
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a word is likelier than its rival, at one step of a translation."""
+
+    trace: Trace
+    asked: WordChoice
+    flow: Flow
+    gap: float  # of the exact sum
+    inputs: dict[str, list[tuple[str, float]]]  # by side: what each word adds
+    positions: float
+    biases: float
+    hidden: dict[str, float]  # the counterpart's lead, as it is and with parts held; {} without one
+    circuits: tuple[FoundCircuit, ...]
+    counterpart: str | None = None
+    mean_of: int = 0  # sentences
+    network: EdgeNetwork | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def lead(self) -> float:
+        """Return ln(p(word) / p(rival))."""
+        return self.flow.lead
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the exact sum's edges, as JSON."""
+        return {
+            "text": self.trace.text,
+            "translation": self.trace.translation,
+            "word": self.asked.word,
+            "rival": self.asked.rival,
+            "row": self.asked.row,
+            "lead": self.lead,
+            "gap": self.gap,
+            "inputs": self.inputs,
+            "positions": self.positions,
+            "biases": self.biases,
+            "neurons": [each._asdict() for each in self.flow.neurons],
+            "counterpart": self.counterpart,
+            "hidden": self.hidden,
+            "mean_of": self.mean_of,
+            "circuits": [each.to_json() for each in self.circuits],
+        }
+
+
+def explain_trace(trace: Trace, word: str, rival: str | None = None, **how: Any) -> Why:
+    """Return why a recorded translation has this word and not its rival; see `explain_word`."""
+    return explain_word(trace, ask_word(trace, word, rival, how.pop("occurrence", None)), **how)
+
+
+def explain_word(
+    trace: Trace,
+    asked: WordChoice,
+    *,
+    counterpart: Sequence[int] | None = None,
+    counterpart_text: str | None = None,
+    sentences: Sequence[WordContrast] = (),
+    by_head: bool = False,
+    keep: float = KEEP,
+    tick: Tick = lambda done: None,
+) -> Why:
+    """Return the exact sum of a word's lead, and its smallest circuits.
+
+    counterpart: ids of another sentence with as many tokens; what all edges outside the circuit
+    carry. sentences: those whose mean they carry instead. by_head: tell heads apart, and their
+    queries, keys and values. keep: the share of the lead that a circuit keeps.
+    Raises ValueError for a network without a residual stream, or a counterpart of another length.
+    """
+    with torch.no_grad():
+        network = EdgeNetwork(load_network(trace), by_head=by_head)
+        flow = trace_flow(network, asked.question)
+        tick(1)
+        circuits, hidden = [], {}
+        if counterpart is not None:
+            other = read_counterpart(asked, "", lambda _: counterpart)
+            hidden = measure_hidden(network, asked.question, other)
+            written = network.run([other]).written
+            circuits.append(
+                search_circuit(network, asked.question, written, "counterpart", keep, tick)
+            )
+        if sentences:
+            mean = average_written(network, sentences)
+            circuits.append(search_circuit(network, asked.question, mean, "mean", keep, tick))
+        inputs, positions, biases = sum_inputs(trace, asked, flow)
+        return Why(
+            trace,
+            asked,
+            flow,
+            flow.gap(network),
+            inputs,
+            positions,
+            biases,
+            hidden,
+            tuple(each for each in circuits if each),
+            counterpart_text,
+            len(sentences),
+            network,
+        )
+
+
+def search_circuit(
+    network: EdgeNetwork,
+    question: WordContrast,
+    others: Written,
+    elsewhere: Elsewhere,
+    keep: float,
+    tick: Tick,
+) -> FoundCircuit | None:
+    """Return the smallest circuit that is found for one sentence; None if no edges keep that much.
+
+    Then nothing depends on what is replaced, or what is replaced makes the word likelier.
+    """
+    faithfulness = Faithfulness(network, [question], others, by_position=True)
+    if faithfulness.span <= 0:
+        return None
+    edges_N = find_circuit(faithfulness, keep, tick)
+    return None if edges_N is None else judge(faithfulness, edges_N, elsewhere)
+
+
+def judge(faithfulness: Faithfulness, edges_N: Tensor, elsewhere: Elsewhere) -> FoundCircuit:
+    """Return a circuit with its faithfulness, completeness and minimality, beside random ones."""
+    edges_N = edges_N[faithfulness.differentiate(edges_N).argsort(descending=True)]
+    single = faithfulness.measure(edges_N, 1 - torch.eye(len(edges_N)))
+    return FoundCircuit(
+        elsewhere,
+        faithfulness.whole,
+        faithfulness.nothing,
+        faithfulness.size,
+        tuple(edges_N.tolist()),
+        tuple(faithfulness.name(edges_N)),
+        faithfulness.measure_one(edges_N),
+        faithfulness.measure_one(edges_N, 1.0),
+        single.max().item(),
+        tuple(measure_random(faithfulness, len(edges_N), RANDOM)),
+        tuple(measure_connected(faithfulness, len(edges_N), RANDOM)),
+    )
+
+
+def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> Written:
+    """Return the mean of what each node writes at each position, of the sentences that have it."""
+    sums: Written = {}
+    counts: Written = {}
+    for each in sentences:
+        for block, x_BNLD in network.run([each]).written.items():
+            length = x_BNLD.size(2)
+            one = torch.ones(1, 1, length, 1)
+            if block not in sums:
+                sums[block], counts[block] = x_BNLD.clone(), one
+                continue
+            size = max(length, counts[block].size(2))
+            sums[block], counts[block] = (
+                lengthen(old, size) + lengthen(new, size)
+                for old, new in ((sums[block], x_BNLD), (counts[block], one))
+            )
+    return {block: sums[block] / counts[block] for block in sums}
+
+
+def lengthen(x_BNLD: Tensor, size: int) -> Tensor:
+    """Return x with zeros at further positions."""
+    return torch.nn.functional.pad(x_BNLD, (0, 0, 0, size - x_BNLD.size(2)))
+
+
+def sum_inputs(
+    trace: Trace, asked: WordChoice, flow: Flow
+) -> tuple[dict[str, list[tuple[str, float]]], float, float]:
+    """Return what each word adds to the lead by side, what positions add, and what biases add."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    positions = 0.0
+    for side, tokens, text in (
+        ("source", trace.source, trace.text),
+        ("target", trace.target[: asked.row + 1], trace.translation),
+    ):
+        values_NL = flow.values[f"{side}_embedding"]
+        positions += float(values_NL[1:].sum())
+        found[side] = [
+            (_spell(text, tokens, group), float(values_NL[0, group].sum()))
+            for group in group_words(tokens, text)
+        ]
+    words = sum(value for each in found.values() for _, value in each)
+    return found, positions, flow.total() - words - positions
+
+
+def _spell(text: str, tokens: Sequence[Any], group: Sequence[int]) -> str:
+    said = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
+    return said or tokens[group[0]].text

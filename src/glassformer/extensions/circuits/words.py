@@ -1,0 +1,107 @@
+"""The question that is asked about a word of a recorded translation.
+
+It imports a network from the weights that a recording has, so that a saved one can be asked too.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.networks import build_network
+from glassformer.see.tokens import find_word_tokens
+from glassformer.see.trace import Trace
+
+from .edges import WordContrast
+
+TEXTUAL = ("word", "prefix")  # edits that the recorded text and translation contain already
+
+
+class WordChoice(NamedTuple):
+    """A word of a translation, its rival, and the step at which they part."""
+
+    word: str  # as tokens
+    rival: str
+    row: int
+    question: WordContrast
+
+
+def ask_word(
+    trace: Trace, word: str, rival: str | None = None, occurrence: int | None = None
+) -> WordChoice:
+    """Return the question whether a translation has this word or another.
+
+    rival: None is the likeliest other token at the step. Raises ValueError if the translation has
+    no such word, has it several times, or a rival that is not one token.
+    """
+    check_trace(trace)
+    rows = find_word_tokens(trace.predicted, trace.translation, word, occurrence)
+    row = rows[0]
+    token = trace.predicted[row]
+    if rival is None:
+        others = [each for each in trace.top(row, 2) if each.id != token.id]
+        id, name = others[0].id, others[0].text
+    else:
+        id, name = find_rival(trace, row, word, rival)
+    given = tuple(each.id for each in trace.target[: row + 1])
+    source = tuple(each.id for each in trace.source)
+    return WordChoice(token.text, name, row, WordContrast(source, given, (token.id, id)))
+
+
+def check_trace(trace: Trace) -> None:
+    """Raise ValueError for a recording whose network was edited."""
+    if any(edit["do"] not in TEXTUAL for edit in trace.edits):
+        raise ValueError("why asks the network as it is: record the sentence without edits")
+
+
+def find_rival(trace: Trace, row: int, word: str, rival: str) -> tuple[int, str]:
+    """Return the token of a rival; ValueError if it is no token of its own, with likely ones.
+
+    The token may have more in it than the word, as in `qu'elle`: then the rival has that, too.
+    """
+    token, plain = trace.predicted[row], rival.strip()
+    start = token.text[: len(token.text) - len(token.text.lstrip(" ▁"))]
+    tried = [f"{start}{plain}", plain, f" {plain}"]
+    if word.lower() in token.text.lower():
+        at = token.text.lower().index(word.lower())
+        tried.insert(0, f"{token.text[:at]}{plain}{token.text[at + len(word) :]}")
+    for written in tried if plain and trace.vocabulary else ():
+        if written in trace.vocabulary:  # type: ignore[operator]
+            id = trace.vocabulary.index(written)  # type: ignore[union-attr]
+            if id == token.id:
+                raise ValueError(f"{rival!r} is the word itself: name another as its rival")
+            return id, written
+    likely = ", ".join(repr(each.text.strip()) for each in trace.top(row, 5)[1:])
+    raise ValueError(f"the rival {rival!r} is not one token of this model; likely there: {likely}")
+
+
+def load_network(trace: Trace) -> EncoderDecoder:
+    """Return the recorded network. ValueError if the trace was saved without its weights."""
+    if not trace.parameters:
+        raise ValueError("this trace was saved without the model's parameters: save them too")
+    document = trace.document
+    network = build_network(
+        trace.settings, document.source_vocabulary, document.target_vocabulary
+    ).requires_grad_(False)
+    tensors = {name: torch.tensor(trace.parameters[name]) for name in trace.parameters}
+    network.load_state_dict(tensors)
+    return network.eval()
+
+
+def read_counterpart(
+    asked: WordChoice, text: str, tokenize: Callable[[str], Sequence[int]]
+) -> WordContrast:
+    """Return the same question about another sentence.
+
+    Raises ValueError if it has not as many tokens, so that positions do not correspond.
+    """
+    source, found = asked.question.source, (*tokenize(text),)
+    if len(found) != len(source):
+        raise ValueError(
+            f"the counterpart has {len(found)} tokens, the sentence {len(source)}: positions can "
+            "be compared only between sentences of as many; without it, the mean is used"
+        )
+    if found == source:
+        raise ValueError("the counterpart is the sentence itself")
+    return asked.question._replace(source=found)
