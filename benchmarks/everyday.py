@@ -16,16 +16,16 @@ import argparse
 import shutil
 from pathlib import Path
 
-from glassformer.align.choose_head import choose_alone, save_choice
-from glassformer.align.pairs import read_pair
-from glassformer.checks.known_words import copy_known_words
 from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.lab.robustness import measure_robustness
 from glassformer.extensions.publish.publishing import publish_model
 from glassformer.model.files.directory import CARD, SHIPPED, write_text
+from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
+from glassformer.translate.align.choose_head import choose_alone, save_choice
+from glassformer.translate.align.pairs import read_pair
 from glassformer.translator import Translator
 
 STEPS = 6_500

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from glassformer.checks.known_words import write_known_words
 from glassformer.config import Config
 from glassformer.extensions.demo.corpus import ExamMark, Split, mark_exact, mark_pronouns
 from glassformer.model.files.directory import (
@@ -25,6 +24,7 @@ from glassformer.model.files.directory import (
     write_text,
 )
 from glassformer.model.files.int8 import save_int8
+from glassformer.model.files.known_words import write_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden

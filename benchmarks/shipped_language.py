@@ -19,7 +19,8 @@ from glassformer.config import Config
 from glassformer.extensions.demo.corpus import ExamMark
 from glassformer.model.files.directory import CARD
 from glassformer.train import train
-from glassformer.translate.language_model import MASK_TEXT, LanguageModel
+from glassformer.translate.language_model import LanguageModel
+from glassformer.translate.language_reader import MASK_TEXT
 from tools.demo_corpus import NOTES, accepted
 from tools.demo_corpus.exam import ask_sentences
 from tools.demo_corpus.files import write_pairs

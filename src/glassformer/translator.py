@@ -6,27 +6,22 @@ The stages are in `translate`, a file each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from .config import Config, Decode
-from .decode import Budget
 from .engine import Weights
 from .foundation.reloading import Reloadable, remember_source
 from .foundation.text_arguments import expect_text, normalize_texts
-from .model.files.directory import Tokenizers, open_model, split_pair
-from .model.files.weights_file import WeightsFile
-from .translate.checking import Checker
+from .model.files.directory import open_model, split_pair
 from .translate.joining import fuse_language_model, join_searchers
 from .translate.options import SearchKeywords, choose_options
-from .translate.reading import SentenceReader
-from .translate.searching import Searcher, search_texts
+from .translate.searching import search_texts
 from .translate.sentence import Part, Progress, Scored, Translation
-from .translate.writing import Writer, join_translations
+from .translate.stages import TranslationStages
+from .translate.writing import join_translations
 
 if TYPE_CHECKING:  # a model is opened without PyTorch
-    from .model.encoder_decoder import EncoderDecoder
     from .see.recording import RecordKeywords
     from .see.trace import Trace
 
@@ -36,41 +31,13 @@ Texts = TypeVar("Texts", str, list[str])
 PER_TEXT, KEYWORDS = ("prefixes", "contexts"), SearchKeywords.__annotations__
 
 
-class Translator(Reloadable):
+class Translator(TranslationStages, Reloadable):
     """A loaded model with its tokenizers, which translates and scores text.
 
     `machine`: `device` is auto, cpu, cuda or mps; `precision`, that of translating, is auto (the
     fastest on this device with next to no loss of quality), fp32, bf16 or int8; `threads` and
     `workers` say how a CPU is used. See `engine.Weights`; `holding` may be a subclass of it.
     """
-
-    def __init__(
-        self,
-        config: Config,
-        tokenizers: Tokenizers,
-        model: EncoderDecoder | WeightsFile | Weights,
-        *,
-        holding: type[Weights] = Weights,
-        **machine: Any,
-    ):
-        if config.model.is_language_model:
-            raise ValueError(
-                f"this is a language model (network={config.model.network}), which translates "
-                "nothing: use LanguageModel, or glassformer complete, fill, classify or evaluate"
-            )
-        self.config, self.tokenizers = config, tokenizers
-        path = model.path if isinstance(model, WeightsFile) else None
-        folder = model.folder if isinstance(model, Weights) else path and path.parent
-        self.reader = SentenceReader(config, tokenizers, folder)
-        if isinstance(model, Weights):
-            self.weights = model
-        else:
-            self.weights = holding(model, config.model, self.reader.encode_pairs, **machine)
-        self.device = self.weights.device
-        budget = Budget(4096 if self.device == "cpu" else 65536)
-        self.searcher = Searcher(self.reader, self.weights, budget)
-        self.writer = Writer(self.searcher)
-        self.checker = Checker(self.writer)
 
     @classmethod
     @remember_source
@@ -122,16 +89,6 @@ class Translator(Reloadable):
         other = Translator(config, self.tokenizers, weights or self.weights)
         other.searcher.budget = self.searcher.budget
         return other
-
-    @property
-    def model(self) -> EncoderDecoder:
-        """Return the network, for scoring and recording."""
-        return self.weights.network
-
-    @property
-    def precision(self) -> str:
-        """Return the precision of translating; "auto" is decided at its first use."""
-        return self.weights.precision
 
     @normalize_texts("texts", optional=PER_TEXT, keywords=KEYWORDS, settings=Decode.list_fields)
     def translate(
@@ -254,9 +211,9 @@ class Translator(Reloadable):
 
     def see(self, text: str, **keywords: Unpack[RecordKeywords]) -> Trace:
         """Return a recording of the translation of one sentence; see `see.record`."""
-        record = import_module(".see", __package__).record
-        trace: Trace = record(self, expect_text("text", text), **keywords)
-        return trace
+        from .see.recording import record
+
+        return record(self, expect_text("text", text), **keywords)
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and settings, for people and programs."""

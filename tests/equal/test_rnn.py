@@ -12,7 +12,6 @@ import torch
 from tests.equal.test_stepwise import Program
 from torch import Tensor, nn
 
-from glassformer.align.pairs import list_candidates
 from glassformer.config import Config, Decode, Model
 from glassformer.decode import search
 from glassformer.engine.kernels.fast import fast, find_difference
@@ -27,6 +26,7 @@ from glassformer.see import Trace, record
 from glassformer.see.recompute import recompute
 from glassformer.see.summary import summarise
 from glassformer.text import Tokenizer
+from glassformer.translate.align.pairs import list_candidates
 from glassformer.translator import Translator
 
 V = 29

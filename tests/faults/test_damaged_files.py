@@ -23,13 +23,13 @@ import tomli_w
 from damage.ledger import Ledger
 from damage.trainings import LINES, SETTINGS
 
-from glassformer.align.choose_head import AlignmentChoice, save_choice
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.extensions.pictures.runs import read_watched
 from glassformer.model.files.tensors import load_tensors, save_tensors
 from glassformer.train import train
 from glassformer.train.run.watch import read_snapshots
+from glassformer.translate.align.choose_head import AlignmentChoice, save_choice
 from glassformer.translator import Translator
 
 TABLE = "Bad input"

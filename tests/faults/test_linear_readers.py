@@ -21,12 +21,12 @@ from damage.ledger import Ledger
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
-from glassformer.align.marked_words import find_marked_words
 from glassformer.data.tables import read_table
 from glassformer.extensions.documents.formats import open_document
 from glassformer.extensions.documents.markup import read_markup
 from glassformer.model.files.directory import open_model
 from glassformer.text.sentences import split_sentences
+from glassformer.translate.align.marked_words import find_marked_words
 from glassformer.translate.quality_check import find_problems
 from glassformer.translate.sentence import Translation
 

@@ -35,7 +35,6 @@ TABLE = [
     ["extensions", "extensions.publish", "extensions.rnn", "extensions.short_list"],
     ["__init__", "__main__"],
     ["cli"],
-    ["see"],
     ["train"],
     ["train.run"],
     ["train.plan"],
@@ -43,10 +42,10 @@ TABLE = [
     ["train.publish"],
     ["evaluate"],
     ["translator", "translate.language_model"],
+    ["see"],
     ["translate"],
-    ["align"],
+    ["translate.align"],
     ["engine"],
-    ["checks"],
     ["model.files"],
     ["decode", "data"],
     ["engine.kernels"],
@@ -62,13 +61,6 @@ FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in 
 # `decode` knows the search protocol and no class behind it, and is the readable one.
 STRANGERS = {("decode", "model"), ("decode", "engine.kernels")}
 
-# What climbs: two facades show what they have computed, by a string.
-CLIMBERS = {
-    ("translator", "see"),
-    ("translate.language_model", "see"),
-    ("train.plan", "train.run"),  # a run folder is checked against the objective
-}
-
 # What may import a part of the package by a string, and the tables in which such names stand.
 LAZY = {
     "foundation.lazy",  # `_HOMES` of a package
@@ -76,8 +68,8 @@ LAZY = {
     "extensions.pictures.pictures",  # `pictures.toml`
 }
 
-# What a method returns that is made further up: only a type checker follows.
-FOR_TYPES = {("translator", "see")}
+# What imports other packages by a computed name.
+OTHERS = {"foundation.machine.extras", "foundation.hashing"}
 
 # What these may import besides the standard library and parts further down.
 PACKAGES = {
@@ -97,7 +89,7 @@ TORCH_FREE = (
     "data",
     "extensions.check_data",
     "extensions.pictures",
-    "align.links",
+    "translate.align.links",
     "evaluate.quality",
     "evaluate.significance",
 )
@@ -144,15 +136,6 @@ def _read_string(module: str, call: ast.Call) -> str | None:
     return ".".join([*above, name[level:]])
 
 
-def _is_for_types(module: str, line: int) -> bool:
-    """Return whether this line is read by a type checker alone."""
-    return any(
-        node.lineno < line <= (node.end_lineno or 0)
-        for node in ast.walk(read_tree(MODULES[module]))
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
-
-
 def _is_torch_free(module: str) -> bool:
     return any(f"{module}.".startswith(f"{free}.") for free in TORCH_FREE)
 
@@ -182,10 +165,7 @@ def test_imports_go_down() -> None:
         there, other = _find_floor(rest or "__init__")
         if root != "glassformer" or here == there:
             continue
-        sideways_or_up = other >= floor and (here, there) not in CLIMBERS
-        if (here, there) in FOR_TYPES and _is_for_types(module, line):
-            continue
-        if sideways_or_up or (here, there) in STRANGERS:
+        if other >= floor or (here, there) in STRANGERS:
             wrong.append(f"{module}:{line} imports {name}")
     assert not wrong
 
@@ -199,19 +179,27 @@ def test_the_core_knows_no_extension() -> None:
     assert not wrong
 
 
-def test_strings_import_parts_of_the_package_from_three_tables_alone() -> None:
-    """Other computed names are of other packages: those of `machine.extras`, and hashlib."""
-    wrong = [
+def _list_calls(module: str) -> list[str]:
+    """Return the imports by a string of a module that may be of a part of this package."""
+    return [
         f"{module}:{node.lineno}"
-        for module, path in MODULES.items()
-        for node in ast.walk(read_tree(path))
+        for node in ast.walk(read_tree(MODULES[module]))
         if isinstance(node, ast.Call)
         and _is_import_by_string(node)
-        and module not in LAZY
-        and (len(node.args) > 1 or isinstance(node.args[0], ast.JoinedStr))
-        and (_find_floor(module)[0], None) not in {(part, None) for part, _ in CLIMBERS}
+        and not (module in OTHERS and len(node.args) == 1)
+        and (len(node.args) != 1 or not _names_other_package(node.args[0]))
     ]
+
+
+def _names_other_package(argument: ast.expr) -> bool:
+    name = argument.value if isinstance(argument, ast.Constant) else None
+    return isinstance(name, str) and name.split(".")[0] not in ("", "glassformer")
+
+
+def test_strings_import_parts_of_the_package_from_three_tables_alone() -> None:
+    wrong = [call for module in MODULES if module not in LAZY for call in _list_calls(module)]
     assert not wrong
+    assert all(_list_calls(module) for module in LAZY)
 
 
 def test_what_the_tables_of_lazy_imports_name_is_there() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from glassformer.checks.known_words import find_unknown_words, read_known_words
 from glassformer.model.files.directory import SHIPPED, WEIGHTS
+from glassformer.model.files.known_words import find_unknown_words, read_known_words
 from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator

@@ -11,8 +11,6 @@ import pytest
 import torch
 from tests.checked import translate_checked
 
-from glassformer.align.alignments import Alignments, ParallelText
-from glassformer.align.marked_words import find_marked_words
 from glassformer.cli.translate import translate_chunks
 from glassformer.config import BOS, EOS, SEPARATOR, Config, Data, Decode
 from glassformer.data.files import cut_chunks
@@ -20,6 +18,8 @@ from glassformer.decode.sentences import plan_sentences
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.text import Tokenizer
 from glassformer.translate import checking
+from glassformer.translate.align.alignments import Alignments, ParallelText
+from glassformer.translate.align.marked_words import find_marked_words
 from glassformer.translate.joining import join_searchers
 from glassformer.translate.options import choose_options
 from glassformer.translate.searching import Searcher

@@ -25,10 +25,10 @@ from .options import (
 from .terminal import CHUNK, keep_apart, name_lines, open_output, show_progress, to_json, warn
 
 if TYPE_CHECKING:
-    from ..align.links import GoldSet, Links
-    from ..align.pairs import Aligned
     from ..data.corpus import Corpus
     from ..evaluate.aligner import Aligner
+    from ..translate.align.links import GoldSet, Links
+    from ..translate.align.pairs import Aligned
 
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
@@ -115,9 +115,9 @@ def align(
 
 def align_without_model(given: dict[str, Any]) -> None:
     """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
-    from ..align.links import measure_links, write_pharaoh
     from ..data.corpus import find_data
     from ..evaluate.statistical_alignment import align_statistically, split_pairs
+    from ..translate.align.links import measure_links, write_pharaoh
 
     pair = pick_pair([given["model"], *(given["files"] or ())], given["source"], given["target"])
     keep_apart(given["output"], *pair, given["gold"], given["learn_from"])
@@ -134,7 +134,7 @@ def align_without_model(given: dict[str, Any]) -> None:
 
 def load_gold(given: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
     """Return the gold links as the options say, and warn of those beyond their sentences."""
-    from ..align.links import read_gold
+    from ..translate.align.links import read_gold
 
     swapped = given["gold_order"] == ORDERS[1]
     links = read_gold(given["gold"], lengths, first=given["gold_first"], swapped=swapped)
@@ -145,7 +145,7 @@ def load_gold(given: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
 
 def check_align_options(given: dict[str, Any]) -> None:
     """Raise ValueError for a value that an option does not take."""
-    from ..align.links import JOININGS
+    from ..translate.align.links import JOININGS
 
     check_choice("gold-order", given["gold_order"], ORDERS)
     check_choice("row", given["row"], ROWS)
@@ -178,7 +178,7 @@ def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, Gol
 
 
 def write_links(aligned: Aligned) -> str:
-    from ..align.links import write_pharaoh
+    from ..translate.align.links import write_pharaoh
 
     return write_pharaoh(aligned.links)
 
@@ -209,7 +209,7 @@ def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str
 
 def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
     """Warn of lines that could not be aligned, and compare the links with the gold links."""
-    from ..align.links import measure_links
+    from ..translate.align.links import measure_links
 
     if too_long:
         warn(f"{name_lines(too_long)} is too long for this model: no links")

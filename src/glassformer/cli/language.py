@@ -55,7 +55,7 @@ def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **how: Any)
     """Return the scores of a language model on a text, or on labelled sentences."""
     from ..data.corpus import find_sentences
     from ..evaluate.language import score_text
-    from ..translate.language_model import CLASSIFIES
+    from ..translate.language_reader import CLASSIFIES
 
     reader, texts = read_text(model, files, **how)
     labels: Sequence[str] = ()
@@ -138,7 +138,8 @@ def fill(
     \b
     glassformer fill my-model "The [MASK] is on the mat."
     """
-    from ..translate.language_model import MASK_TEXT, LanguageModel
+    from ..translate.language_model import LanguageModel
+    from ..translate.language_reader import MASK_TEXT
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     for line in read_typed(text):

@@ -160,7 +160,7 @@ def find_flags(system: System, sources: Sequence[str] | None) -> list[dict[str, 
 
     A model knows more of itself: how sure it was, and which words it never met in training.
     """
-    from ..checks.known_words import find_unknown_words, read_known_words
+    from ..model.files.known_words import find_unknown_words, read_known_words
     from ..translate.quality_check import find_problems
     from ..translate.sentence import Translation
 

@@ -268,8 +268,8 @@ def choose_extras(
     """
     if not (given["alignment"] or given["confidence"]):
         return lambda shown, text, checked: shown
-    from ..align.alignments import Alignments
     from ..model.files.directory import locate
+    from ..translate.align.alignments import Alignments
     from ..translate.writing import as_text
 
     alignments, folder = Alignments(), locate(given["model"])

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..align.choose_head import (
+from ..model.files.directory import ALIGNMENT, SHIPPED, locate
+from ..translate.align.choose_head import (
     AlignmentChoice,
     check_candidate,
     choose_alone,
@@ -15,8 +16,8 @@ from ..align.choose_head import (
     load_choice,
     save_choice,
 )
-from ..align.links import GoldSet, Joining, join_links
-from ..align.pairs import (
+from ..translate.align.links import GoldSet, Joining, join_links
+from ..translate.align.pairs import (
     Aligned,
     AlignmentCandidate,
     Pair,
@@ -26,7 +27,6 @@ from ..align.pairs import (
     is_read_by_character,
     read_pair,
 )
-from ..model.files.directory import ALIGNMENT, SHIPPED, locate
 from ..translator import Translator
 
 SAMPLE = 500  # pairs on which a head is chosen if there is no gold

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.masking import mask_tokens
-from ..translate.language_model import COMPLETES, FILLS, LanguageModel
+from ..translate.language_model import LanguageModel
+from ..translate.language_reader import COMPLETES, FILLS
 from ..translate.sentence import Progress
 
 SIGNATURES = {

@@ -34,7 +34,7 @@ from ..foundation.settings.schema import StrictModel
 from ..foundation.tap import Edit
 from ..foundation.tap import record as watch
 from ..text.spacing import word_pattern
-from ..translator import Translator
+from ..translate.stages import TranslationStages
 from .changes import Changes
 from .document import Token
 from .search_networks import Uncached
@@ -122,7 +122,7 @@ _ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
 class Edited:
     """A sentence and a network with edits applied."""
 
-    translator: Translator
+    translator: TranslationStages
     text: str
     prefix: str | Sequence[int]
     edits: tuple[dict[str, Any], ...]
@@ -197,7 +197,7 @@ def read_edits(path: Path | str) -> list[dict[str, Any]]:
 
 
 def prepare_edits(
-    translator: Translator,
+    translator: TranslationStages,
     text: str,
     prefix: str | Sequence[int],
     edits: Iterable[Mapping[str, Any]],
@@ -240,7 +240,7 @@ def _check(number: int, edit: dict[str, Any]) -> Change:
         raise ValueError(f"edit {number + 1}: {where}{message}") from None
 
 
-def _borrow(translator: Translator, number: int, change: Swap) -> Tensor:
+def _borrow(translator: TranslationStages, number: int, change: Swap) -> Tensor:
     """Return the vector that a swap takes from another sentence."""
     from .recording import record
 

@@ -11,7 +11,7 @@ import torch
 from ..config import BOS, MASK
 from ..foundation.tap import record as watch
 from ..foundation.version import __version__
-from ..translate.language_model import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageModel
+from ..translate.language_reader import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageReader
 from .document import LEVELS, Document, Level, Numerics, Token, belongs
 from .recording import list_predictions
 from .tokens import read_target
@@ -21,7 +21,7 @@ from .wiring import record_wiring
 HIDDEN = "\ufffd"  # what the mask is as text
 
 
-def record_text(reader: LanguageModel, text: str, *, level: Level = "everything") -> Trace:
+def record_text(reader: LanguageReader, text: str, *, level: Level = "everything") -> Trace:
     """Run a language model once over a text, and keep the tensors.
 
     A decoder's rows are the begin mark and the tokens; each predicts the next one. An encoder's
@@ -70,7 +70,7 @@ def record_text(reader: LanguageModel, text: str, *, level: Level = "everything"
     return Trace(document, to_arrays(taken), Parameters(reader.model.state_dict()), outputs)
 
 
-def _list_outputs(reader: LanguageModel) -> list[str]:
+def _list_outputs(reader: LanguageReader) -> list[str]:
     """Return the text of each number of the output: tokens, or padding and the classes."""
     if reader.ability == CLASSIFIES:
         return [reader.tokenizer.token(0), *reader.config.model.labels]
@@ -80,7 +80,7 @@ def _list_outputs(reader: LanguageModel) -> list[str]:
 
 
 def read_masked(
-    reader: LanguageModel, ids: list[int], text: str
+    reader: LanguageReader, ids: list[int], text: str
 ) -> tuple[list[Token], list[Token]]:
     """Return the tokens of a text after the first mark, and before the last; spans fit [MASK]."""
     shown = text.replace(MASK_TEXT, HIDDEN)

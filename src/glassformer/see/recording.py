@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor
 
-from ..align.choose_head import load_choice
 from ..config import Decode
 from ..decode.sample import find_draw_probabilities
 from ..foundation.machine.device import autocast
@@ -18,10 +17,11 @@ from ..foundation.tap import record as watch
 from ..foundation.version import __version__
 from ..model.encoder_decoder import EncoderDecoder
 from ..model.files.directory import Tokenizers
+from ..translate.align.choose_head import load_choice
 from ..translate.checking import cap_confidence
 from ..translate.options import Choice, choose_options
 from ..translate.sentence import Sentence, Translation
-from ..translator import Translator
+from ..translate.stages import TranslationStages
 from .document import (
     LEVELS,
     AlignmentHead,
@@ -60,7 +60,7 @@ class RecordKeywords(TypedDict, total=False):
 
 
 def record(
-    translator: Translator,
+    translator: TranslationStages,
     text: str,
     *,
     sentence: int = 0,
@@ -127,7 +127,7 @@ def record(
     )
 
 
-def name_stand_ins(translator: Translator, text: str) -> Translator:
+def name_stand_ins(translator: TranslationStages, text: str) -> TranslationStages:
     """Return a translator that writes the stand-ins in a sentence as what they stand for."""
     adapted = translator.reader.adapter.adapt(text.rpartition("\n")[2])
     if adapted is None or not adapted.stand_ins:
@@ -154,7 +154,7 @@ def _check_arguments(
 
 
 def _record_pass(
-    translator: Translator, edited: Edited, passage: Passage, level: Level
+    translator: TranslationStages, edited: Edited, passage: Passage, level: Level
 ) -> tuple[dict[str, list[Tensor]], Tensor]:
     """Return what the windows of a level saw in one pass, and its logits, T V."""
     keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
@@ -167,7 +167,7 @@ def _record_pass(
 
 
 def _defer_beam(
-    translator: Translator, edited: Edited, passage: Passage
+    translator: TranslationStages, edited: Edited, passage: Passage
 ) -> Callable[[], Search] | None:
     """Return a function that searches the same sentence with a beam; None without a search."""
     found = passage.search
@@ -176,7 +176,7 @@ def _defer_beam(
     return lambda: search_with_beam(translator, edited, passage.source, found.settings)
 
 
-def _check_source(translator: Translator, edited: Edited) -> list[Token]:
+def _check_source(translator: TranslationStages, edited: Edited) -> list[Token]:
     """Return the tokens of the sentence. ValueError if there are none, or too many."""
     source = [*edited.source]
     if len(source) == 1:
@@ -198,7 +198,7 @@ def _pass(network: EncoderDecoder, passage: Passage, device: torch.device | str)
 
 
 def _compare(
-    translator: Translator, edited: Edited, passage: Passage, logits_TV: Tensor
+    translator: TranslationStages, edited: Edited, passage: Passage, logits_TV: Tensor
 ) -> Numerics:
     """Return how far the recording differs from a pass in the precision of the translation."""
     largest, differently = None, ()
@@ -227,14 +227,16 @@ def _compare(
     )
 
 
-def _predict(translator: Translator, passage: Passage, logits_TV: Tensor) -> tuple[Prediction, ...]:
+def _predict(
+    translator: TranslationStages, passage: Passage, logits_TV: Tensor
+) -> tuple[Prediction, ...]:
     token, found = translator.tokenizers.target.token, passage.search
     drawn = found.settings if found and found.settings.search == "sample" else None
     return list_predictions(logits_TV, passage.wanted, token, drawn)
 
 
 def _describe(
-    translator: Translator,
+    translator: TranslationStages,
     edited: Edited,
     source: list[Token],
     passage: Passage,
@@ -268,14 +270,14 @@ def _describe(
     )
 
 
-def _find_aligner(translator: Translator) -> AlignmentHead | None:
+def _find_aligner(translator: TranslationStages) -> AlignmentHead | None:
     """Return the head whose choice is stored beside the weights; None if there is none."""
     folder = translator.weights.folder
     choice = load_choice(folder, translator.config.model) if folder else None
     return AlignmentHead(**choice.candidate._asdict()) if choice else None
 
 
-def _judge(translator: Translator, text: str, passage: Passage) -> dict[str, Any]:
+def _judge(translator: TranslationStages, text: str, passage: Passage) -> dict[str, Any]:
     """Return confidence and problems of a translation that was searched for; {} if it was given."""
     if passage.search is None or passage.log_probs is None:
         return {}

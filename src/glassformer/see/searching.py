@@ -11,7 +11,7 @@ from ..foundation.machine.device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters
 from ..translate.options import Choice
-from ..translator import Translator
+from ..translate.stages import TranslationStages
 from .document import Considered, FoundHypothesis, Search
 from .edit import Edited
 from .search_networks import Overheard, Uncached
@@ -46,7 +46,7 @@ class Passage:
 
 
 def find_passage(
-    translator: Translator,
+    translator: TranslationStages,
     edited: Edited,
     source: list[int],
     decode: Choice,
@@ -95,7 +95,7 @@ def find_passage(
 
 
 def draw_samples(
-    translator: Translator, edited: Edited, decode: Choice, count: int, seed: int
+    translator: TranslationStages, edited: Edited, decode: Choice, count: int, seed: int
 ) -> list[str]:
     """Return `count` translations of a sentence that are drawn at random, under its edits.
 
@@ -125,7 +125,7 @@ def draw_samples(
 
 
 def search_with_beam(
-    translator: Translator, edited: Edited, source: Sequence[int], settings: Decode
+    translator: TranslationStages, edited: Edited, source: Sequence[int], settings: Decode
 ) -> Search:
     """Search with a beam of 2; length, stopping and repeated n-grams are as in `settings`."""
     plain = Decode(search="beam", beam=BEAM)
@@ -147,7 +147,7 @@ def search_with_beam(
 
 
 def _search(
-    translator: Translator,
+    translator: TranslationStages,
     edited: Edited,
     source: list[int],
     settings: Decode,
@@ -203,13 +203,13 @@ def _keep(
     return watch
 
 
-def _begin(translator: Translator, ids: list[int]) -> list[int]:
+def _begin(translator: TranslationStages, ids: list[int]) -> list[int]:
     """Return the ids of a translation with the tag that all begin with, if the model has one."""
     first = len(translator.reader.begin)
     return ids if ids[:first] == translator.reader.begin else [*translator.reader.begin, *ids]
 
 
-def _force(translator: Translator, source: list[int], target: str | Trace) -> Passage:
+def _force(translator: TranslationStages, source: list[int], target: str | Trace) -> Passage:
     """Return a passage with a given translation: a text, or the tokens of another trace."""
     tokenizer = translator.tokenizers.target
     if isinstance(target, str):

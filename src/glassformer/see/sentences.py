@@ -7,8 +7,8 @@ from ..text.context import extend_source
 from ..text.spacing import join_sentences
 from ..translate.options import SearchOptions
 from ..translate.sentence import Sentence
+from ..translate.stages import TranslationStages
 from ..translate.writing import join_translations
-from ..translator import Translator
 from .document import SentenceSpans, Whole
 
 
@@ -27,7 +27,7 @@ class Excerpt:
         return [each for line in self.lines for each in line][self.number]
 
 
-def choose_sentence(translator: Translator, text: str, number: int) -> Excerpt:
+def choose_sentence(translator: TranslationStages, text: str, number: int) -> Excerpt:
     """Return one sentence of a text; -1 is the last. Raises ValueError if it does not exist."""
     reader = translator.reader
     lines = reader.read([line for _, line, _ in _read_lines(text)], as_document=True)
@@ -47,7 +47,7 @@ def choose_sentence(translator: Translator, text: str, number: int) -> Excerpt:
 
 
 def translate_whole(
-    translator: Translator, text: str, excerpt: Excerpt, own: str, options: SearchOptions
+    translator: TranslationStages, text: str, excerpt: Excerpt, own: str, options: SearchOptions
 ) -> Whole | None:
     """Translate all sentences as `translate` does; `own` is the translation of the recorded one.
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 from ..config import BOS, EOS
 from ..text import Tokenizer
 from ..text.spacing import word_pattern
+from ..translate.stages import TranslationStages
 from ..translate.writing import write_line
-from ..translator import Translator
 from .document import Merge, Token, WordMerges
 from .trace import check_place
 
 
-def read_source(translator: Translator, text: str) -> list[Token]:
+def read_source(translator: TranslationStages, text: str) -> list[Token]:
     """Return the encoder's input: the tokens of a text, stripped of outer white space, and EOS.
 
     The sources of some imported models have no EOS.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..translator import Translator
+from ..translate.stages import TranslationStages
 from .derive import group_words, mean_cross_attention, merge_words
 from .document import Token
 from .recording import record
@@ -76,7 +76,7 @@ class EditEffect:
 
 
 def compare_traces(
-    translator: Translator, text: str, edits: Iterable[Mapping[str, Any]], **how: Any
+    translator: TranslationStages, text: str, edits: Iterable[Mapping[str, Any]], **how: Any
 ) -> EditEffect:
     """Record a text as it is and as edited; `how` is passed on to `record`."""
     edits = list(edits)

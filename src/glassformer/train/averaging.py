@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from ..checks.known_words import copy_known_words
 from ..foundation.plurals import say_count
 from ..foundation.progress import Reporter
 from ..model.files.directory import (
@@ -18,6 +17,7 @@ from ..model.files.directory import (
     save_model,
     write_text,
 )
+from ..model.files.known_words import copy_known_words
 from ..model.files.tensors import load_tensors
 from ..model.files.weights_file import WeightsFile
 from .plan.preparation import prepare_run

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from ..checks.known_words import copy_known_words
 from ..config import Config
 from ..data.in_memory import Rows, keep_pairs
 from ..foundation.machine.device import free_memory, keep_memory
@@ -17,6 +16,7 @@ from ..foundation.machine.properties import describe_machine
 from ..foundation.progress import Reporter
 from ..foundation.version import __version__
 from ..model.files.directory import RECORD, RUN, WEIGHTS
+from ..model.files.known_words import copy_known_words
 from .ideas.distillation import name_teachers
 from .ideas.hooks import NONE, Hooks
 from .plan.goal import Goal

@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from ..checks.known_words import read_known_words
 from ..model.files.directory import Tokenizers
+from ..model.files.known_words import read_known_words
 from ..text.casing import (
     Case,
     find_case,

@@ -7,20 +7,14 @@ with labels names classes.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from ..config import CLASS, EOS, MASK, Config, Decode
-from ..decode import Budget
-from ..engine import Weights
-from ..foundation.validation_errors import check_list
-from ..model.files.directory import Tokenizers, open_model
-from ..model.files.weights_file import WeightsFile
-from ..text.layout import FIRST_BYTE
+from ..config import EOS, MASK, Decode
+from ..model.files.directory import open_model
+from .language_reader import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageReader
 from .sentence import Progress, Scored
 from .writing import LINE_BREAKS
 
@@ -28,20 +22,10 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from torch import Tensor
 
     from ..decode import Hypothesis
-    from ..model.encoder_decoder import EncoderDecoder
+    from ..see.document import Level
+    from ..see.trace import Trace
 
 __all__ = ["Classified", "Completion", "Guess", "LanguageModel"]
-
-MASK_TEXT = "[MASK]"  # what stands for a hidden token in a text
-MARK = "\ue000"  # stands for it while the text is cut into tokens: a private character, in bytes
-MARK_IDS = [FIRST_BYTE + byte for byte in MARK.encode()]
-COMPLETES, FILLS, CLASSIFIES = "completes text", "fills masks", "names classes"
-VERB = {"complete": COMPLETES, "fill": FILLS, "classify": CLASSIFIES}
-HOW = {
-    "complete": "train one with --network decoder, or take demo-lm",
-    "fill": "train one with --network encoder, or take demo-mlm",
-    "classify": "train one with --network encoder on a .tsv of labels and sentences",
-}
 
 
 @dataclass(frozen=True)
@@ -74,44 +58,13 @@ class Classified:
     probabilities: dict[str, float]
 
 
-class LanguageModel:
-    """A loaded language model with its tokenizer. `how` is as for `Translator`."""
-
-    def __init__(
-        self,
-        config: Config,
-        tokenizers: Tokenizers,
-        model: EncoderDecoder | WeightsFile,
-        **how: Any,
-    ):
-        if not config.model.is_language_model:
-            raise ValueError("this model translates; it is no language model: use Translator")
-        self.config, self.tokenizer = config, tokenizers.source
-        self.weights = Weights(model, config.model, _encode_nothing, **how)
-        self.device = self.weights.device
-        self.batch_budget = Budget(4096 if self.device == "cpu" else 65536)
+class LanguageModel(LanguageReader):
+    """A loaded language model with its tokenizer. `machine` is as for `Translator`."""
 
     @classmethod
-    def load(cls, folder: Path | str, **how: Any) -> LanguageModel:
+    def load(cls, folder: Path | str, **machine: Any) -> LanguageModel:
         """Return the language model of a model directory. ValueError if it is not one."""
-        return cls(*open_model(folder), **how)
-
-    @property
-    def model(self) -> EncoderDecoder:
-        """Return the network, for recording."""
-        return self.weights.network
-
-    @property
-    def longest(self) -> int:
-        """Return the most tokens of a text, with its marks."""
-        return self.config.model.positions.max_positions
-
-    @property
-    def ability(self) -> str:
-        """Return, in words, what this model does."""
-        if self.config.model.network == "decoder":
-            return COMPLETES
-        return CLASSIFIES if self.config.model.labels else FILLS
+        return cls(*open_model(folder), **machine)
 
     def complete(
         self, text: str, *, decode: Decode | Mapping[str, Any] | None = None, seed: int = 0
@@ -252,9 +205,11 @@ class LanguageModel:
             found[index] = [*zip(log_probs_NV.argmax(-1).tolist(), log_probs, strict=True)]
         return [found[index] for index in range(len(masked))]
 
-    def see(self, text: str, **how: Any) -> Any:
-        """Return a recording of one pass over a text, a `Trace`; see `see.language.record_text`."""
-        return import_module("..see.language", __package__).record_text(self, text, **how)
+    def see(self, text: str, *, level: Level = "everything") -> Trace:
+        """Return a recording of one pass over a text; see `see.language.record_text`."""
+        from ..see.language import record_text
+
+        return record_text(self, text, level=level)
 
     def describe(self) -> dict[str, Any]:
         """Return sizes and settings, for people and programs."""
@@ -264,44 +219,6 @@ class LanguageModel:
             "device": str(self.device),
             "settings": self.config.model_dump(mode="json", exclude_none=True),
         }
-
-    def check(self, verb: str) -> None:
-        """Raise ValueError unless this model can do what the verb asks for."""
-        if self.ability != VERB[verb]:
-            raise ValueError(f"this model {self.ability}: to {verb}, {HOW[verb]}")
-
-    def encode_masked(self, text: str) -> list[int]:
-        """Return the ids of a text, with its marks, in which [MASK] is the id of a hidden token.
-
-        A mask takes the space before it, as a token does.
-        """
-        marked = re.sub(rf" ?{re.escape(MASK_TEXT)}", MARK, text)
-        ids, found = self.tokenizer.encode(marked), list[int]()
-        space = self.tokenizer.encode(f"{MARK}")[: -len(MARK_IDS)]  # of a mask at the beginning
-        while ids:
-            for beginning in (space + MARK_IDS, MARK_IDS):
-                if ids[: len(beginning)] == beginning:
-                    ids, found = ids[len(beginning) :], [*found, MASK]
-                    break
-            else:
-                found.append(ids.pop(0))
-        return self._frame(found, 0)
-
-    def encode_text(self, text: str) -> list[int]:
-        """Return the ids of a text, between the class token (or begin mark) and the end mark."""
-        return self._frame(self.tokenizer.encode(text), 0)
-
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        check_list("texts", texts)
-        return self.tokenizer.encode_many(texts)
-
-    def _frame(self, ids: list[int], line: int) -> list[int]:
-        if len(ids) + 2 > self.longest:
-            raise ValueError(
-                f"line {line + 1}: {len(ids)} tokens and two marks, but this model has "
-                f"{self.longest} positions (model.positions.max_positions)"
-            )
-        return [CLASS, *ids, EOS]
 
     def _predict(
         self, rows: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
@@ -314,8 +231,3 @@ class LanguageModel:
         with torch.inference_mode(), autocast(self.weights.exact, self.device):
             network: Any = self.weights.view
             return [*predict_positions(network, rows, places, device=self.device)]
-
-
-def _encode_nothing(sources: Sequence[str], targets: Sequence[str]) -> list[Any]:
-    """Return no examples: int8, which is checked with some, is for Transformers."""
-    return []

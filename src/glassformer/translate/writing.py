@@ -18,8 +18,8 @@ from .searching import Searcher
 from .sentence import CheckedTranslation, Part, Sentence, TranslatedText, Translation
 
 if TYPE_CHECKING:  # a sentence is translated without NumPy
-    from ..align.alignments import Alignments
-    from ..align.marked_words import MarkedLink
+    from .align.alignments import Alignments
+    from .align.marked_words import MarkedLink
 
 LINE_BREAKS = str.maketrans({c: " " for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"})
 Ranked = TypeVar("Ranked", bound="Hypothesis | Translation")
@@ -61,7 +61,7 @@ class Writer:
     def place_aside(self, sentence: Sentence, text: str, kind: Typography = "source") -> str:
         """Return a translation of a sentence with what was set aside from it."""
         if sentence.aside:
-            from ..align.symbols import place_symbols
+            from .align.symbols import place_symbols
 
             text = place_symbols(self.searcher, self.searcher.folder, sentence.aside, text)
         return self.reader.adapter.restore(sentence.adapted, sentence.text, text, kind)
@@ -70,7 +70,7 @@ class Writer:
         self, alignments: Alignments, folder: Path, texts: Sequence[TranslatedText]
     ) -> list[list[MarkedLink]]:
         """Return links between the words of each text and its translation; see `Alignments`."""
-        from ..align.alignments import ParallelText
+        from .align.alignments import ParallelText
 
         extend = self.reader.extend
         pairs = [

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.align.marked_words import MarkedLink, find_marked_words
 from glassformer.extensions.documents.markup import read_markup
+from glassformer.translate.align.marked_words import MarkedLink, find_marked_words
 
 PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
 TAG = re.compile(r"<[^<>]*>")

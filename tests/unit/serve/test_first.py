@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.checks.known_words import (
+from glassformer.model.files.directory import SHIPPED
+from glassformer.model.files.known_words import (
     cut_words,
     find_unknown_words,
     read_known_words,
     write_known_words,
 )
-from glassformer.model.files.directory import SHIPPED
 
 from .conftest import Client
 

@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-from glassformer.align.alignments import read_golden
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.service.languages import Languages
 from glassformer.extensions.serve.service.model_pool import ModelPool
 from glassformer.extensions.serve.service.recordings import Recording, Recordings
 from glassformer.model.files.directory import GOLDEN, SHIPPED, WEIGHTS
+from glassformer.translate.align.alignments import read_golden
 
 
 def test_loads_late_and_keeps_few() -> None:

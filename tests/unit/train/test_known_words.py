@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from glassformer.checks.known_words import cut_words, read_known_words
+from glassformer.model.files.known_words import cut_words, read_known_words
 from glassformer.train.averaging import average
 
 from .conftest import LINES

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from glassformer.align.marked_words import MarkedLink
+from glassformer.translate.align.marked_words import MarkedLink
 
 from .elements import OPAQUE, is_excluded, is_inline
 from .placing import TagMark, place_marks

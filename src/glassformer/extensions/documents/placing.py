@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
-from glassformer.align.marked_words import CLOSING, MarkedLink, find_marked_words
 from glassformer.text.unicode import Span
+from glassformer.translate.align.marked_words import CLOSING, MarkedLink, find_marked_words
 
 REACH = 64  # words up to which a link without a word looks for one
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from glassformer.align.alignments import Alignments
+from glassformer.translate.align.alignments import Alignments
 from glassformer.translate.options import SearchOptions
 from glassformer.translate.sentence import CheckedTranslation, TranslatedText
 from glassformer.translate.writing import as_text

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from glassformer.checks.known_words import copy_known_words
 from glassformer.config import Config
 from glassformer.foundation.plurals import say_count
 from glassformer.model.files.directory import WEIGHTS, locate, save_model
+from glassformer.model.files.known_words import copy_known_words
 from glassformer.text import PAD
 from glassformer.train.publish.card import hash_file, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glassformer.checks.known_words import WORDS
 from glassformer.foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
 from glassformer.foundation.plurals import say_count
 from glassformer.model.files.directory import (
@@ -26,6 +25,7 @@ from glassformer.model.files.directory import (
     write_text,
 )
 from glassformer.model.files.int8 import save_int8
+from glassformer.model.files.known_words import WORDS
 from glassformer.train.publish.card import hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
 from glassformer.train.publish.health import examine_model

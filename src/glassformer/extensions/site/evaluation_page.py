@@ -14,7 +14,7 @@ from glassformer.evaluate.results import Evaluation
 from glassformer.evaluate.sentences import SentenceResult, SystemSentence
 
 if TYPE_CHECKING:
-    from glassformer.align.pairs import Array, Pair, Words
+    from glassformer.translate.align.pairs import Array, Pair, Words
     from glassformer.translator import Translator
 
 STYLE = """
@@ -85,8 +85,8 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
 
     A network without attention, a sentence without words and one that is too long have none.
     """
-    from glassformer.align.choose_head import choose_alone, load_choice
-    from glassformer.align.pairs import is_read_by_character, read_pair, weigh_links
+    from glassformer.translate.align.choose_head import choose_alone, load_choice
+    from glassformer.translate.align.pairs import is_read_by_character, read_pair, weigh_links
 
     if not translator.config.model.attending_layers:
         return [""] * len(worst)

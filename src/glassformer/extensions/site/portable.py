@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from glassformer.checks.known_words import read_known_words
 from glassformer.engine.native_model import explain_settings
 from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import HEADS, Tokenizers, locate, open_model, read_findings
 from glassformer.model.files.int8 import quantize_file
+from glassformer.model.files.known_words import read_known_words
 from glassformer.see.catalogue import read_catalogue
 from glassformer.see.opgraph import build_graph
 from glassformer.see.wiring import record_wiring

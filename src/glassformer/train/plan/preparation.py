@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...checks.known_words import WordCollector
 from ...config import SEPARATOR, Config, CorpusShare, Decode
 from ...data.context import read_in_context
 from ...data.copying import CopyTeacher, count_names
@@ -35,6 +34,7 @@ from ...foundation.machine.properties import look_at_machine
 from ...foundation.plurals import say_count
 from ...foundation.progress import Reporter
 from ...model.files.directory import RECORD, RUN, VALID, Tokenizers, open_tokenizers
+from ...model.files.known_words import WordCollector
 from ...text.context import cut_source
 from ..ideas.distillation import distil
 from ..ideas.guided_alignment import ALIGNMENTS, read_links

@@ -40,8 +40,8 @@ from ...model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, VALID, VA
 from ...text.context import cut_source, extend_source
 from ..ideas.distillation import Teacher, check_teachers
 from ..ideas.language_prior import copy_prior
+from ..ideas.requirements import check_objective
 from ..publish.card import Origin
-from ..run.objective import check_objective
 from .init_from import BATCH, InitModel, check_parts, copy_models
 from .vocabulary import check_subwords, copy_subwords
 

@@ -14,13 +14,13 @@ from typing import Any
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from ...checks.known_words import WORDS
 from ...data.files import Fingerprint
 from ...foundation.compatibility.former_names import rename_keys
 from ...foundation.disk import check_file_size, read_text
 from ...foundation.plurals import say_count
 from ...foundation.typed_json import check_type
 from ...model.files.directory import CARD, CHARACTERS, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
+from ...model.files.known_words import WORDS
 from ...model.files.weights_file import WeightsFile
 from .markdown import escape_markdown
 

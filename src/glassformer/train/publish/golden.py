@@ -8,7 +8,8 @@ from typing import Any
 from ...config import Decode
 from ...foundation.disk import read_json, write_json
 from ...model.files.directory import GOLDEN, open_model
-from ...translate.language_model import CLASSIFIES, LanguageModel
+from ...translate.language_model import LanguageModel
+from ...translate.language_reader import CLASSIFIES
 from ...translator import Translator
 
 LINES, MOST_LINES = 4, 100  # written, and compared

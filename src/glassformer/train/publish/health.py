@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...checks.known_words import WORDS, check_known_words
 from ...engine.shortlist import Shortlist
 from ...foundation.machine.properties import OPTIONAL, Machine
 from ...foundation.plurals import say_count
@@ -27,6 +26,7 @@ from ...model.files.directory import (
     read_findings,
     tell_tokenizers,
 )
+from ...model.files.known_words import WORDS, check_known_words
 from .card import hash_file, read_facts
 from .golden import check_golden
 

@@ -22,7 +22,8 @@ from ...foundation.plurals import say_count
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import Tokenizers
 from ...text.context import cut_source
-from ...translate.language_model import COMPLETES, FILLS, MASK_TEXT, LanguageModel
+from ...translate.language_model import LanguageModel
+from ...translate.language_reader import COMPLETES, FILLS, MASK_TEXT
 from ...translate.quality_check import count_repeats
 from ...translate.sentence import Progress
 from ...translator import Translator

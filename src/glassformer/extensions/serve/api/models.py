@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
-from glassformer.checks.known_words import find_unknown_words
 from glassformer.foundation.version import __version__
 from glassformer.model.files.directory import EVALUATION, HEADS, read_findings
+from glassformer.model.files.known_words import find_unknown_words
 from glassformer.see.catalogue import read_catalogue
 from glassformer.see.tokens import read_source, read_target
 from glassformer.see.trace import Parameters

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from glassformer.checks.known_words import read_known_words
 from glassformer.foundation.disk import FileStamp, stamp_file
 from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import (
@@ -28,6 +27,7 @@ from glassformer.model.files.directory import (
     open_model,
     split_pair,
 )
+from glassformer.model.files.known_words import read_known_words
 from glassformer.text.function_words import name_language
 from glassformer.train.publish.card import read_facts
 from glassformer.translator import Translator

@@ -6,13 +6,13 @@ from typing import Any
 
 from anyio.to_thread import run_sync
 
-from glassformer.align.alignments import Alignments
-from glassformer.align.marked_words import MarkedLink, find_marked_words
 from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
 from glassformer.text.context import PrecedingLines, list_contexts
 from glassformer.text.unicode import Span
+from glassformer.translate.align.alignments import Alignments
+from glassformer.translate.align.marked_words import MarkedLink, find_marked_words
 from glassformer.translate.checking import cap_confidence
 from glassformer.translate.options import choose_options
 from glassformer.translate.sentence import Sentence, TranslatedText

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..text.spacing import is_eastern
-from ..text.symbols import Aside, SetAside
+from ...text.spacing import is_eastern
+from ...text.symbols import Aside, SetAside
 from .alignments import Alignments, ParallelText
 from .marked_words import CLOSING, MarkedLink, find_marked_words
 from .pairs import Attending

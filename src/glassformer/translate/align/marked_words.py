@@ -2,8 +2,8 @@
 
 import re
 
-from ..text.spacing import EAST
-from ..text.unicode import Span
+from ...text.spacing import EAST
+from ...text.unicode import Span
 
 WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
 CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from ..foundation.disk import read_json
-from ..model.files.directory import GOLDEN
-from ..text.context import find_lines
-from ..text.unicode import Span
+from ...foundation.disk import read_json
+from ...model.files.directory import GOLDEN
+from ...text.context import find_lines
+from ...text.unicode import Span
 from .choose_head import choose_alone, load_choice
 from .marked_words import MarkedLink, find_marked_words
 from .pairs import AlignmentCandidate, Attending, Pair, align_pairs, make_pair

@@ -16,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..config import Model
-from ..foundation.settings.schema import StrictModel
-from ..foundation.typed_json import read_typed
-from ..model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
+from ...config import Model
+from ...foundation.settings.schema import StrictModel
+from ...foundation.typed_json import read_typed
+from ...model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
 from .links import Errors, Gold, Link
 from .pairs import (
     AlignmentCandidate,

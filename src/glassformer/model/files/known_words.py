@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from ..foundation.disk import read_text
-from ..model.files.directory import write_text
-from ..text.spacing import EAST
+from ...foundation.disk import read_text
+from ...text.spacing import EAST
+from .directory import write_text
 
 WORDS = "words.txt"
 MOST = 500_000  # words of a list: 5 MB

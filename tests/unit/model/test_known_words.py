@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.checks.known_words import (
+from glassformer.model.files.known_words import (
     WORDS,
     WordCollector,
     check_known_words,
@@ -23,7 +23,7 @@ KNOWN = {"it's", "a", "dog", "中", "文", "ok"}
 def test_pairs_pass_unchanged_and_their_words_are_noted(
     at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.checks.known_words.AT_ONCE", at_once)
+    monkeypatch.setattr("glassformer.model.files.known_words.AT_ONCE", at_once)
     collector = WordCollector()
     assert list(collector.watch(PAIRS)) == PAIRS
     collector.write(tmp_path)

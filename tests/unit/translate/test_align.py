@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from glassformer.align.choose_head import (
+from glassformer.config import Config
+from glassformer.evaluate.aligner import Aligner, Direction
+from glassformer.foundation.tap import record as watch
+from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
+from glassformer.text import Tokenizer
+from glassformer.translate.align.choose_head import (
     AlignmentChoice,
     choose_alone,
     choose_by_gold,
@@ -18,8 +23,8 @@ from glassformer.align.choose_head import (
     load_choice,
     save_choice,
 )
-from glassformer.align.links import Gold, GoldSet, measure_links
-from glassformer.align.pairs import (
+from glassformer.translate.align.links import Gold, GoldSet, measure_links
+from glassformer.translate.align.pairs import (
     AlignmentCandidate,
     Pair,
     align_pairs,
@@ -28,11 +33,6 @@ from glassformer.align.pairs import (
     read_pair,
     weigh_links,
 )
-from glassformer.config import Config
-from glassformer.evaluate.aligner import Aligner, Direction
-from glassformer.foundation.tap import record as watch
-from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
-from glassformer.text import Tokenizer
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs as demo_pairs
 

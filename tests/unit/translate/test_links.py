@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.align.links import (
+from glassformer.translate.align.links import (
     Gold,
     Links,
     join_links,
@@ -14,7 +14,7 @@ from glassformer.align.links import (
     read_gold,
     write_pharaoh,
 )
-from glassformer.align.pairs import find_words, is_read_by_character, share_out
+from glassformer.translate.align.pairs import find_words, is_read_by_character, share_out
 
 
 def links(text: str) -> Links:

@@ -18,11 +18,11 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import EOS, Config, Model
-from ..model.files.directory import Tokenizers
-from ..text import Tokens
-from ..text.spacing import is_unspaced
-from ..text.unicode import Span
+from ...config import EOS, Config, Model
+from ...model.files.directory import Tokenizers
+from ...text import Tokens
+from ...text.spacing import is_unspaced
+from ...text.unicode import Span
 from .links import Link, Links
 
 Row = Literal["reads", "predicts"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from ..data.files import read_lines
+from ...data.files import read_lines
 
 Link = tuple[int, int]
 Links = frozenset[Link]

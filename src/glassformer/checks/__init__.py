@@ -1,1 +1,0 @@
-"""Checks of translations and of the texts that are to be translated."""
