@@ -31,7 +31,7 @@ from glassformer.extensions.lab.probing import (
 from glassformer.extensions.pictures.measured import MEASURED
 from glassformer.model.files.directory import SHIPPED, locate, write_json
 from glassformer.see.files import fingerprint
-from glassformer.see.trace import Parameters
+from glassformer.see.recorded import Parameters
 from glassformer.translator import Translator
 from tools.demo_corpus import list_riddle_words
 

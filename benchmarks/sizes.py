@@ -24,7 +24,7 @@ from glassformer.foundation import disk
 from glassformer.model.files.directory import WEIGHTS, Tokenizers, build_model, locate, save_model
 from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.weights_file import WeightsFile
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 from .options import find_cache, quote, split
 from .processes import Process, Side, hold, open_sides
@@ -92,7 +92,7 @@ def write_random(size: str, work: Path) -> Path:
             " ".join("".join(words.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(9))
             for _ in range(20_000)
         )
-        shared = Tokenizer.train(lines, VOCABULARY[size])
+        shared = train_tokenizer(lines, VOCABULARY[size])
         config, tokenizers = Config.read({"size": size}), Tokenizers(shared, shared)
         partial = folder.with_name(f"{folder.name}.partial")
         save_model(partial, config, tokenizers, build_model(config, tokenizers).state_dict())

@@ -21,7 +21,7 @@ from glassformer.config import Config
 from glassformer.extensions.demo.corpus import read_corpus, write_pairs
 from glassformer.extensions.serve.api.runs import EXAMPLE
 from glassformer.model.files.directory import RUN, SHARED
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 from glassformer.train import train
 from glassformer.train.run.watch import GRADIENTS, SENTENCES, WATCH
 
@@ -73,7 +73,7 @@ def keep(run: Path, out: Path) -> None:
         lines = (run / name).read_text(encoding="utf-8").splitlines()
         text = "".join(json.dumps(round_all(json.loads(line))) + "\n" for line in lines)
         (out / name).write_text(text, encoding="utf-8")
-    ids = {text: n for n, text in enumerate(Tokenizer.load(run / SHARED).vocabulary)}
+    ids = {text: n for n, text in enumerate(load_tokenizer(run / SHARED).vocabulary)}
     sentences = json.loads((run / WATCH / SENTENCES).read_text(encoding="utf-8"))
     for each in sentences:  # the run has no tokenizer to find them with
         each["reference_ids"] = [ids[token] for token in each["reference_tokens"]]

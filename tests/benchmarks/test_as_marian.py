@@ -14,7 +14,7 @@ from benchmarks import as_marian
 from benchmarks.translate import write_zero_start
 from glassformer.config import BOS, EOS, Config
 from glassformer.model.files.directory import Tokenizers, build_model, save_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 D, HEADS = 16, 2
 SHAPE = {"d_model": D, "d_ff": 24, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 1}
@@ -28,7 +28,7 @@ MODEL = {
 
 def make(folder: Path, settings: dict[str, Any], start: float = 0.0) -> torch.nn.Module:
     torch.manual_seed(1)
-    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    tokenizer = train_tokenizer(["a few words of text", "and a few more"], 300)
     config, tokenizers = Config.read({"model": settings}), Tokenizers(tokenizer, tokenizer)
     network = build_model(config, tokenizers).eval()
     with torch.no_grad():

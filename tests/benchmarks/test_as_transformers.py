@@ -11,7 +11,7 @@ import torch
 from benchmarks import as_transformers
 from glassformer.config import BOS, EOS, PAD, Config
 from glassformer.model.files.directory import Tokenizers, build_model, save_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 pytest.importorskip("transformers")
 SHAPE = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 3}
@@ -31,7 +31,7 @@ def test_it_computes_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
     from benchmarks.engines.translate_transformers import load
 
     torch.manual_seed(1)
-    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    tokenizer = train_tokenizer(["a few words of text", "and a few more"], 300)
     config = Config.read({"model": {**SHAPE, **settings}})
     tokenizers = Tokenizers(tokenizer, tokenizer)
     network = build_model(config, tokenizers).eval()
@@ -51,7 +51,7 @@ def test_it_computes_the_same(tmp_path: Path, settings: dict[str, Any]) -> None:
 
 
 def test_what_it_cannot_compute_is_said(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    tokenizer = train_tokenizer(["a few words of text", "and a few more"], 300)
     config = Config.read({"model": {**SHAPE, "positions": {"layout": "learned"}}})
     tokenizers = Tokenizers(tokenizer, tokenizer)
     weights = build_model(config, tokenizers).state_dict()

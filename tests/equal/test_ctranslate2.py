@@ -16,6 +16,7 @@ from glassformer.decode import score_targets
 from glassformer.extensions.bridge import ctranslate2 as bridge
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]
 TEXTS = [f"{one}; {other}" for one in LINES for other in LINES]
@@ -61,7 +62,7 @@ ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra glassformer[b
 
 @pytest.fixture(scope="module")
 def vocabularies() -> tuple[Tokenizer, Tokenizer]:
-    return Tokenizer.train(LINES * 3, 320), Tokenizer.train(reversed("".join(LINES) * 3), 300)
+    return train_tokenizer(LINES * 3, 320), train_tokenizer(reversed("".join(LINES) * 3), 300)
 
 
 @pytest.fixture

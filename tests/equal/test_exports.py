@@ -25,7 +25,7 @@ from glassformer.model.files.directory import (
     load_model,
     save_model,
 )
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]
@@ -55,7 +55,7 @@ def make(folder: Path, name: str) -> Path:
     torch.manual_seed(1)
     changes = CHANGES[name]
     config = Config(model=Model(**{**SHAPE, **changes}))
-    both = Tokenizer.train(LINES * 3, 320), Tokenizer.train(reversed("".join(LINES) * 3), 300)
+    both = train_tokenizer(LINES * 3, 320), train_tokenizer(reversed("".join(LINES) * 3), 300)
     tokenizers = Tokenizers(both[0], both[name == "untied"])
     network = build_model(config, tokenizers)
     for parameter in network.parameters():

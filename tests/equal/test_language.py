@@ -22,7 +22,7 @@ from glassformer.model.networks import build_network
 from glassformer.see import Trace
 from glassformer.see.recompute import recompute
 from glassformer.see.summary import summarise
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.language_model import LanguageModel
 
 V = 290
@@ -265,7 +265,7 @@ def reader(request: pytest.FixtureRequest) -> LanguageModel:
     kind = "decoder" if request.param == "decoder" else "encoder"
     more = {"labels": LABELS} if request.param == "labels" else {"output_bias": True}
     lines = ["the cat is on the mat", "a dog is on the mat", "the dog sees a cat"] * 2
-    both = Tokenizer.train(lines, 330)
+    both = train_tokenizer(lines, 330)
     config = Config.read({"model": make_settings(kind, "pre", **more).model_dump()})
     torch.manual_seed(4)
     network = build_model(config, Tokenizers(both, both))

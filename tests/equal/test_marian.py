@@ -21,7 +21,7 @@ from glassformer.decode import search
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
 from glassformer.model.files.directory import load_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -278,7 +278,7 @@ def test_tokens_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_pa
     read = Sentencepiece.read(tmp_path / "real.spm")
     vocabulary = ["<pad>", "<s>", "</s>", "<unk>", *read.scores]
     read.to_tokenizer(vocabulary).save(tmp_path / "tokenizer.json")
-    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    tokenizer = load_tokenizer(tmp_path / "tokenizer.json")
     ids = {token: id for id, token in enumerate(vocabulary)}
     texts = [line for name in files for line in lines(name, 5000)]
     wanted = [[ids.get(p, 3) for p in row] for row in model.encode(texts, out_type=str)]
@@ -389,7 +389,7 @@ def test_tokens_of_a_byte_pair_model(files: tuple[str, str], data: Path, tmp_pat
     read = Sentencepiece.read(tmp_path / "bpe.model")
     vocabulary = ["<pad>", "<s>", "</s>", "<unk>", *[*read.scores][:-50]]
     read.to_tokenizer(vocabulary).save(tmp_path / "tokenizer.json")
-    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    tokenizer = load_tokenizer(tmp_path / "tokenizer.json")
     ids = {token: id for id, token in enumerate(vocabulary)}
     texts += ["", "  a  b ", "日本 text", "½ ﬁ"]
     wanted = [[ids.get(p, 3) for p in row] for row in model.encode(texts, out_type=str)]

@@ -23,7 +23,7 @@ from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.marian_bin import read_marian_bin
 from glassformer.extensions.bridge.marian_lex import MARK, read_shortlist
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +68,7 @@ def write(folder: Path, bits: int, *, is_split: bool = False) -> torch.nn.Module
     is_split: with two vocabularies and a table for each, as models for Chinese have them.
     """
     torch.manual_seed(1)
-    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    tokenizer = train_tokenizer(["a few words of text", "and a few more"], 300)
     config, tokenizers = Config.read({"model": MODEL}), Tokenizers(tokenizer, tokenizer)
     network = build_model(config, tokenizers).eval()
     with torch.no_grad():

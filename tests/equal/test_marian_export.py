@@ -14,7 +14,7 @@ from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.marian_export import export_marian
 from glassformer.extensions.bridge.parity import translate_with
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import FIRST_BYTE
 
 LINES = ["the cat sat on the mat", "the dog did not sit", "so it is said, or sung, of it", "a mat!"]
@@ -38,7 +38,7 @@ def make(folder: Path, tie: str, layout: str = "interleaved", **changes: Any) ->
     }
     shape |= {"tie": tie, "positions": positions, **SHAPES[tie]}
     config = Config(model=Model(**{**shape, **changes}))
-    source, other = Tokenizer.train(LINES * 3, 320), Tokenizer.train(LINES[::-1] * 3, 300)
+    source, other = train_tokenizer(LINES * 3, 320), train_tokenizer(LINES[::-1] * 3, 300)
     tokenizers = Tokenizers(source, source if tie == "three-way" else other)
     network = build_model(config, tokenizers)
     for name, parameter in network.named_parameters():

@@ -15,7 +15,7 @@ from benchmarks import as_marian
 from glassformer.config import BOS, EOS, Config
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 MODEL = {
     "d_model": 16,
@@ -32,7 +32,7 @@ MODEL = {
 def write(folder: Path) -> torch.nn.Module:
     """Write a random model in Marian's files to `folder`/npz; return it as ours."""
     torch.manual_seed(1)
-    tokenizer = Tokenizer.train(["a few words of text", "and a few more"], 300)
+    tokenizer = train_tokenizer(["a few words of text", "and a few more"], 300)
     config, tokenizers = Config.read({"model": MODEL}), Tokenizers(tokenizer, tokenizer)
     network = build_model(config, tokenizers).eval()
     with torch.no_grad():

@@ -13,7 +13,7 @@ from glassformer.config import Config
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import record
 from glassformer.see.recompute import recompute
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 ODD = {
@@ -60,7 +60,7 @@ LINES = ["the cat is on the mat", "a dog runs in the tree", "so it is"]
 @pytest.fixture(params=list(SETTINGS))
 def translator(request: pytest.FixtureRequest) -> Translator:
     torch.manual_seed(4)
-    tokenizer = Tokenizer.train(LINES, 300)
+    tokenizer = train_tokenizer(LINES, 300)
     config = Config.read({"model": SETTINGS[request.param], "decode": {"max_extra": 4}})
     model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():

@@ -25,7 +25,7 @@ from glassformer.model.networks import build_network
 from glassformer.see import Trace, record
 from glassformer.see.recompute import recompute
 from glassformer.see.summary import summarise
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.align.pairs import list_candidates
 from glassformer.translator import Translator
 
@@ -185,7 +185,7 @@ def test_greedy_is_beam_one(network: EncoderDecoder) -> None:
 @pytest.fixture
 def translator(settings: Model) -> Translator:
     torch.manual_seed(5)
-    tokenizer = Tokenizer.train(["the cat is on the mat", "a dog runs in the tree"], 300)
+    tokenizer = train_tokenizer(["the cat is on the mat", "a dog runs in the tree"], 300)
     config = Config.read({"model": settings.model_dump(), "decode": {"max_extra": 4}})
     both = Tokenizers(tokenizer, tokenizer)
     return Translator(config, both, build_model(config, both), device="cpu")

@@ -11,7 +11,7 @@ import pytest
 
 from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
 from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 from glassformer.text.layout import CONTROLS
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
@@ -94,7 +94,7 @@ def test_tokens_are_those_of_sentencepiece(mode: str, tmp_path: Path) -> None:
     known = [name for name in names if name not in (*CONTROLS, "<unk>")]
     vocabulary = [*CONTROLS, "<unk>", *known[:-7]]  # the network lacks some
     read.to_tokenizer(vocabulary).save(tmp_path / "tokenizer.json")
-    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    tokenizer = load_tokenizer(tmp_path / "tokenizer.json")
     ids = {token: id for id, token in enumerate(vocabulary) if id >= len(CONTROLS)}
     texts = make_texts(600, seed=5)
     wanted = [[ids.get(token, 3) for token in row] for row in theirs.encode(texts, out_type=str)]

@@ -29,7 +29,8 @@ from glassformer.data.corpus import find_data
 from glassformer.model.files.directory import load_model
 from glassformer.see import Trace
 from glassformer.see.summary import summarise
-from glassformer.text import Tokenizer, clean
+from glassformer.text import clean
+from glassformer.text.kinds import load_tokenizer
 from glassformer.text.sentences import split_sentences
 from glassformer.train import train
 from glassformer.translator import Translator
@@ -100,7 +101,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @fuzz(200, 35_000)
 def test_tokenizer(home: Path, ledger: Ledger, cases: int) -> None:
-    tokenizer = Tokenizer.load(home / "m/tokenizer.json")
+    tokenizer = load_tokenizer(home / "m/tokenizer.json")
 
     def body(text: str) -> None:
         found = tokenizer.tokens(text)

@@ -13,7 +13,8 @@ from damage.trainings import LINES, SETTINGS
 
 from glassformer.cli import main
 from glassformer.config import Config
-from glassformer.text import Tokenizer, clean
+from glassformer.text import clean
+from glassformer.text.kinds import load_tokenizer
 from glassformer.text.sentences import split_sentences
 from glassformer.train import train
 
@@ -44,7 +45,7 @@ def translate(
 @pytest.mark.parametrize("unit", ["the old cat ", "x", "。猫", "😀", " ", "\u0301", "1. ", '"'])
 def test_one_long_line(model: Path, ledger: Ledger, megabytes: int, unit: str) -> None:
     """The time grows with the length, and no faster."""
-    tokenizer = Tokenizer.load(model / "tokenizer.json")
+    tokenizer = load_tokenizer(model / "tokenizer.json")
 
     def take(size: int) -> float:
         text = unit * (size // len(unit.encode()))

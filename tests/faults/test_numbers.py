@@ -23,7 +23,8 @@ from glassformer.model.files.tensors import load_tensors
 from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
 from glassformer.train.run import objective
-from glassformer.train.run.divergence import FAR, IN_A_ROW, TRIES
+from glassformer.train.run.divergence import FAR, IN_A_ROW
+from glassformer.train.run.recovery import TRIES
 from glassformer.train.run.updates import Updater
 
 TABLE = "Numbers gone wrong"

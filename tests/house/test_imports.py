@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -168,6 +169,28 @@ def test_imports_go_down() -> None:
         if other >= floor or (here, there) in STRANGERS:
             wrong.append(f"{module}:{line} imports {name}")
     assert not wrong
+
+
+def _list_parts(module: str) -> set[str]:
+    """Return the modules that one imports when it is run, in its functions too."""
+    body = [
+        node
+        for node in read_tree(MODULES[module]).body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    names = {
+        name.removeprefix("glassformer.")
+        for _, name in _list_imports(module, ast.Module(body, type_ignores=[]))
+    }
+    return {name if name in MODULES else name.rpartition(".")[0] for name in names} & {*MODULES}
+
+
+def test_no_files_import_each_other() -> None:
+    """Not even within functions; only of settings, pydantic is asked at a table's first use."""
+    graph = {module: _list_parts(module) - {module} for module in MODULES}
+    graph["foundation.settings.table"].remove("foundation.settings.schema")
+    assert sum(map(len, graph.values())) > 1000
+    TopologicalSorter(graph).prepare()
 
 
 def test_the_core_knows_no_extension() -> None:

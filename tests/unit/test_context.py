@@ -16,7 +16,7 @@ from glassformer.config import BOS, EOS, SEPARATOR, Config, Data, Decode
 from glassformer.data.files import cut_chunks
 from glassformer.decode.sentences import plan_sentences
 from glassformer.model.files.directory import Tokenizers, build_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate import checking
 from glassformer.translate.align.alignments import Alignments, ParallelText
 from glassformer.translate.align.marked_words import find_marked_words
@@ -37,7 +37,7 @@ def make(**data: Any) -> Translator:
     positions = {"max_positions": 60}
     raw = {"model": {**shape, "positions": positions}, "data": data, "decode": {"max_extra": 6}}
     config = Config.read(raw)
-    tokenizer = Tokenizer.train(LINES, 330).with_tags(["<2de>", SEPARATOR])
+    tokenizer = train_tokenizer(LINES, 330).with_tags(["<2de>", SEPARATOR])
     model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
         model.output_table.weight.mul_(4)

@@ -18,15 +18,15 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.tensors import load_tensors
 from glassformer.model.files.weights_file import WeightsFile
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer, train_tokenizer
 
 SMALL = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
 
 
 def make(folder, tie="three-way"):
     config = Config.read({"model": {**SMALL, "tie": tie}})
-    tokenizer = Tokenizer.train(["the cat", "le chat"], 300)
-    other = Tokenizer.train(["un deux trois quatre"], 300)
+    tokenizer = train_tokenizer(["the cat", "le chat"], 300)
+    other = train_tokenizer(["un deux trois quatre"], 300)
     tokenizers = Tokenizers(tokenizer, tokenizer if tie == "three-way" else other)
     model = build_model(config, tokenizers)
     save_model(folder, config, tokenizers, model.state_dict())
@@ -127,8 +127,8 @@ def test_what_changes_no_output_may_change(tmp_path, change):
 def test_a_tokenizer_as_large_of_another_model_is_refused(tmp_path):
     """It would translate, and say nothing but nonsense."""
     make(tmp_path)
-    Tokenizer.train(["the cut", "lu chut"], 300).save(tmp_path / "other.json")
-    assert len(Tokenizer.load(tmp_path / "other.json")) == len(load_model(tmp_path)[1].source)
+    train_tokenizer(["the cut", "lu chut"], 300).save(tmp_path / "other.json")
+    assert len(load_tokenizer(tmp_path / "other.json")) == len(load_model(tmp_path)[1].source)
     (tmp_path / "other.json").replace(tmp_path / "tokenizer.json")
     with pytest.raises(ValueError, match=r"tokenizer is \w+, but the weights were made with \w+"):
         load_model(tmp_path)

@@ -11,7 +11,7 @@ from glassformer.decode import Hypothesis
 from glassformer.evaluate import quality
 from glassformer.evaluate.significance import compare_systems
 from glassformer.model.files.directory import Tokenizers, build_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.writing import assemble, read_hypothesis
 from glassformer.translator import Translator
 
@@ -35,7 +35,7 @@ def translator():
             "decode": {"max_extra": 6},
         }
     )
-    tokenizer = Tokenizer.train(LINES, 320)
+    tokenizer = train_tokenizer(LINES, 320)
     model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
         model.output_table.weight.mul_(4)
@@ -140,7 +140,7 @@ def test_a_text_gives_a_text_and_a_list_a_list(translator):
         lambda translator: quality.exact_match("ab", [["a", "b"]]),
         lambda translator: compare_systems("ab", ["a", "b"], [["a", "b"]]),
         lambda translator: compare_systems(["a", "b"], "ab", [["a", "b"]]),
-        lambda translator: Tokenizer.train("the cat", 320),
+        lambda translator: train_tokenizer("the cat", 320),
     ],
 )
 def test_one_text_is_no_list_of_its_characters(translator, ask):
@@ -303,7 +303,7 @@ def test_what_is_too_long_is_cut_and_nothing_is_lost(translator, above):
 
 
 def test_spaces_between_chinese_characters_are_ignored(translator):
-    tokenizer = Tokenizer.train(["我喜欢学习编程。", "你好 AI"] * 2, 320)
+    tokenizer = train_tokenizer(["我喜欢学习编程。", "你好 AI"] * 2, 320)
     tokenizers = Tokenizers(tokenizer, tokenizer)
     config = translator.config.changed(data={"source_lang": "zh-CN"})
     chinese = Translator(config, tokenizers, build_model(config, tokenizers), device="cpu")

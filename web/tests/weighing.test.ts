@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { toggleLayer } from "../src/views/whatif/edits";
-import { rank, reach, type Weighed } from "../src/views/whatif/weighing";
+import { rank, reach } from "../src/views/whatif/weighing";
+import type { Weighed } from "../src/engine/weighing";
 
 const found: Weighed = {
   step: 0, token: { id: 5, text: "il" }, rival: { id: 6, text: "elle" }, lead: 2,

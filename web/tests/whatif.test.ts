@@ -1,14 +1,7 @@
 import { describe as group, expect, it } from "vitest";
 import { align, angle, countKept, subtract } from "../src/views/whatif/aligned";
-import {
-  describe,
-  drawShare,
-  readEdits,
-  toggleHead,
-  toggleWithout,
-  writeEdits,
-  type Edit,
-} from "../src/views/whatif/edits";
+import { describe, drawShare, readEdits, toggleHead, toggleWithout, writeEdits } from "../src/views/whatif/edits";
+import type { Edit } from "../src/engine/edits";
 
 group("edits", () => {
   const head: Edit = { do: "silence", name: "encoder.0.self_attention", head: 2 };

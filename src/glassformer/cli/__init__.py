@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from ..foundation.machine.extras import explain_missing
 from ..foundation.machine.out_of_memory import is_out_of_memory
 from ..foundation.version import __version__
-from .terminal import INTERRUPTED
+from .terminal import INTERRUPTED, VERSION
 
-VERSION = "--version"
 EXPECTED, DEFECT = 2, 70
 OUT_OF_MEMORY = (
     "there is not enough memory for this, even in small parts: a smaller model, or a machine with "

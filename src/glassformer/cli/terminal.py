@@ -17,6 +17,7 @@ from ..foundation.progress import Reporter
 
 CHUNK = 1000  # lines translated together, and kept in memory
 FULL = (errno.ENOSPC, errno.EFBIG)  # errors when the disk is full or the file too large
+VERSION = "--version"  # the option that prints it
 INTERRUPTED = 130  # the exit code after Ctrl-C
 
 # Half of a UTF-16 pair, as some programs write it; valid UTF-8 never has these bytes.

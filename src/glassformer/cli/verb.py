@@ -14,9 +14,9 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from ..foundation.compatibility.other_names import Ours, find_name, suggest_names
-from . import VERSION
 from .effects import refuse_by_others
 from .options import PLUGIN
+from .terminal import VERSION
 
 if TYPE_CHECKING:
     from .settings import Setting

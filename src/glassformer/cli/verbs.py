@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..foundation.extensions import PACKAGE, load_place, read_tables
-from . import VERSION
+from .terminal import VERSION
 from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 
 # Those of the core; extensions add others, `foundation/extensions.py` says how.

@@ -5,7 +5,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .quality import References, Score, check_lines
+from .quality import Score
+from .references import References, check_lines
 
 BATCH = 16  # sentences
 

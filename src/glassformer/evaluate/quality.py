@@ -21,10 +21,8 @@ from ..data.files import read_lines
 from ..data.tables import table_kind
 from ..foundation.extensions import need_addition
 from ..foundation.machine.extras import need
-from ..foundation.validation_errors import check_list
+from .references import References, check_lines
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
-
-References = Sequence[Sequence[str | None]]
 
 SPBLEU = ("flores200", "flores101")  # names of SentencePiece models
 METRICS = ("BLEU", "chrF2", "chrF++", "TER")
@@ -186,25 +184,6 @@ def check_settings(
     build_metric("BLEU", target_lang=target_lang, tokenize=tokenize)
     if literature:
         _build_moses(target_lang)
-
-
-def check_lines(hypotheses: Sequence[str], references: References) -> None:
-    """Raise ValueError unless every set has as many lines, and each line has a reference."""
-    check_list("hypotheses", hypotheses)
-    check_list("references", references)
-    if not hypotheses or not references:
-        raise ValueError("nothing to score: give at least one translation and one reference set")
-    for number, lines in enumerate(references, start=1):
-        if isinstance(lines, str):
-            raise ValueError("references are a list of reference sets, not a list of sentences")
-        if len(lines) != len(hypotheses):
-            raise ValueError(
-                f"the numbers of lines differ: {len(hypotheses)} in the translations, "
-                f"{len(lines)} in reference set {number}"
-            )
-    for number, lines in enumerate(zip(*references, strict=True), start=1):
-        if all(line is None for line in lines):
-            raise ValueError(f"line {number} has no reference")
 
 
 def _apply(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sacrebleu.metrics.base import Metric
 
-    from .quality import References
+    from .references import References
 
     Numbers = NDArray[np.float64]
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .quality import References, build_bleu, build_metric, check_lines, choose_tokenizer
+from .quality import build_bleu, build_metric, choose_tokenizer
+from .references import References, check_lines
 
 BY_SENTENCE = ("chrF2", "BLEU", "TER")
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from .quality import References, build_metric, check_lines
+from .quality import build_metric
+from .references import References, check_lines
 from .resampling import SAMPLES, SEED, TRIALS, extract_statistics, score_samples, score_sums
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """Look inside one real translation: record it, explain each of its numbers, and edit it.
 
 recording   translate, run the network once more and keep its tensors
-trace       a recording: tensors, tokens, predictions, the search; `files` stores it on disk
+recorded    the data of a recording: tensors, tokens, predictions, the search
+trace       a recording with what can be done with it; `files` stores it on disk
 opgraph     the equation of each tensor; `recompute` evaluates equations in NumPy
 explain     how one number was computed; `wording` writes it as text, LaTeX and code
 notebook    the HTML of a trace in a notebook

@@ -15,7 +15,7 @@ from torch import Tensor
 from ..config import Model
 from ..foundation.tap import Edit
 from .opgraph import Equation, Graph, build_graph
-from .trace import check_place, resolve
+from .recorded import check_place, resolve
 from .wiring import record_wiring
 from .wording import find_side
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..text.layout import is_tag
 from .document import Document, Token, belongs
-from .trace import Array, Trace
+from .recorded import Array, RecordedTensors
 
 LONGEST = 1 << 16  # tokens a side
 MISSING = {"decoder": ("source",), "encoder": ("target", "predicted")}  # of language models
@@ -103,7 +103,7 @@ def _check_whole(document: Document) -> Iterator[str]:
 
 def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[str]:
     try:
-        graph = Trace(document, tensors).graph
+        graph = RecordedTensors(document, tensors).graph
     except (ValueError, LookupError) as error:
         yield f"its wiring is of no network with these settings: {error}"
         return

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .document import Token
-from .trace import Array, Trace
+from .recorded import Array, RecordedTensors
 
 SHOWN = (
     *("text", "translation", "source", "predicted", "predictions", "edits", "confidence"),
@@ -34,12 +34,12 @@ def mean_over_heads(weights_HQM: Array) -> Array:
     return weights_HQM.mean(0)
 
 
-def has_attention(trace: Trace) -> bool:
+def has_attention(trace: RecordedTensors) -> bool:
     """Return whether the decoder looks at the source: some recurrent networks do not."""
     return any(name.endswith("cross_attention.weights") for name in trace.names())
 
 
-def mean_cross_attention(trace: Trace) -> Array:
+def mean_cross_attention(trace: RecordedTensors) -> Array:
     """Return the mean of the cross-attention of all layers and heads, T S; rows sum to 1."""
     names = [name for name in trace.names() if name.endswith("cross_attention.weights")]
     mean: Array = np.mean([mean_over_heads(trace[name]) for name in names], 0)
@@ -51,7 +51,7 @@ def max_over_heads(weights_HQM: Array) -> Array:
     return weights_HQM.max(0)
 
 
-def trace_cells(trace: Trace, layer: int) -> Array:
+def trace_cells(trace: RecordedTensors, layer: int) -> Array:
     """Return the share of each token in the cell of an SSRU after each token, T T.
 
     A gate lets in 1 - f of its token; each later one keeps f of what there is (Kim et al. 2019);
@@ -67,13 +67,13 @@ def trace_cells(trace: Trace, layer: int) -> Array:
     return share_TT
 
 
-def weigh_values(trace: Trace, block: str) -> Array:
+def weigh_values(trace: RecordedTensors, block: str) -> Array:
     """Return each weight times the norm of its value vector, H Q M (Kobayashi et al. 2020)."""
     lengths_HM = np.linalg.norm(trace[f"{block}.value"], axis=-1)
     return trace[f"{block}.weights"] * lengths_HM[:, None]
 
 
-def roll_out(trace: Trace, side: str = "encoder") -> Array:
+def roll_out(trace: RecordedTensors, side: str = "encoder") -> Array:
     """Return attention rollout through all layers (Abnar and Zuidema 2020); rows sum to 1.
 
     In each sub-layer a position keeps half of what it was; the other half is the mean over heads
@@ -89,7 +89,9 @@ def roll_out(trace: Trace, side: str = "encoder") -> Array:
     return _mix(trace, "decoder", trace.settings.decoder_layers, start, memory)
 
 
-def _mix(trace: Trace, side: str, layers: int, x: Array, memory: Array | None = None) -> Array:
+def _mix(
+    trace: RecordedTensors, side: str, layers: int, x: Array, memory: Array | None = None
+) -> Array:
     for layer in range(layers):
         x = (x + mean_over_heads(trace[f"{side}.{layer}.self_attention.weights"]) @ x) / 2
         if memory is not None:
@@ -98,7 +100,7 @@ def _mix(trace: Trace, side: str, layers: int, x: Array, memory: Array | None = 
     return x
 
 
-def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
+def read_lens(trace: RecordedTensors, rows: Sequence[int] | None = None) -> Array:
     """Return the logit lens: each decoder layer's output, turned into logits (nostalgebraist 2020).
 
     The shape is layers T V, or the same for these `rows` only. The last layer's are the logits.
@@ -117,7 +119,7 @@ def read_lens(trace: Trace, rows: Sequence[int] | None = None) -> Array:
     return np.stack(logits)
 
 
-def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
+def attribute_logit(trace: RecordedTensors, row: int, token: int) -> dict[str, float]:
     """Return how much each head and block adds directly to one logit; the parts sum to it.
 
     Each LayerNorm divides by the deviation that it had in the recording, so that the parts add
@@ -147,17 +149,17 @@ def attribute_logit(trace: Trace, row: int, token: int) -> dict[str, float]:
     return found
 
 
-def list_blocks(trace: Trace) -> tuple[str, ...]:
+def list_blocks(trace: RecordedTensors) -> tuple[str, ...]:
     """Return the names of the sub-layers of a decoder layer that the network has."""
     return trace.settings.decoder_blocks
 
 
-def has_norms(trace: Trace) -> bool:
+def has_norms(trace: RecordedTensors) -> bool:
     """Return whether the network has normalizations."""
     return "norm" not in trace.settings.ablate
 
 
-def _list_embedded(trace: Trace, row: int) -> dict[str, Array]:
+def _list_embedded(trace: RecordedTensors, row: int) -> dict[str, Array]:
     """Return the parts of what the first layer reads: token and position, where they are added."""
     positions = trace.settings.positions
     parts = ["embedded"]
@@ -167,22 +169,22 @@ def _list_embedded(trace: Trace, row: int) -> dict[str, Array]:
     return {name: trace[name][row].astype(np.float64) for name in names}
 
 
-def _centre(trace: Trace, x: Array) -> Array:
+def _centre(trace: RecordedTensors, x: Array) -> Array:
     """Return x as the norm sees it: LayerNorm takes away the mean, RMSNorm does not."""
     return x - x.mean(-1, keepdims=True) if trace.settings.normalization == "layer" else x
 
 
-def _norm_bias(trace: Trace, module: str) -> Array:
+def _norm_bias(trace: RecordedTensors, module: str) -> Array:
     """Return the bias of a norm, or one 0 if it has none."""
     return trace[f"{module}.bias"] if trace.settings.normalization == "layer" else np.zeros(1)
 
 
-def _output_bias(trace: Trace) -> Array:
+def _output_bias(trace: RecordedTensors) -> Array:
     """Return the output bias of each token, or one 0 if the model has none."""
     return trace["output_bias"] if trace.settings.output_bias else np.zeros(1)
 
 
-def _list_writes(trace: Trace, block: str, row: int) -> dict[str, Array]:
+def _list_writes(trace: RecordedTensors, block: str, row: int) -> dict[str, Array]:
     if not block.endswith("attention"):
         return {block: trace[f"{block}.output"][row].astype(np.float64)}
     heads = trace[f"{block}.contributions"][:, row].astype(np.float64)
@@ -191,7 +193,7 @@ def _list_writes(trace: Trace, block: str, row: int) -> dict[str, Array]:
 
 
 def _pass_norm(
-    trace: Trace, written: dict[str, Array], stem: str, module: str, row: int
+    trace: RecordedTensors, written: dict[str, Array], stem: str, module: str, row: int
 ) -> dict[str, Array]:
     if not has_norms(trace):
         return written
@@ -230,7 +232,7 @@ def merge_words(
     return np.stack([summed[..., list(group), :].mean(-2) for group in queries], -2)
 
 
-def describe_answer(trace: Trace) -> dict[str, Any]:
+def describe_answer(trace: RecordedTensors) -> dict[str, Any]:
     """Return a recording in brief, as the first screen of the app reads it.
 
     `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it

@@ -18,7 +18,7 @@ is the mask: without it a row attends to later tokens, which decoding has not wr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,7 @@ from ..text.spacing import word_pattern
 from ..translate.stages import TranslationStages
 from .changes import Changes
 from .document import Token
+from .recorded import RecordedTensors
 from .search_networks import Uncached
 from .tokens import find_word_tokens, read_source
 
@@ -201,10 +202,12 @@ def prepare_edits(
     text: str,
     prefix: str | Sequence[int],
     edits: Iterable[Mapping[str, Any]],
+    record: Callable[..., RecordedTensors],
 ) -> Edited:
     """Check the edits, and apply those that change the text.
 
-    Raises ValueError that names the wrong edit, counted from 1.
+    record: `recording.record`, with which a swap records the other sentence. Raises ValueError
+    that names the wrong edit, counted from 1.
     """
     plain, vectors = [dict(edit) for edit in edits], {}
     for number, edit in enumerate(plain):
@@ -216,7 +219,7 @@ def prepare_edits(
         elif isinstance(change, Prefix):
             prefix = change.text
         elif isinstance(change, Swap):
-            vectors[number] = _borrow(translator, number, change)
+            vectors[number] = _borrow(record, translator, number, change)
     source = tuple(read_source(translator, text))
     edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
     edited.functions()  # raises now if an edit is wrong
@@ -240,10 +243,13 @@ def _check(number: int, edit: dict[str, Any]) -> Change:
         raise ValueError(f"edit {number + 1}: {where}{message}") from None
 
 
-def _borrow(translator: TranslationStages, number: int, change: Swap) -> Tensor:
+def _borrow(
+    record: Callable[..., RecordedTensors],
+    translator: TranslationStages,
+    number: int,
+    change: Swap,
+) -> Tensor:
     """Return the vector that a swap takes from another sentence."""
-    from .recording import record
-
     try:
         array = record(translator, change.sentence, split=False)[change.name]
     except ValueError as error:

@@ -17,7 +17,7 @@ from ..foundation.typed_json import replace_infinite
 from .expression import Call, Cells, Expression, Number, Operation, Reduction, walk
 from .opgraph import Equation
 from .recompute import evaluate_expression
-from .trace import Array, Trace, check_place
+from .recorded import Array, RecordedTensors, check_place
 
 KEYS = (
     "name",
@@ -80,7 +80,7 @@ class Explanation:
     function: str  # applied to the sum; "" where there is none
     mask: bool | None  # whether it may be attended to; None: there is no mask here
     recomputed: float  # by the equation, in float64
-    trace: Trace = field(repr=False, compare=False)
+    trace: RecordedTensors = field(repr=False, compare=False)
 
     @property
     def op(self) -> Equation:
@@ -141,7 +141,7 @@ class Explanation:
         return f"$${self.to_latex()}$$"
 
 
-def explain(trace: Trace, name: str, index: Sequence[int]) -> Explanation:
+def explain(trace: RecordedTensors, name: str, index: Sequence[int]) -> Explanation:
     """Return how a cell of a tensor was computed.
 
     Raises ValueError for a cell that does not exist, or whose operands were not recorded.
@@ -185,12 +185,12 @@ def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
 class Reader:
     """A reader of an equation for given values of its letters."""
 
-    trace: Trace
+    trace: RecordedTensors
     equation: Equation
     at: Mapping[str, int]
 
     @classmethod
-    def place(cls, trace: Trace, equation: Equation, index: Sequence[int]) -> Reader:
+    def place(cls, trace: RecordedTensors, equation: Equation, index: Sequence[int]) -> Reader:
         letters = (axis.letter for axis in equation.axes)
         return cls(trace, equation, dict(zip(letters, index, strict=True)))
 

@@ -26,7 +26,7 @@ from ..foundation.disk import PARTIAL, put_folder, read_json, write_bytes, write
 from ..foundation.validation_errors import name_place
 from .consistency import find_contradiction
 from .document import LEVELS, VERSION, Document, Stored, find_level
-from .trace import Array, Trace
+from .recorded import Array, RecordedTensors
 
 HEAD, PARAMETERS, VOCABULARY = "trace.json", "parameters.safetensors", "vocabulary.json"
 HALF = 2.0**-11  # half a unit in the last place of fp16, relative to the value
@@ -36,7 +36,7 @@ LARGEST = 65504.0  # the largest number of fp16
 Loaded = tuple[Document, dict[str, Array], dict[str, Array], list[str] | None]
 
 
-def save_trace(trace: Trace, path: Path, compact: bool, parameters: bool) -> None:
+def save_trace(trace: RecordedTensors, path: Path, compact: bool, parameters: bool) -> None:
     """Write a trace to a folder: all of it or nothing. A trace that is there is replaced.
 
     Raises ValueError if `path` is something else, or if there are no parameters to save.
@@ -99,7 +99,7 @@ def fingerprint(parameters: Mapping[str, Array]) -> str | None:
     return digest.hexdigest() if parameters else None
 
 
-def _describe(trace: Trace, name: str) -> Stored:
+def _describe(trace: RecordedTensors, name: str) -> Stored:
     return Stored(
         file=f"{find_level(name)}.safetensors",
         shape=trace.tensors[name].shape,

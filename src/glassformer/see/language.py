@@ -13,9 +13,10 @@ from ..foundation.tap import record as watch
 from ..foundation.version import __version__
 from ..translate.language_reader import CLASSIFIES, COMPLETES, MASK_TEXT, LanguageReader
 from .document import LEVELS, Document, Level, Numerics, Token, belongs
+from .recorded import Parameters, to_arrays
 from .recording import list_predictions
 from .tokens import read_target
-from .trace import Parameters, Trace, to_arrays
+from .trace import Trace
 from .wiring import record_wiring
 
 HIDDEN = "\ufffd"  # what the mask is as text

@@ -35,10 +35,11 @@ from .document import (
     belongs,
 )
 from .edit import Edited, prepare_edits
+from .recorded import Parameters, to_arrays
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
 from .tokens import read_target, read_words
-from .trace import Parameters, Trace, to_arrays
+from .trace import Trace
 from .wiring import record_wiring
 
 TOP = 10  # tokens kept of each prediction
@@ -95,7 +96,7 @@ def record(
     _check_arguments(text, level, target is not None, is_searched, is_one and bool(sentence))
     excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
     translator = name_stand_ins(translator, excerpt.text)
-    edited = prepare_edits(translator, excerpt.text, prefix, edits)
+    edited = prepare_edits(translator, excerpt.text, prefix, edits, record)
     source = _check_source(translator, edited)
     with torch.inference_mode():
         passage = find_passage(

@@ -13,9 +13,10 @@ import numpy as np
 from rich.cells import cell_len
 
 from ..config import SIDE_OF
+from ..foundation.extensions import need_addition
 from .derive import mean_over_heads
 from .explain import Explanation
-from .trace import Array, Trace, check_place
+from .recorded import Array, RecordedTensors, check_place
 
 if TYPE_CHECKING:
     from .whatif import EditEffect
@@ -28,7 +29,9 @@ ENDLESS = 1 << 20  # columns if the output is no terminal
 COLUMNS = ("reads", "writes", "which had", "or else")
 
 
-def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | None = None) -> str:
+def summarise(
+    trace: RecordedTensors, k: int = 3, layer: int | None = None, head: int | None = None
+) -> str:
     """Return the translation, `k` alternatives at each step, and the cross-attention, as text."""
     tokens = trace.predicted or trace.source  # an encoder alone predicts what it reads
     if trace.settings.labels:  # or the class of the text
@@ -53,14 +56,14 @@ def summarise(trace: Trace, k: int = 3, layer: int | None = None, head: int | No
     return "\n".join([*lines, *_draw_attention(trace, layer, head)])
 
 
-def tell_sentence(trace: Trace) -> str:
+def tell_sentence(trace: RecordedTensors) -> str:
     """Return one line that says which sentence of a text was recorded; "" if it has only one."""
     if len(trace.sentences) == 1:
         return ""
     return f"{len(trace.sentences)} sentences; inside: {trace.sentence} {trace.text}"
 
 
-def _list_sentences(trace: Trace) -> Iterator[str]:
+def _list_sentences(trace: RecordedTensors) -> Iterator[str]:
     """Yield the sentences of a longer text as lines; the recorded one is marked."""
     if len(trace.sentences) == 1:
         return
@@ -73,7 +76,7 @@ def _list_sentences(trace: Trace) -> Iterator[str]:
         yield f"  ... --sentence N: 0 to {len(trace.sentences) - 1}"
 
 
-def _list_endings(trace: Trace) -> Iterator[str]:
+def _list_endings(trace: RecordedTensors) -> Iterator[str]:
     """Yield the final hypotheses as lines, if there are several; the recorded one is marked."""
     search = trace.search
     if search is None or len(search.hypotheses) == 1:
@@ -85,7 +88,7 @@ def _list_endings(trace: Trace) -> Iterator[str]:
             yield f"  {number:3}{mark} {found.score:.3f}   {found.text}"
 
 
-def _draw_attention(trace: Trace, layer: int | None, head: int | None) -> Iterator[str]:
+def _draw_attention(trace: RecordedTensors, layer: int | None, head: int | None) -> Iterator[str]:
     weights, which = _choose(trace, layer, head)
     rows = [_show(token.text) for token in trace.predicted or trace.source]
     keys = [_stack(_show(token.text)) for token in trace.source or trace.target]
@@ -135,7 +138,7 @@ def _draw_block(
         yield f"  {_pad(name, widest)}  {drawn}".rstrip()
 
 
-def _choose(trace: Trace, layer: int | None, head: int | None) -> tuple[Array, str]:
+def _choose(trace: RecordedTensors, layer: int | None, head: int | None) -> tuple[Array, str]:
     """Return the weights of one head, or a mean of several, and their description."""
     layers, name = trace.settings.attending_layers, "decoder.{}.cross_attention.weights"
     if side := SIDE_OF.get(trace.settings.network):
@@ -212,7 +215,7 @@ def _percent(log_prob: float) -> str:
     return f"{math.exp(log_prob):.1%}"
 
 
-def show_in_notebook(trace: Trace, k: int = 3) -> str:
+def show_in_notebook(trace: RecordedTensors, k: int = 3) -> str:
     """Return HTML: the translation, alternatives at each step, and a Transformer's attention."""
     rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
@@ -227,15 +230,16 @@ def show_in_notebook(trace: Trace, k: int = 3) -> str:
     )
 
 
-def _show_attention(trace: Trace) -> str:
-    png = b64encode(trace.picture("V54")._repr_png_()).decode("ascii")
+def _show_attention(trace: RecordedTensors) -> str:
+    draw = need_addition("draw_picture", "a picture")
+    png = b64encode(draw(trace, "V54")._repr_png_()).decode("ascii")
     return (
         f'<img alt="Which source word each target word reads" style="max-width:30rem" '
         f'src="data:image/png;base64,{png}">'
     )
 
 
-def _show_step(trace: Trace, step: int, k: int) -> str:
+def _show_step(trace: RecordedTensors, step: int, k: int) -> str:
     written = trace.predicted[step]
     others = [each for each in trace.top(step, k + 1) if each.id != written.id][:k]
     told = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)

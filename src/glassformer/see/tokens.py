@@ -9,7 +9,7 @@ from ..text.spacing import word_pattern
 from ..translate.stages import TranslationStages
 from ..translate.writing import write_line
 from .document import Merge, Token, WordMerges
-from .trace import check_place
+from .recorded import check_place
 
 
 def read_source(translator: TranslationStages, text: str) -> list[Token]:

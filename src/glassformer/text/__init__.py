@@ -10,6 +10,7 @@ from .unicode import clean, count_surrogates
 
 if TYPE_CHECKING:  # for training
     from .dropout import Sampler, SeededSampler
+    from .kinds import load_tokenizer, train_tokenizer
 
 __all__ = [
     "BOS",
@@ -22,6 +23,13 @@ __all__ = [
     "Tokens",
     "clean",
     "count_surrogates",
+    "load_tokenizer",
+    "train_tokenizer",
 ]
 
-__getattr__ = import_lazily(__name__, {"dropout": ("Sampler", "SeededSampler")})
+_HOMES = {
+    "dropout": ("Sampler", "SeededSampler"),
+    "kinds": ("load_tokenizer", "train_tokenizer"),
+}
+
+__getattr__ = import_lazily(__name__, _HOMES)

@@ -9,34 +9,25 @@ returns what it leaves.
 
 from __future__ import annotations
 
-import json
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from ..foundation.disk import write_text
-from ..foundation.extensions import need_addition
 from ..foundation.validation_errors import check_list
 from .characters import CharacterMap, count_in_tokens
 from .layout import (
-    BYTES,
-    CONTROLS,
     FIRST_BYTE,
     FIRST_CHARACTER,
     WORD,
     is_tag,
-    name_kind,
-    open_layout,
-    read_layout,
     write_layout,
 )
 from .normalization import PLAIN, Normalization
 from .unicode import Span
 
-Kind = Literal["bpe", "unigram", "char"]
 Sampling = Literal["dropout", "sampling_alpha"]  # settings of [text]
 
 if TYPE_CHECKING:  # a model is opened without them
@@ -89,7 +80,7 @@ class Tokenizer:
 
     @cached_property
     def _split(self) -> Split:
-        return _make_split()
+        return make_split()
 
     @cached_property
     def _backend(self) -> Backend:
@@ -118,35 +109,6 @@ class Tokenizer:
         others = self.vocabulary[FIRST_CHARACTER:]
         texts = (b"" if token in self.tags else token.encode() for token in others)
         return [*controls, *single, *texts]
-
-    @classmethod
-    def train(
-        cls,
-        lines: Iterable[str],
-        vocabulary: int,
-        kind: Kind = "bpe",
-        normalization: Normalization = PLAIN,
-    ) -> Tokenizer:
-        """Learn at most `vocabulary` tokens; fewer, if no pair of neighbours occurs twice.
-
-        Every character of the lines becomes a token; with kind=char, nothing else does. Raise
-        ValueError if `vocabulary` is too small for them, or if there is no text.
-        """
-        check_list("lines", lines)
-        if kind == "unigram":
-            from .learned_unigram import LearnedUnigram
-            from .unigram_learning import learn_unigram
-
-            return LearnedUnigram(*learn_unigram(lines, vocabulary, normalization), normalization)
-        characters: set[str] = set()
-        texts, merges = prepare_texts(lines, normalization, characters), list[tuple[str, str]]()
-        if kind == "bpe":
-            merges = learn_merges(texts, max(0, vocabulary - FIRST_CHARACTER))
-        else:
-            deque(texts, maxlen=0)
-        check_room(characters, vocabulary)
-        joined = dict.fromkeys(left + right for left, right in merges)
-        return cls([*CONTROLS, *BYTES, *sorted(characters), *joined], merges, normalization)
 
     def with_tags(self, tags: Sequence[str]) -> Tokenizer:
         """Return the tokenizer with further tokens, which no text yields: callers add them."""
@@ -205,24 +167,6 @@ class Tokenizer:
                 raise ValueError(f"{tag} is no tag of these tokens; {known}")
         return [self.tags[tag] for tag in tags]
 
-    @classmethod
-    def load(cls, path: Path | str) -> Tokenizer:
-        """Read a tokenizer.json; raise ValueError for one that is not ours, or is damaged."""
-        return cls.parse(open_layout(path), path)
-
-    @classmethod
-    def parse(cls, found: Any, path: Path | str) -> Tokenizer:
-        """Return the tokenizer that a file describes. ValueError, which names it, if damaged."""
-        kind = name_kind(found)
-        if kind == "bpe":
-            return cls(*read_layout(found, path))
-        if kind == "learned_unigram":
-            from .learned_unigram import LearnedUnigram
-
-            return LearnedUnigram.parse(found, path)
-        tokenizer: Tokenizer = need_addition(f"tokenizer.{kind}", f"{path}").parse(found, path)
-        return tokenizer
-
     def save(self, path: Path | str) -> None:
         """Write tokenizer.json, which Hugging Face `tokenizers` can also read."""
         write_text(Path(path), self._layout())
@@ -252,13 +196,13 @@ class Tokenizer:
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
         clean = self.normalization.clean
-        found = self._backend.encode_batch_fast([_led(clean(text)) for text in texts])
+        found = self._backend.encode_batch_fast([add_space(clean(text)) for text in texts])
         return [encoding.ids for encoding in found]
 
     def tokens(self, text: str) -> Tokens:
         """Return the tokens of a text, with the span of the text that each comes from."""
         cleaned, origins = self.normalization.clean_with_spans(text)
-        ids = self._backend.encode(_led(cleaned)).ids
+        ids = self._backend.encode(add_space(cleaned)).ids
         texts = tuple(self.vocabulary[id] for id in ids)
         return Tokens(tuple(ids), texts, tuple(self._locate(ids, cleaned, origins)))
 
@@ -298,7 +242,7 @@ class Tokenizer:
     def words(self, text: str) -> list[str]:
         """Return the parts of a text that are segmented separately, with their leading spaces."""
         cleaned = self.normalization.clean(text)
-        return [word for word, _ in self._split.pre_tokenize_str(_led(cleaned))]
+        return [word for word, _ in self._split.pre_tokenize_str(add_space(cleaned))]
 
     def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
         from .dropout import merge
@@ -328,7 +272,7 @@ class Tokenizer:
 
     def _locate(self, ids: Sequence[int], text: str, origins: Sequence[Span]) -> Iterator[Span]:
         """Yield the span of each token; `origins` has those of the characters of `text`."""
-        text, origins = _led(text), [(0, 0), *origins]
+        text, origins = add_space(text), [(0, 0), *origins]
         at, read = 0, 0  # the index of a character, and the number of its bytes read
         for id in ids:
             if FIRST_BYTE <= id < FIRST_CHARACTER:
@@ -345,7 +289,7 @@ class Tokenizer:
         return write_layout(self.vocabulary, self.merges, self.normalization)
 
 
-def _make_split() -> Split:
+def make_split() -> Split:
     """Return what cuts a text into the parts that are segmented separately."""
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
@@ -353,43 +297,9 @@ def _make_split() -> Split:
     return Split(Regex(WORD), "isolated")
 
 
-def _led(text: str) -> str:
+def add_space(text: str) -> str:
     """Return the text with a space before it, so that its first word is like any other.
 
     An empty text stays empty.
     """
     return text and " " + text
-
-
-def prepare_texts(
-    lines: Iterable[str], normalization: Normalization, characters: set[str]
-) -> Iterator[str]:
-    """Yield the texts as they are cut into words, and add their characters to a set."""
-    for line in lines:
-        text = _led(normalization.clean(line))
-        characters.update(text)
-        yield text
-
-
-def learn_merges(texts: Iterable[str], tokens: int) -> list[tuple[str, str]]:
-    """Return the merges that make so many tokens, the characters counted."""
-    from tokenizers import Tokenizer as Backend
-    from tokenizers.models import BPE
-    from tokenizers.trainers import BpeTrainer
-
-    learner = Backend(BPE())
-    learner.pre_tokenizer = _make_split()
-    trainer = BpeTrainer(vocab_size=tokens, min_frequency=2, show_progress=False)
-    learner.train_from_iterator(texts, trainer)
-    return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
-
-
-def check_room(characters: Collection[str], vocabulary: int) -> None:
-    """Raise ValueError if a vocabulary cannot have all characters, or if there are none."""
-    if not characters:
-        raise ValueError("there is no text to learn a vocabulary from")
-    if FIRST_CHARACTER + len(characters) > vocabulary:
-        raise ValueError(
-            f"vocabulary={vocabulary} is too small: with {len(characters)} different "
-            f"characters in the text it must be at least {FIRST_CHARACTER + len(characters)}"
-        )

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import regex
 
 from .layout import BYTES, CONTROLS, FIRST_CHARACTER, WORD
+from .merge_learning import check_room, learn_merges, prepare_texts
 from .normalization import Normalization
-from .tokenizer import check_room, learn_merges, prepare_texts
 
 CANDIDATES = 4  # times as many as tokens are wanted
 LONGEST = 16  # characters of a token
@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 def learn_unigram(
     lines: Iterable[str], vocabulary: int, normalization: Normalization
 ) -> tuple[list[str], list[float]]:
-    """Return at most `vocabulary` tokens and their ln p; ValueError as in `Tokenizer.train`."""
+    """Return at most `vocabulary` tokens and their ln p; ValueError as in `train_tokenizer`."""
     characters, words = set[str](), Counter[str]()
 
     def count() -> Iterator[str]:

@@ -26,11 +26,11 @@ from .plan.preparation import Prepared, prepare_run
 from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
 from .publish.golden import write_golden
-from .run.checkpoint import Progress
 from .run.distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
-from .run.divergence import tell_lower_rate
 from .run.loop import Loop
 from .run.process import hold_lock, limit_memory, listen_for_stop, repeat_bits
+from .run.progress import Progress
+from .run.recovery import tell_lower_rate
 from .run.resuming import look_before
 from .run.settle import settle
 

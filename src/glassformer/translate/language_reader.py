@@ -1,4 +1,4 @@
-"""What a language model reads: a text between its marks, in which masks may hide tokens."""
+"""Reading by a language model: a text stands between marks, and masks may hide its tokens."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.model.files.directory import Tokenizers, build_model, save_model
 from glassformer.see.explain import KEYS
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
@@ -38,7 +38,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "positions": {"max_positions": 40},
     }
     config = Config.read({"model": shape, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
-    tokenizers = Tokenizers(*[Tokenizer.train(LINES, 310)] * 2)
+    tokenizers = Tokenizers(*[train_tokenizer(LINES, 310)] * 2)
     weights = build_model(config, tokenizers).state_dict()
     save_model(folder, config, tokenizers, weights)
     return folder

@@ -8,6 +8,7 @@ import pytest
 
 from glassformer.data.tables import Pair
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
@@ -23,4 +24,4 @@ def pairs() -> list[Pair]:
 
 @pytest.fixture(scope="session")
 def tokenizer(pairs: list[Pair]) -> Tokenizer:
-    return Tokenizer.train([side for pair in pairs for side in pair], 350)
+    return train_tokenizer([side for pair in pairs for side in pair], 350)

@@ -12,6 +12,7 @@ from glassformer.data.augmented import AugmentedBatches, PairChanger
 from glassformer.data.batches import Batches
 from glassformer.data.store import Store, StorePart, build_mixed_store
 from glassformer.text import SeededSampler, Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import FIRST_CHARACTER
 from glassformer.text.noise import (
     change_case,
@@ -30,7 +31,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train([side for pair in PAIRS for side in pair] * 2, 350).with_tags(["<bt>"])
+    return train_tokenizer([side for pair in PAIRS for side in pair] * 2, 350).with_tags(["<bt>"])
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from glassformer.data.corpus import find_data
 from glassformer.data.store import Store, build_store
 from glassformer.data.tables import Pair
 from glassformer.text import BOS, EOS, PAD, Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 BUDGET = 90
 
@@ -180,7 +181,7 @@ def test_no_such_batch(batches: Batches) -> None:
 
 def test_little_of_real_text_is_padding(data: Path, tmp_path: Path) -> None:
     corpus = find_data(data / "multi30k", "en", "de").train
-    tokenizer = Tokenizer.train((side for pair in corpus for side in pair), 8000)
+    tokenizer = train_tokenizer((side for pair in corpus for side in pair), 8000)
     build_store(tmp_path / "s", corpus, tokenizer, tokenizer, max_length=256)
     batches = Batches(Store.open(tmp_path / "s"), batch_tokens=4096, seed=1)
     padding = cells = 0

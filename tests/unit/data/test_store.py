@@ -15,13 +15,14 @@ from glassformer.data.files import Fingerprint
 from glassformer.data.store import Counts, Store, build_store
 from glassformer.data.tables import Pair
 from glassformer.text import Sampler, Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 
 def test_every_pair_is_there(
     tmp_path: Path, pairs: list[Pair], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", 64)
-    other = Tokenizer.train([target for _, target in pairs], 300)
+    other = train_tokenizer([target for _, target in pairs], 300)
     counts = build_store(tmp_path / "store", iter(pairs), tokenizer, other, max_length=100)
     assert counts == Counts(kept=300)
     store = Store.open(tmp_path / "store")
@@ -101,13 +102,13 @@ def test_the_longest_segmentation_counts(
 
 def test_large_vocabularies_need_wide_ids(tmp_path: Path) -> None:
     characters = [chr(0x20000 + i) for i in range(66_000)]
-    tokenizer = Tokenizer.train(characters, 70_000)
+    tokenizer = train_tokenizer(characters, 70_000)
     pairs = [(characters[0], characters[-1])]
     build_store(tmp_path / "store", pairs, tokenizer, tokenizer, max_length=5)
     store = Store.open(tmp_path / "store")
     assert tokenizer.decode(store.target(0, 0)) == characters[-1]
     assert store.target(0, 0).dtype == np.uint32
-    narrow = Tokenizer.train(characters[:9], 300)
+    narrow = train_tokenizer(characters[:9], 300)
     build_store(tmp_path / "other", pairs, narrow, narrow, max_length=5)
     assert Store.open(tmp_path / "other").target(0, 0).dtype == np.uint16
 

@@ -11,7 +11,7 @@ import torch
 from glassformer.config import Config
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
@@ -32,7 +32,7 @@ Make = Callable[..., Translator]
 @pytest.fixture(scope="session")
 def make() -> Make:
     """A translator with these settings of the model, on top of `SHAPE`."""
-    tokenizer = Tokenizer.train(LINES, 310)
+    tokenizer = train_tokenizer(LINES, 310)
 
     def make(**settings: Any) -> Translator:
         torch.manual_seed(5)

@@ -12,7 +12,7 @@ from glassformer.config import EOS, SEPARATOR, Config
 from glassformer.extensions.pictures.words import choose_word
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LINES = ["The cat runs.", "It is old."]
@@ -24,7 +24,7 @@ def translator() -> Translator:
     torch.manual_seed(2)
     raw = {"model": {**SHAPE, "norm": "pre"}, "data": {"context": 1, "tag": "<2de>"}}
     config = Config.read({**raw, "decode": {"beam": 2, "max_extra": 4, "max_ratio": 0.5}})
-    tokenizer = Tokenizer.train(LINES * 3, 300).with_tags(["<2de>", SEPARATOR])
+    tokenizer = train_tokenizer(LINES * 3, 300).with_tags(["<2de>", SEPARATOR])
     model = build_model(config, Tokenizers(tokenizer, tokenizer))
     with torch.no_grad():
         model.output_table.weight.mul_(3)

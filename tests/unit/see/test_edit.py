@@ -93,7 +93,7 @@ def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Ed
 @pytest.mark.parametrize("place", range(len(EDITS)), ids=lambda place: name_edit(EDITS[place]))
 def test_a_search_reads_again_only_what_it_must(translator: Translator, place: int) -> None:
     """The source once; what is written again and again only where an edit must see it."""
-    with prepare_edits(translator, TEXT, "", [EDITS[place]]).network() as network:
+    with prepare_edits(translator, TEXT, "", [EDITS[place]], record).network() as network:
         assert isinstance(network, Uncached) == (place in READ_AGAIN)
         heard, own = list[torch.Size](), getattr(network, "network", network)
         hooks = [
@@ -354,9 +354,8 @@ def test_a_word_of_other_length_is_compared_where_it_can_be(translator: Translat
 def test_a_word_is_replaced_as_it_is(
     translator: Translator, text: str, word: str, by: str, made: str
 ) -> None:
-    assert (
-        prepare_edits(translator, text, "", [{"do": "word", "word": word, "by": by}]).text == made
-    )
+    edits = [{"do": "word", "word": word, "by": by}]
+    assert prepare_edits(translator, text, "", edits, record).text == made
 
 
 @pytest.mark.parametrize(

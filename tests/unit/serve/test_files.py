@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
-from glassformer.extensions.serve.api.files import TranslatedFiles
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
+from glassformer.extensions.serve.service.translated_files import TranslatedFiles
 
 from .conftest import Answer, Client, start
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 
 LINES = [
     "The cat sat on the mat; the hat is on the cat.",
@@ -23,4 +24,4 @@ def lines() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tokenizer(lines: list[str]) -> Tokenizer:
-    return Tokenizer.train(lines, 600)
+    return train_tokenizer(lines, 600)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.text import Tokenizer
 from glassformer.text.characters import CharacterMap, count_in_tokens, watch_characters
+from glassformer.text.kinds import train_tokenizer
 
 PLAIN = {"'": 90, "\u2019": 2, '"': 10, "-": 5, "\u2014": 3}
 TYPED = "\u2019\u201c\u2026\u2014\u00a0\t\u200b\u00ad\ufeff\uff21\ufb01\U0001d400\u0301 ab'\"-\n"
@@ -110,7 +110,7 @@ def test_marks_are_counted_as_a_plain_loop_counts_them() -> None:
 
 
 def test_the_tokens_of_a_tokenizer_point_into_the_typed_text() -> None:
-    plain = Tokenizer.train(['we won\'t go, "no" - or so.'] * 4, 320)
+    plain = train_tokenizer(['we won\'t go, "no" - or so.'] * 4, 320)
     tokenizer = plain.know_characters(None, is_source=True)
     typed = "\ufeffWe won\u2019t\u00a0go\u00ad."
     found, wanted = tokenizer.tokens(typed), plain.tokens("We won't go.")

@@ -125,8 +125,8 @@ def test_dropout_makes_more_tokens(tokenizer: Tokenizer) -> None:
 def test_the_seed_says_all(tokenizer: Tokenizer, lines: list[str], tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "tokenizer.json")
     program = (
-        "import sys; from glassformer.text import Sampler, Tokenizer; "
-        "sampler = Sampler(Tokenizer.load(sys.argv[1]), 0.2, 7); "
+        "import sys; from glassformer.text import Sampler, load_tokenizer; "
+        "sampler = Sampler(load_tokenizer(sys.argv[1]), 0.2, 7); "
         "print([sampler.draw(line, 5) for line in sys.argv[2:]])"
     )
     sampler = Sampler(tokenizer, 0.2, 7)

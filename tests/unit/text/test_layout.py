@@ -13,12 +13,13 @@ from tokenizers import Tokenizer as Backend
 from tokenizers.models import BPE
 
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 
 
 def test_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
-    loaded = Tokenizer.load(path)
+    loaded = load_tokenizer(path)
     assert (loaded.vocabulary, loaded.merges) == (tokenizer.vocabulary, tokenizer.merges)
     assert sha256(path.read_bytes()).hexdigest() == tokenizer.fingerprint == loaded.fingerprint
     assert list(tmp_path.iterdir()) == [path]
@@ -26,13 +27,13 @@ def test_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nothing\.json"):
-        Tokenizer.load(tmp_path / "nothing.json")
+        load_tokenizer(tmp_path / "nothing.json")
 
 
 def refuse(path: Path, raw: bytes) -> None:
     path.write_bytes(raw)
     with pytest.raises(ValueError, match="not a tokenizer of glassformer") as caught:
-        Tokenizer.load(path)
+        load_tokenizer(path)
     assert str(caught.value).startswith(str(path))
 
 

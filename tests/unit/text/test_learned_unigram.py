@@ -21,6 +21,7 @@ from tokenizers import Tokenizer as Backend
 
 from glassformer.text import Normalization, Sampler, SeededSampler, Tokenizer, clean
 from glassformer.text.dropout import LatticeSampler
+from glassformer.text.kinds import load_tokenizer, train_tokenizer
 from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER
 from glassformer.text.learned_unigram import LearnedUnigram
 
@@ -30,7 +31,7 @@ TEXTS = ["", " ", "the cat", "THE ЖЫ cat 🙂", "<pad> <s> <0x41> <bt>", "a\tb
 
 @pytest.fixture(scope="module")
 def unigram(lines: list[str]) -> Tokenizer:
-    return Tokenizer.train(lines, 420, "unigram")
+    return train_tokenizer(lines, 420, "unigram")
 
 
 def list_ways(text: str) -> dict[tuple[str, ...], float]:
@@ -89,7 +90,7 @@ def test_samplers_draw_from_it(unigram: Tokenizer) -> None:
 
 
 def test_every_character_is_a_token_and_frequent_words_are(lines: list[str]) -> None:
-    unigram = Tokenizer.train(["the cat saw the cat"] * 50 + lines, 420, "unigram")
+    unigram = train_tokenizer(["the cat saw the cat"] * 50 + lines, 420, "unigram")
     assert len(unigram) == 420
     assert {*"".join(lines)} <= {*unigram.vocabulary}
     assert unigram.tokens("the cat").texts == (" the", " cat")
@@ -97,9 +98,9 @@ def test_every_character_is_a_token_and_frequent_words_are(lines: list[str]) -> 
 
 def test_no_room_and_no_text() -> None:
     with pytest.raises(ValueError, match=r"3 different characters .* must be at least 262"):
-        Tokenizer.train(["ab"], 261, "unigram")
+        train_tokenizer(["ab"], 261, "unigram")
     with pytest.raises(ValueError, match=r"no text"):
-        Tokenizer.train(["", ""], 1000, "unigram")
+        train_tokenizer(["", ""], 1000, "unigram")
 
 
 def test_tags_are_added_and_no_text_yields_them(unigram: Tokenizer) -> None:
@@ -116,7 +117,7 @@ def test_hugging_face_reads_the_file_alike(
     path = tmp_path_factory.getbasetemp() / "unigram.json"
     if not path.exists():
         unigram.save(path)
-    again, theirs = Tokenizer.load(path), Backend.from_file(str(path))
+    again, theirs = load_tokenizer(path), Backend.from_file(str(path))
     assert type(again) is LearnedUnigram and again.fingerprint == unigram.fingerprint
     assert theirs.encode(text).ids == unigram.encode(text) == again.encode(text)
     assert theirs.decode(unigram.encode(text)) == clean(text)
@@ -125,7 +126,7 @@ def test_hugging_face_reads_the_file_alike(
 def test_learning_is_the_same_in_another_process(unigram: Tokenizer, lines: list[str]) -> None:
     program = (
         "import sys; from glassformer.text import Tokenizer; "
-        "print(Tokenizer.train(sys.argv[1:], 420, 'unigram').fingerprint)"
+        "print(train_tokenizer(sys.argv[1:], 420, 'unigram').fingerprint)"
     )
     for seed, threads in (("1", "1"), ("2", "3")):
         settings = {**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}
@@ -153,7 +154,7 @@ def test_a_damaged_file(unigram: Tokenizer, tmp_path: Path, name: str) -> None:
     DAMAGES[name](raw["model"]["vocab"])
     path.write_bytes(json.dumps(raw).encode())
     with pytest.raises(ValueError, match=r"not a tokenizer of glassformer"):
-        Tokenizer.load(path)
+        load_tokenizer(path)
 
 
 def test_a_character_without_a_token_is_its_bytes_in_samples_too(unigram: Tokenizer) -> None:
@@ -165,7 +166,7 @@ def test_a_character_without_a_token_is_its_bytes_in_samples_too(unigram: Tokeni
 
 
 def test_characters_alone(lines: list[str]) -> None:
-    tokenizer = Tokenizer.train(lines, 420, "char", Normalization(lowercase=True))
+    tokenizer = train_tokenizer(lines, 420, "char", Normalization(lowercase=True))
     assert tokenizer.merges == ()
     assert tokenizer.tokens("The Cat").texts == tuple(" the cat")
     assert all(len(token) == 1 for token in tokenizer.vocabulary[FIRST_CHARACTER:])

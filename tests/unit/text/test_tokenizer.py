@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 
 from glassformer.text import BOS, EOS, PAD, Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import FIRST_BYTE, FIRST_CHARACTER
 
 NASTY = [
@@ -181,14 +182,14 @@ def test_many_at_once_are_as_one_by_one(tokenizer: Tokenizer) -> None:
 
 
 def test_every_character_enters_however_rare() -> None:
-    tokenizer = Tokenizer.train(["aa bb aa bb " * 50, "≈"], 262 + 4)
+    tokenizer = train_tokenizer(["aa bb aa bb " * 50, "≈"], 262 + 4)
     assert "≈" in tokenizer.vocabulary
     assert len(tokenizer) == 262 + 4
 
 
 def test_text_about_controls_and_bytes_yields_neither() -> None:
     text = "a <pad> <s>b</s> <0x41><0x42> <<s>> "
-    tokenizer = Tokenizer.train([text * 50] * 9, 400)
+    tokenizer = train_tokenizer([text * 50] * 9, 400)
     assert tokenizer.decode(tokenizer.encode(text)) == text
     assert min(tokenizer.encode(text)) >= FIRST_CHARACTER
     assert len(set(tokenizer.vocabulary)) == len(tokenizer)
@@ -196,18 +197,18 @@ def test_text_about_controls_and_bytes_yields_neither() -> None:
 
 def test_no_room_for_the_characters() -> None:
     with pytest.raises(ValueError, match=r"3 different characters .* must be at least 262"):
-        Tokenizer.train(["ab"], 261)
-    assert len(Tokenizer.train(["ab"], 262)) == 262  # 3 controls, 256 bytes, " ", "a", "b"
+        train_tokenizer(["ab"], 261)
+    assert len(train_tokenizer(["ab"], 262)) == 262  # 3 controls, 256 bytes, " ", "a", "b"
 
 
 def test_a_vocabulary_may_be_smaller_than_asked() -> None:
-    tokenizer = Tokenizer.train(["ab ab cd"], 5000)
+    tokenizer = train_tokenizer(["ab ab cd"], 5000)
     assert tokenizer.vocabulary[FIRST_CHARACTER:] == (" ", "a", "b", "c", "d", " a", " ab")
 
 
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(ValueError, match="no text"):
-        Tokenizer.train(["", ""], 1000)
+        train_tokenizer(["", ""], 1000)
 
 
 def test_an_error_in_the_lines_comes_through() -> None:
@@ -216,7 +217,7 @@ def test_an_error_in_the_lines_comes_through() -> None:
         raise ValueError("line 2 is bad")
 
     with pytest.raises(ValueError, match="line 2 is bad"):
-        Tokenizer.train(lines(), 1000)
+        train_tokenizer(lines(), 1000)
 
 
 @given(text=st.text(st.characters(exclude_categories=("Cs", "Cn"), max_codepoint=0xFFFF)))
@@ -233,8 +234,8 @@ def test_hugging_face_reads_the_file_alike(
 
 def test_training_is_the_same_in_another_process(tokenizer: Tokenizer, lines: list[str]) -> None:
     program = (
-        "import sys; from glassformer.text import Tokenizer; "
-        "print(Tokenizer.train(sys.argv[1:], 600).fingerprint)"
+        "import sys; from glassformer.text import train_tokenizer; "
+        "print(train_tokenizer(sys.argv[1:], 600).fingerprint)"
     )
     for seed, threads in (("1", "1"), ("2", "3")):
         settings = {**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads}
@@ -259,7 +260,7 @@ def test_long_text_takes_time_in_proportion(tokenizer: Tokenizer, unit: str) -> 
 
 def test_real_text_comes_back(data: Path) -> None:
     lines = (data / "multi30k" / "valid.de").read_text(encoding="utf-8").split("\n")
-    tokenizer = Tokenizer.train(lines, 2000)
+    tokenizer = train_tokenizer(lines, 2000)
     assert len(tokenizer) == 2000
     encoded = tokenizer.encode_many(lines)
     assert tokenizer.decode_many(encoded) == lines

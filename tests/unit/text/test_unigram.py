@@ -12,7 +12,7 @@ import pytest
 
 from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 from glassformer.text.layout import CONTROLS
 
 VOCABULARY = [*CONTROLS, UNKNOWN, "▁", "a", "b", "▁a"]
@@ -24,7 +24,7 @@ RANDOM = Random(7).randbytes(4000)
 def path(tmp_path: Path) -> Path:
     """A sound one."""
     Unigram(VOCABULARY, SCORES).save(tmp_path / "tokenizer.json")
-    assert Tokenizer.load(tmp_path / "tokenizer.json").decode([5, 6]) == "ab"
+    assert load_tokenizer(tmp_path / "tokenizer.json").decode([5, 6]) == "ab"
     return tmp_path / "tokenizer.json"
 
 
@@ -53,5 +53,5 @@ def test_a_score_that_is_none_is_refused(path: Path, score: Any) -> None:
 def refuse(path: Path, found: Any) -> None:
     path.write_text(json.dumps(found), encoding="utf-8")
     with pytest.raises(ValueError, match="not a tokenizer of glassformer") as caught:
-        Tokenizer.load(path)
+        load_tokenizer(path)
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import load_tokenizer
 from glassformer.text.layout import CONTROLS
 
 SCORES = {"▁": -5.0, "▁ab": -1.0, "a": -3.0, "b": -3.0, "c": -3.5, "bc": -4.5, "▁a": -2.0}
@@ -50,7 +50,7 @@ def test_what_this_side_cannot_spell_may_be_a_token_of_the_other(tokenizer: Unig
 
 def test_a_code_is_one_token_and_saved_is_the_same(tokenizer: Unigram, tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "tokenizer.json")
-    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    again = load_tokenizer(tmp_path / "tokenizer.json")
     assert isinstance(again, Unigram)
     for text in (">>fr<< ab", "жы", "q", ""):
         assert again.encode(text) == tokenizer.encode(text)

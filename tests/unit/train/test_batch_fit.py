@@ -16,7 +16,8 @@ from glassformer.train.plan.preparation import prepare_run
 from glassformer.train.plan.run_folder import open_run
 from glassformer.train.run import batch_fit
 from glassformer.train.run.distributed import ALONE
-from glassformer.train.run.settle import Setup, settle
+from glassformer.train.run.settle import settle
+from glassformer.train.run.setup import Setup
 from glassformer.train.run.updates import Updater
 
 START = 32

@@ -10,7 +10,7 @@ import pytest
 from glassformer.config import BOS, EOS, PAD
 from glassformer.data.batches import Batch, Batches
 from glassformer.data.store import Store, build_store
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.train.run.distributed import (
     LAUNCH,
     ProcessGroup,
@@ -27,7 +27,7 @@ LINES = [" ".join("abcdefgh"[: 1 + n % 8]) for n in range(60)]
 @pytest.fixture(scope="module")
 def batches(tmp_path_factory: pytest.TempPathFactory) -> Batches:
     folder = tmp_path_factory.mktemp("store")
-    tokenizer = Tokenizer.train(LINES, 300)
+    tokenizer = train_tokenizer(LINES, 300)
     build_store(folder / "s", [(x, x[::-1]) for x in LINES], tokenizer, tokenizer, max_length=50)
     return Batches(Store.open(folder / "s"), batch_tokens=96, seed=3)
 

@@ -18,6 +18,7 @@ from glassformer.foundation.tap import record
 from glassformer.model.files.directory import Tokenizers
 from glassformer.model.networks import build_network
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.train import resume, train
 from glassformer.train.ideas.guided_alignment import (
     GuidedAlignment,
@@ -35,7 +36,7 @@ TEXTS = ["the red cat.", " two  spaces and ébène!", "one", "🙂 x y"]
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train(TEXTS * 3, 330).with_tags(["<2de>"])
+    return train_tokenizer(TEXTS * 3, 330).with_tags(["<2de>"])
 
 
 def test_the_words_of_tokens(tokenizer: Tokenizer) -> None:

@@ -17,6 +17,7 @@ from glassformer.engine.kernels.dropout import Dropout
 from glassformer.model.files.directory import Tokenizers
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.train import train
 from glassformer.train.ideas.minimum_risk import MinimumRisk, sample_targets
 from glassformer.train.plan.init_from import inherit
@@ -29,7 +30,7 @@ from .test_updates import make_updater
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train(["ab ba", "abba"], 263)
+    return train_tokenizer(["ab ba", "abba"], 263)
 
 
 def test_samples_follow_the_network(tokenizer: Tokenizer) -> None:
@@ -95,7 +96,7 @@ def test_candidates_of_a_part_of_a_batch_have_dropout_of_their_own(
     if drawn_by == "PyTorch":  # as on a GPU
         forward = lambda own, x: own._drop_with_torch(x) if own.training else x  # noqa: E731
         monkeypatch.setattr(Dropout, "forward", forward)
-    tokenizer = Tokenizer.train(["ab ba", "abba"], 263)
+    tokenizer = train_tokenizer(["ab ba", "abba"], 263)
     shape = Model(d_model=16, d_ff=24, heads=2, dropout=0.3, encoder_layers=1, decoder_layers=1)
     settings = Train(risk_weight=0.5, risk_samples=4, gradient_checkpointing=checkpointing)
     loss = MinimumRisk(batch_loss, Tokenizers(tokenizer, tokenizer))

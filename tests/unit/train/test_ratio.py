@@ -11,13 +11,13 @@ from glassformer.config import EOS, Decode
 from glassformer.data.store import Store, build_store
 from glassformer.decode.sentences import longest_output
 from glassformer.model.files.directory import load_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.train.plan.preparation import find_ratio
 from glassformer.train.run.validation import validate
 
 
 def make_store(folder: Path, pairs: list[tuple[str, str]]) -> Store:
-    tokenizer = Tokenizer.train([text for pair in pairs for text in pair], 300)
+    tokenizer = train_tokenizer([text for pair in pairs for text in pair], 300)
     build_store(folder / "store", pairs, tokenizer, tokenizer, max_length=1000)
     return Store.open(folder / "store")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from glassformer.config import Train
-from glassformer.train.run.checkpoint import Progress
+from glassformer.train.run.progress import Progress
 from glassformer.train.run.selection import ModelSelection
 from glassformer.train.run.validation import Validation
 

@@ -16,7 +16,8 @@ from glassformer.train.plan.run_folder import open_run, read_record
 from glassformer.train.run import settle as settling
 from glassformer.train.run.distributed import ALONE
 from glassformer.train.run.resuming import look_before
-from glassformer.train.run.settle import Setup, choose_padding, settle
+from glassformer.train.run.settle import choose_padding, settle
+from glassformer.train.run.setup import Setup
 
 RELU, CPU = Model(d_model=16, d_ff=32, heads=2), torch.device("cpu")
 

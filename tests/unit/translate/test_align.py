@@ -14,7 +14,7 @@ from glassformer.config import Config
 from glassformer.evaluate.aligner import Aligner, Direction
 from glassformer.foundation.tap import record as watch
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.align.choose_head import (
     AlignmentChoice,
     choose_alone,
@@ -43,7 +43,7 @@ TEXTS = [("a cat sits", "un chat, 12 ans"), ("", "rien"), ("dogs  run far away",
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     torch.manual_seed(1)
-    tokenizer = Tokenizer.train([side for pair in TEXTS for side in pair], 280)
+    tokenizer = train_tokenizer([side for pair in TEXTS for side in pair], 280)
     shape = {
         "d_model": 12,
         "heads": 3,
@@ -131,7 +131,7 @@ def test_weights_of_a_row_sum_to_1(translator: Translator) -> None:
 
 
 def test_characters_that_share_a_token_are_aligned_together() -> None:
-    tokenizer = Tokenizer.train(["我爱 我爱 我爱 a b"] * 3, 270)
+    tokenizer = train_tokenizer(["我爱 我爱 我爱 a b"] * 3, 270)
     config = Config.read(
         {"model": {"d_model": 8, "heads": 1, "d_ff": 8, "encoder_layers": 1, "decoder_layers": 1}}
     )

@@ -9,8 +9,8 @@ import pytest
 from tests.checked import translate_checked
 
 from glassformer.model.files.directory import SHIPPED
-from glassformer.text import Tokenizer
 from glassformer.text.function_words import find_other_language
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.familiarity import measure_usual
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
@@ -96,7 +96,7 @@ def test_another_language_is_told_by_its_function_words(
 
 
 def test_characters_without_a_token_are_unknown() -> None:
-    tokenizer = Tokenizer.train(["the cat", "ein Bär"], 320)
+    tokenizer = train_tokenizer(["the cat", "ein Bär"], 320)
     assert tokenizer.find_unknown("the B\u00e4r, the Ba\u0308r\t猫🙂猫") == [",", "猫", "🙂"]
     assert tokenizer.find_unknown("cat ein") == []
 

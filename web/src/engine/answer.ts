@@ -5,7 +5,7 @@ import type { Prediction, Problem, Token, Whole } from "../data/document";
 import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import { groupWords, mergeWords, type Groups } from "../data/words";
-import type { Edit } from "../views/whatif/edits";
+import type { Edit } from "./edits";
 import type { Answer } from "./engine";
 
 /** An answer before its tokens are grouped to words. */

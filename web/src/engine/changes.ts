@@ -6,7 +6,7 @@ import { parse, tensorsOf } from "../data/expression";
 import { strides } from "../data/tensor";
 import { wordPattern } from "../data/words";
 import { messageOf } from "../format";
-import type { Edit, What } from "../views/whatif/edits";
+import type { Edit, What } from "./edits";
 import type { Edit as Change, Edits } from "./network";
 
 /** What edits are about: a sentence, and the network that reads it. */

@@ -5,9 +5,8 @@ import type { Candidate, Models, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
-import type { Edit } from "../views/whatif/edits";
-import type { Changes } from "../views/whatif/Result.svelte";
-import type { Weighed } from "../views/whatif/weighing";
+import type { Changes, Edit } from "./edits";
+import type { Weighed } from "./weighing";
 
 export interface Engine {
   readonly where: "server" | "worker";

@@ -5,9 +5,8 @@ import type { Candidate, Model, Models, Progress, Request } from "../data/server
 import { zeros, type Tensor } from "../data/tensor";
 import { Trace, type Reader } from "../data/trace";
 import type { Groups } from "../data/words";
-import type { Edit } from "../views/whatif/edits";
-import type { Changes } from "../views/whatif/Result.svelte";
-import type { Weighed } from "../views/whatif/weighing";
+import type { Changes, Edit } from "./edits";
+import type { Weighed } from "./weighing";
 import { answerOf, groupAnswer } from "./answer";
 import type { Answer, Engine, Outcome, Portraits } from "./engine";
 import type { Early, Told } from "./host";

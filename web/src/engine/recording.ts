@@ -5,7 +5,7 @@ import type {
 } from "../data/document";
 import type { Candidate as Told, Progress, Request } from "../data/server";
 import { strides, type Tensor } from "../data/tensor";
-import type { Edit } from "../views/whatif/edits";
+import type { Edit } from "./edits";
 import type { Plain } from "./answer";
 import { wordPattern } from "../data/words";
 import { Changes, resolve } from "./changes";

@@ -3,9 +3,8 @@
 import { checkNetwork, getJson, getTensor, openTrace, recordTrace, ServerError, stream, type Candidate, type Models, type Progress, type Request } from "../data/server";
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
-import type { Edit } from "../views/whatif/edits";
-import type { Changes } from "../views/whatif/Result.svelte";
-import type { Weighed } from "../views/whatif/weighing";
+import type { Changes, Edit } from "./edits";
+import type { Weighed } from "./weighing";
 import { groupAnswer, type Plain } from "./answer";
 import type { Answer, Engine, Gradients, Outcome, Portraits } from "./engine";
 

@@ -3,7 +3,7 @@
 import type { Answer } from "../engine/engine";
 import { at } from "../data/tensor";
 import { pairCommon, wordPattern } from "../data/words";
-import type { Cut, Edit } from "../views/whatif/edits";
+import type { Cut, Edit } from "../engine/edits";
 
 /** What a group of tokens spells in its text. */
 export function wordAt(answer: Answer, side: "source" | "target", place: number): string {

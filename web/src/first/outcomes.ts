@@ -2,7 +2,7 @@
 
 import { at } from "../data/tensor";
 import type { Answer } from "../engine/engine";
-import type { Edit } from "../views/whatif/edits";
+import type { Edit } from "../engine/edits";
 import { compareWords, listWords, makeCuts, type Said } from "./cuts";
 
 /** What came of one cut. */

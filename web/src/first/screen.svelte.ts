@@ -6,7 +6,7 @@ import { ServerError, type Model, type Models, type Request } from "../data/serv
 import { shapeLogits, type Shaping } from "../engine/distribution";
 import { messageOf } from "../format";
 import { here } from "../state.svelte";
-import type { Cut, Edit } from "../views/whatif/edits";
+import type { Cut, Edit } from "../engine/edits";
 import { isCut, listWords, makeCuts, mendWord, probabilityOf } from "./cuts";
 import { sentencesOf } from "./examples";
 import { countSentences, findExcerpt } from "./excerpt";

@@ -26,7 +26,9 @@ from torch import Tensor
 from glassformer.foundation.tap import Edit
 from glassformer.foundation.tap import record as watch
 from glassformer.see.edit import Edited, prepare_edits
-from glassformer.see.trace import Array, Trace, check_place
+from glassformer.see.recorded import Array, check_place
+from glassformer.see.recording import record
+from glassformer.see.trace import Trace
 from glassformer.translator import Translator
 
 TEXTUAL = ("word", "prefix")  # edits that the recorded text and translation contain already
@@ -115,7 +117,7 @@ def read_copies(network: Any, translator: Translator, trace: Trace, items: int) 
 def edit_again(translator: Translator, trace: Trace) -> Edited:
     """Return the edits of a recording, to be applied to its network again."""
     edits = [edit for edit in trace.edits if edit["do"] not in TEXTUAL]
-    return prepare_edits(translator, trace.text, "", edits)
+    return prepare_edits(translator, trace.text, "", edits, record)
 
 
 def find_ids(trace: Trace, rows: Sequence[int]) -> list[int]:

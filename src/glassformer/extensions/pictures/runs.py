@@ -91,7 +91,7 @@ def read_watched(path: Path | str | None = None) -> RunSnapshots:
     folder = next((p for p in places if (p / "sentences.json").is_file()), None)
     if folder is None:
         raise ValueError(f"{path}: no watched training here: train with train.watch=3")
-    from glassformer.text import Tokenizer
+    from glassformer.text.kinds import load_tokenizer
 
     sentences = read_typed(folder / "sentences.json", list[RunSentence])
     files = sorted(folder.glob("*.safetensors"))
@@ -104,7 +104,7 @@ def read_watched(path: Path | str | None = None) -> RunSnapshots:
         raise ValueError(f"{folder.parent}: there is no tokenizer.json")
     return RunSnapshots(
         sentences,
-        list(Tokenizer.load(tokenizer).vocabulary),
+        list(load_tokenizer(tokenizer).vocabulary),
         [int(file.stem) for file in files],
         [_load_snapshot(file) for file in files],
         _read_lines(folder / "gradients.jsonl"),

@@ -21,7 +21,7 @@ from glassformer.foundation.machine.extras import explain_missing
 from glassformer.foundation.version import __version__
 
 from .api import derived as api_derived
-from .api import files, libre
+from .api import files, libre, metrics
 from .api import models as api_models
 from .api import pictures as api_pictures
 from .api import runs as api_runs
@@ -34,7 +34,6 @@ from .api.openapi import describe_api
 from .api.pages import add_pages
 from .api_error import ApiError, TrainingError, choose_language, say_invalid
 from .request_log import Observed, RequestLog
-from .service import metrics
 from .service.service import Service
 from .service.streams import EVENTS
 

@@ -24,7 +24,7 @@ from glassformer.data.files import STANDARD
 from glassformer.foundation.disk import is_still
 
 if TYPE_CHECKING:
-    from .service.metrics import ServerMetrics
+    from .service.server_metrics import ServerMetrics
 
 ENTRY = "glassformer.log"  # the key of the log entry in a request's scope
 SHOWN = 200  # characters of a path that are logged

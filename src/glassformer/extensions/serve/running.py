@@ -15,7 +15,6 @@ import uvicorn
 
 from glassformer.foundation.shared_library import load_library
 
-from .api.files import TranslatedFiles
 from .app import build_app
 from .connection import Connection
 from .limits import Limits, TrainingLimits
@@ -34,12 +33,13 @@ from .service.answers import AnswerCache
 from .service.batching import Batcher, search_here
 from .service.jobs import Jobs
 from .service.languages import Languages
-from .service.metrics import ServerMetrics
 from .service.model_pool import ModelPool
 from .service.own_trainings import OwnTrainings
 from .service.processes import TranslatingProcess
 from .service.recordings import Recordings
+from .service.server_metrics import ServerMetrics
 from .service.service import Service
+from .service.translated_files import TranslatedFiles
 from .service.translation_service import TranslationService
 
 HEARING = 0.5  # seconds in which an accepted connection can still send a request at shutdown

@@ -28,6 +28,7 @@ from ...foundation.disk import write_text as write_text
 from ...foundation.hashing import sha256_hex
 from ...foundation.typed_json import check_type, read_typed
 from ...text import Normalization, Tokenizer
+from ...text.kinds import load_tokenizer
 from ...text.normalization import KINDS
 from ...text.spacing import name_base
 from .shapes import list_shapes
@@ -101,8 +102,8 @@ class Tokenizers(NamedTuple):
     @classmethod
     def load(cls, folder: Path) -> Tokenizers:
         if (folder / SEPARATE[0]).is_file():
-            return cls(*(Tokenizer.load(folder / name) for name in SEPARATE))
-        shared = Tokenizer.load(folder / SHARED)
+            return cls(*(load_tokenizer(folder / name) for name in SEPARATE))
+        shared = load_tokenizer(folder / SHARED)
         return cls(shared, shared)
 
 

@@ -1,4 +1,4 @@
-"""What the settings of an objective need beside them, and with which networks they work."""
+"""The needs of the settings of an objective: files, and networks with which they work."""
 
 from ...config import Config
 

@@ -15,6 +15,7 @@ from ...foundation.progress import Reporter
 from ...model.files.directory import SIDES, Tokenizers, check_normalization, open_tokenizers
 from ...text import Normalization, Tokenizer
 from ...text.characters import watch_characters
+from ...text.kinds import train_tokenizer
 from ...text.normalization import KINDS as NORMALIZATIONS
 from ...text.stand_ins import list_copies
 from ..ideas.language_prior import PRIOR
@@ -129,13 +130,13 @@ def learn_tokenizers(
         copies = " ".join(list_copies(config.data.copies))
         sides = [chain((copies,), side) for side in sides]
     if not text.shared:
-        source = Tokenizer.train(sides[0], room, kind, before).with_tags(tags)
-        return Tokenizers(source, target or Tokenizer.train(sides[1], text.vocabulary, kind, after))
+        source = train_tokenizer(sides[0], room, kind, before).with_tags(tags)
+        return Tokenizers(source, target or train_tokenizer(sides[1], text.vocabulary, kind, after))
     if config.model.is_language_model:
         after = before
     if before != after:
         sides = [map(before.clean, sides[0]), *sides[1:]]
-    both = (target or Tokenizer.train(chain(*sides), room, kind, after)).with_tags(tags)
+    both = (target or train_tokenizer(chain(*sides), room, kind, after)).with_tags(tags)
     return Tokenizers(both.with_normalization(before), both)
 
 

@@ -15,7 +15,7 @@ from ...config import Config
 from .meter import time_updates
 
 if TYPE_CHECKING:
-    from .settle import Setup
+    from .setup import Setup
 
 GAIN = 0.95  # a doubled batch is kept if an epoch takes at most so much of the time
 SECONDS = 2.0  # for measuring one size, if so many updates have been made by then

@@ -12,8 +12,9 @@ from ...model.files.tensors import save_tensors
 from ..plan.plan import Plan
 from ..plan.preparation import Prepared
 from . import checkpoint
-from .checkpoint import Progress, collect_all, collect_best
+from .checkpoint import collect_all, collect_best
 from .distributed import ProcessGroup
+from .progress import Progress
 from .updates import Updater
 from .watch import GRADIENTS, Watch, cut_after
 from .watch import plan_snapshots as plan_snapshots

@@ -12,14 +12,15 @@ from ..plan.goal import Goal
 from ..plan.plan import Plan, settle_again, write_plan
 from ..plan.schedule import rate
 from ..publish.golden import make_golden
-from . import checkpoint, divergence
-from .checkpoint import Progress, go_to
+from . import checkpoint, recovery
+from .checkpoint import go_to
 from .divergence import DivergenceDetector
 from .journal import Journal
 from .meter import Meter
+from .progress import Progress
 from .resuming import sign_learning
 from .selection import ModelSelection
-from .settle import Setup
+from .setup import Setup
 from .updates import Outcome
 from .validation import Validation
 
@@ -111,7 +112,7 @@ class Loop:
             self.updater.loss_scale.load(self.progress.loss_scale)
             self.report.say(f"Going on after update {self.progress.step:,}")
         key = sign_learning(self.config, setup.prepared.record)
-        divergence.recall_return(folder, self.progress, key)
+        recovery.recall_return(folder, self.progress, key)
         if self.progress.detector.about != key:  # losses of other data or settings do not compare
             uniform = math.log(self.updater.model.output_table.num_embeddings)
             self.progress.detector = DivergenceDetector(uniform, key)
@@ -159,8 +160,8 @@ class Loop:
         progress.skipped += 1
         progress.skipped_in_all += 1
         if progress.skipped == 1:
-            found = divergence.find_culprits(self.updater, progress.step, batches, tokenizers)
-            self.report.say(divergence.tell_culprits(progress.step, found))
+            found = recovery.find_culprits(self.updater, progress.step, batches, tokenizers)
+            self.report.say(recovery.tell_culprits(progress.step, found))
             self.journal.write(progress.step, {"not finite": True, "pairs": found})
             self.culprits = found
 
@@ -170,18 +171,18 @@ class Loop:
         ValueError if this was done TRIES times before.
         """
         wrong, config = self.progress, self.config
-        if wrong.goings_back >= divergence.TRIES:
+        if wrong.goings_back >= recovery.TRIES:
             shape = config.model.d_model
             raise ValueError(
-                divergence.explain_divergence(wrong, why, self.culprits, config.train, shape)
+                recovery.explain_divergence(wrong, why, self.culprits, config.train, shape)
             )
         self.updater, self.progress = self.setup.make_updater(), Progress()
         self._go_on_from_checkpoint()
-        divergence.learn_from(wrong, self.progress)
+        recovery.learn_from(wrong, self.progress)
         if self.group.is_first:
             key = self.progress.detector.about
-            divergence.note_return(self.setup.folder, self.progress, key)
-        self.report.say(divergence.tell_return(wrong, self.progress, why))
+            recovery.note_return(self.setup.folder, self.progress, key)
+        self.report.say(recovery.tell_return(wrong, self.progress, why))
         self.journal.open(self.progress.step, self.plan)
         self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 

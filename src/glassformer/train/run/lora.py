@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ...config import Train
-from .optimizer import ADAM, FACTOR, begin_adam, step_adam
+from .adam import ADAM, FACTOR, begin_adam, step_adam
 
 A, B = "lora_a", "lora_b"
 FACTORS = (A, B)

@@ -5,15 +5,16 @@ Muon orthogonalizes the updates of matrices, so that they are equally large in a
 
 import inspect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.adam import adam
 
 from ...config import Train
+from .adam import ADAM, FACTOR, begin_adam, step_adam
+from .lora import LoRA
 from .sharding import spread_like, whole
 
 # Coefficients of a x + b x³ + c x⁵ (Newton-Schulz), which moves singular values of (0, 1] to about
@@ -22,8 +23,6 @@ A, B, C = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
 LARGE = 1 << 16  # numbers of a matrix
 MOMENTUM = 0.95
-ADAM = ("exp_avg", "exp_avg_sq", "step")  # the state of Adam for each parameter
-FACTOR = "factor"  # the key of a parameter group: its rate is that many times the common one
 SCALE = 0.2  # root mean square of a step over the rate: as in Adam, so that one rate serves both
 
 
@@ -33,8 +32,6 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
         _leave_compiler_out()
     wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     if train.lora_rank:
-        from .lora import LoRA
-
         return LoRA([p for _, p in wanted], train)
     tables = [p for name, p in wanted if is_table(name)]
     rest = [p for name, p in wanted if not is_table(name)]
@@ -137,41 +134,6 @@ class Muon(torch.optim.Optimizer):
         states = [self.state[p] for p in parameters]
         columns = ([state[name] for state in states] for name in ADAM)
         step_adam(parameters, grads, columns, self.train, rate, fused=_can_fuse(parameters))
-
-
-def begin_adam(p: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the state of Adam for a parameter before its first step, in the order of ADAM."""
-    return torch.zeros_like(p), torch.zeros_like(p), torch.zeros((), device=p.device)
-
-
-def step_adam(
-    parameters: list[Tensor],
-    grads: list[Tensor],
-    state: Iterable[list[Tensor]],
-    train: Train,
-    rate: float,
-    *,
-    fused: bool | None = None,
-) -> None:
-    """Make a step of Adam, with weight decay as in AdamW; `state` is in the order of ADAM."""
-    averages, squares, steps = state
-    adam(
-        parameters,
-        grads,
-        averages,
-        squares,
-        [],
-        steps,
-        fused=fused,
-        amsgrad=False,
-        beta1=train.betas[0],
-        beta2=train.betas[1],
-        lr=rate,
-        weight_decay=train.weight_decay,
-        decoupled_weight_decay=True,
-        eps=train.epsilon,
-        maximize=False,
-    )
 
 
 def make_orthogonal(matrices: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ...config import Train
-from .checkpoint import Progress, RankedModel
+from .progress import Progress, RankedModel
 from .validation import NAMED, Validation
 
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose

@@ -11,7 +11,7 @@ import torch
 from glassformer.config import Config, Decode
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LINES = ["the cat is on the mat", "a dog runs", "two birds sing in the old tree", "so it is"]
@@ -33,7 +33,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="session")
 def see() -> Callable[..., Trace]:
     """see("post", "a text") records; a target that is given is not searched for."""
-    tokenizer = Tokenizer.train(LINES * 4, 340)
+    tokenizer = train_tokenizer(LINES * 4, 340)
 
     def make(shape: str, text: str, **options: Any) -> Trace:
         torch.manual_seed(3)

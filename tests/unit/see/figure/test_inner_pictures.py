@@ -55,6 +55,7 @@ from glassformer.see.document import AlignmentHead
 from glassformer.see.recording import record
 from glassformer.see.trace import Trace
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.train.plan.schedule import rate
 from glassformer.translator import Translator
 from tools.toy_model import train_toy
@@ -94,7 +95,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train(LINES, 320)
+    return train_tokenizer(LINES, 320)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from glassformer.extensions.pictures.rnn.cell import KEEPING
 from glassformer.foundation.disk import read_json
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.see import Trace, record
-from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 from .test_scenes import LANGS, check_layout, check_numbers
@@ -48,7 +48,7 @@ TEXTS = {"usual": "so it is on the old mat", "least": "so", "long": LONG}
 
 @pytest.fixture(scope="module")
 def see_recurrent() -> Callable[[str, str], Trace]:
-    tokenizer = Tokenizer.train(LINES * 4, 340)
+    tokenizer = train_tokenizer(LINES * 4, 340)
     kept: dict[tuple[str, str], Trace] = {}
 
     def make(shape: str, text: str) -> Trace:

@@ -1,26 +1,6 @@
 /** The edits of see/edit.py as a list that is changed, undone, kept in the address and replayed. */
 
-export type What = "positions" | "scale" | "mask" | "residual" | "norm";
-
-export type Edit =
-  | { do: "silence" | "mean"; name: string; head?: number }
-  | { do: "pin"; name: string; key: number; head?: number; query?: number }
-  | { do: "row"; name: string; position: number; head?: number; values?: number[]; factor?: number }
-  | { do: "swap"; name: string; position: number; sentence: string; other: number }
-  | { do: "word"; word: string; by: string }
-  | { do: "prefix"; text: string }
-  | { do: "without"; what: What; name?: string }
-  | Cut;
-
-/** Forbid the decoder to read a source word: in all layers, heads and rows, or in one. */
-export interface Cut {
-  do: "cut";
-  word: string;
-  occurrence?: number;
-  layer?: number;
-  head?: number;
-  query?: number;
-}
+import type { Edit, What } from "../../engine/edits";
 
 const KINDS = ["silence", "mean", "pin", "row", "swap", "word", "prefix", "without", "cut"];
 

@@ -6,7 +6,8 @@ import type { Outcome } from "../../engine/engine";
 import { messageOf } from "../../format";
 import { session } from "../../session.svelte";
 import { here } from "../../state.svelte";
-import { readEdits, writeEdits, type Edit } from "./edits";
+import { readEdits, writeEdits } from "./edits";
+import type { Edit } from "../../engine/edits";
 
 export class Lab {
   done: string[] = $state.raw([]);

@@ -39,7 +39,7 @@ def probe(
     """
     from glassformer.foundation.disk import write_json
     from glassformer.see.files import fingerprint
-    from glassformer.see.trace import Parameters
+    from glassformer.see.recorded import Parameters
     from glassformer.translator import Translator
 
     from ..contrastive import read_contrastive

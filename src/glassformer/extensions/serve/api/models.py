@@ -8,8 +8,8 @@ from glassformer.foundation.version import __version__
 from glassformer.model.files.directory import EVALUATION, HEADS, read_findings
 from glassformer.model.files.known_words import find_unknown_words
 from glassformer.see.catalogue import read_catalogue
+from glassformer.see.recorded import Parameters
 from glassformer.see.tokens import read_source, read_target
-from glassformer.see.trace import Parameters
 from glassformer.translator import Translator
 
 from ..api_error import ApiError, refuse_missing

@@ -147,12 +147,12 @@ def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the sample sentences, with the ids of their references if there is a tokenizer."""
     from glassformer.extensions.pictures.runs import RunSentence
-    from glassformer.text import Tokenizer
+    from glassformer.text.kinds import load_tokenizer
 
     homes = (folder, folder.parent) if folder.name == RUN else (folder,)
     names = ("tokenizer.target.json", "tokenizer.json")
     path = next((home / n for home in homes for n in names if (home / n).is_file()), None)
-    ids = {} if path is None else {t: n for n, t in enumerate(Tokenizer.load(path).vocabulary)}
+    ids = {} if path is None else {t: n for n, t in enumerate(load_tokenizer(path).vocabulary)}
     with suppress(OSError, ValueError):
         path = folder / WATCH / "sentences.json"
         for each, raw in zip(read_typed(path, list[RunSentence]), read_json(path), strict=True):

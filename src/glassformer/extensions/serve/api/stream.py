@@ -190,7 +190,8 @@ def draw_translations(job: BackgroundJob, service: Service, body: SamplesRequest
     check_text_size(translator, body.text, service.limits)
     job.check()
     from glassformer.see.edit import prepare_edits
+    from glassformer.see.recording import record
     from glassformer.see.searching import draw_samples
 
-    edited = prepare_edits(translator, body.text, "", body.edits)
+    edited = prepare_edits(translator, body.text, "", body.edits, record)
     return {"texts": draw_samples(translator, edited, decode.model_dump(), body.count, body.seed)}

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import Depends, Request
 
@@ -23,11 +23,9 @@ from .model_pool import ModelPool
 from .own_trainings import OwnTrainings
 from .processes import TranslatingProcess
 from .recordings import Recordings
+from .server_metrics import ServerMetrics
+from .translated_files import TranslatedFiles
 from .translation_service import TranslationService
-
-if TYPE_CHECKING:
-    from ..api.files import TranslatedFiles
-    from .metrics import ServerMetrics
 
 
 @dataclass

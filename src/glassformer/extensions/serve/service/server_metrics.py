@@ -1,22 +1,16 @@
 """Metrics of the server for Prometheus, at /metrics."""
 
-from fastapi import APIRouter, Response
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
     PlatformCollector,
     ProcessCollector,
-    generate_latest,
 )
 from starlette.types import Scope
 
-from .service import TheService
-
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-router = APIRouter(tags=["operation"])
 
 
 class ServerMetrics:
@@ -61,17 +55,3 @@ class ServerMetrics:
     def observe_batch(self, size: int, seconds: float) -> None:
         self.batches.observe(size)
         self.working.inc(seconds)
-
-
-@router.get("/metrics", response_class=Response)
-def get_metrics(service: TheService) -> Response:
-    """Return all metrics in the format of Prometheus."""
-    metrics = service.metrics
-    metrics.waiting.set(service.batcher.waiting)
-    metrics.loaded.set(sum(map(service.model_pool.is_loaded, service.model_pool.models.values())))
-    metrics.kept.set(service.recordings.size)
-    answers = service.batcher.answers
-    metrics.hits.set(answers.hits)
-    metrics.misses.set(answers.misses)
-    metrics.cached.set(answers.size)
-    return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,26 @@
+"""The references of a test set. No torch."""
+
+from collections.abc import Sequence
+
+from ..foundation.validation_errors import check_list
+
+References = Sequence[Sequence[str | None]]  # sets of them; None: the sentence has none there
+
+
+def check_lines(hypotheses: Sequence[str], references: References) -> None:
+    """Raise ValueError unless every set has as many lines, and each line has a reference."""
+    check_list("hypotheses", hypotheses)
+    check_list("references", references)
+    if not hypotheses or not references:
+        raise ValueError("nothing to score: give at least one translation and one reference set")
+    for number, lines in enumerate(references, start=1):
+        if isinstance(lines, str):
+            raise ValueError("references are a list of reference sets, not a list of sentences")
+        if len(lines) != len(hypotheses):
+            raise ValueError(
+                f"the numbers of lines differ: {len(hypotheses)} in the translations, "
+                f"{len(lines)} in reference set {number}"
+            )
+    for number, lines in enumerate(zip(*references, strict=True), start=1):
+        if all(line is None for line in lines):
+            raise ValueError(f"line {number} has no reference")
