@@ -940,9 +940,11 @@ class Decode(Settings):
         return self.beam if self.search == "beam" else 1
 
     @property
-    def is_plain(self) -> bool:
-        """Return whether this is a search that the engine in C knows."""
-        return self.repetition_penalty == 1 and (self.search != "beam" or self.beam_groups == 1)
+    def beyond_native(self) -> str:
+        """Return the setting of this search that the engine in C does not know; "" if none is."""
+        if self.repetition_penalty != 1:
+            return "repetition_penalty"
+        return "beam_groups" if self.search == "beam" and self.beam_groups != 1 else ""
 
     def override(
         self, given: "Decode | Mapping[str, Any] | None" = None, n_best: int | None = None

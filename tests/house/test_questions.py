@@ -11,8 +11,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "glassformer"
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-ROWS = re.findall(
-    r"^\| (.+?) \| (.+) \|$", PAGE.partition("|---|---|\n")[2].partition("\n\n")[0], re.M
+TABLES = [part.partition("\n\n")[0] for part in PAGE.split("|---|---|\n")[1:]]
+ROWS, COUNTS = (re.findall(r"^\| (.+?) \| (.+) \|$", table, re.M) for table in TABLES[:2])
+RECIPES = re.findall(
+    r"^## ([^\n]+)\n.*?```diff\n(.*?)```",
+    (ROOT / "docs" / "extend.md").read_text(encoding="utf-8"),
+    re.M | re.S,
 )
 PLACE = re.compile(r"`([\w/.]+)` \(([^)]+)\)")
 
@@ -31,3 +35,11 @@ def test_what_is_named_is_there(question: str, answer: str) -> None:
 def test_few_files_answer_a_question() -> None:
     assert len(ROWS) >= 10
     assert median(len(PLACE.findall(answer)) for _, answer in ROWS) <= 2
+
+
+def test_few_files_are_touched_by_an_addition() -> None:
+    """The counts are those of the changes themselves, which `tests/unit/test_extend.py` applies."""
+    touched = [(name, change.count("+++ b/")) for name, change in RECIPES]
+    assert [(name, int(count)) for name, count in COUNTS] == touched
+    assert len(touched) >= 9 and median(count for _, count in touched) <= 2
+    assert max(count for _, count in touched) <= 4

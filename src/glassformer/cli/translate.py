@@ -174,8 +174,8 @@ def translate_lines(given: Mapping[str, Any]) -> None:
     with open_lines(file) as lines:
         translator = decoding.load_translator(given["model"], given)
         options = decoding.choose_options(translator.config, given)
-        is_plain = options.decode.is_plain
-        if given["precision"] == "auto" and is_plain and translator.precision != "fp32":
+        is_native = not options.decode.beyond_native
+        if given["precision"] == "auto" and is_native and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
         total, job = count_if_file(file), describe_job(given)
         with (

@@ -184,7 +184,7 @@ class Searcher:
 
     def choose_engine(self, decode: Decode) -> Engine:
         """Return what searches: PyTorch where the engine in C does not know such a search."""
-        if decode.is_plain:
+        if not decode.beyond_native:
             if decode.shortlist and not self.weights.takes_shortlist:
                 from ..engine.weights import say_once
 
@@ -192,8 +192,7 @@ class Searcher:
                     "shortlist is for one model in int8 on a processor: all tokens are predicted"
                 )
             return self.get_engine(self.weights.precision)
-        unknown = "repetition_penalty" if decode.repetition_penalty != 1 else "beam_groups"
-        return self._adapt(self.weights.get_torch_engine(unknown))
+        return self._adapt(self.weights.get_torch_engine(decode.beyond_native))
 
     def _adapt(self, engine: Engine) -> Engine:
         if not self.reader.has_conventions:

@@ -4,4 +4,11 @@ VERBS = {
     "import": ("Exchange", "", "cli.import_model.import_"),
     "export": ("Exchange", "import", "cli.export.export"),
 }
-ADDS = {"explain_folder": "other_folders.recognise"}
+ADDS = {
+    "explain_folder": "other_folders.recognise",
+    "export.ctranslate2": "writers.write_ctranslate2",
+    "export.onnx": "writers.write_onnx",
+    "export.argos": "writers.write_argos",
+    "export.transformers": "writers.write_transformers",
+    "export.marian": "writers.write_marian",
+}

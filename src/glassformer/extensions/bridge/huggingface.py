@@ -12,6 +12,7 @@ from glassformer.extensions.foreign_tokenizers.subwords import Cut
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.tensors import load_tensors
 from glassformer.text import Tokenizer
+from glassformer.text.kinds import parse_tokenizer
 from glassformer.text.layout import CONTROLS
 
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
@@ -117,7 +118,7 @@ def _read_own_sides(folder: Path) -> list[ForeignSide]:
     sides = []
     for file in (files[0], files[1] if files[1].is_file() else files[0]):
         found = {**read_typed(file, dict[str, Any]), "post_processor": None}
-        tokenizer = Tokenizer.parse(found, file)
+        tokenizer = parse_tokenizer(found, file)
         names = tokenizer.vocabulary
         unknown = names.index(UNKNOWN) if UNKNOWN in names else None
         sides.append(ForeignSide(names, PAD, BOS, EOS, unknown, _take_as_it_is(tokenizer)))

@@ -2,14 +2,15 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from glassformer.cli.options import AS_JSON, MODEL, check_choice, opt
 from glassformer.cli.terminal import show_progress, to_json
 from glassformer.data.files import read_lines
+from glassformer.foundation.extensions import list_additions, need_addition
 
-FORMATS = ("ctranslate2", "onnx", "argos", "transformers", "marian", "int8")
+POINT = "export."  # and the name of a format: the addition that writes it
 QUANTIZED = ("ctranslate2", "argos")
+INT8 = "int8"  # a model directory like ours
 
 
 def export(
@@ -45,10 +46,11 @@ def export(
     glassformer export my-model --format argos --out en-fr.argosmodel --source test.en
     """
     form = "ctranslate2" if form == "ct2" else form
-    check_choice("format", form, FORMATS)
+    formats = [each.removeprefix(POINT) for each in list_additions() if each.startswith(POINT)]
+    check_choice("format", form, (*formats, INT8))
     if quantization is not None and form not in QUANTIZED:
         raise ValueError(f"--quantization has no effect with --format {form}")
-    if form == "int8":
+    if form == INT8:
         from glassformer.extensions.publish.publishing import publish_model
 
         published = publish_model(model, out, int8=True)
@@ -59,33 +61,11 @@ def export(
     from dataclasses import asdict
 
     from ..parity import MOST, SEARCHES
+    from ..writers import ExportOptions
 
     sentences = MOST if texts is None else sum(bool(text.strip()) for text in texts)
-    told = {} if quantization is None else {"quantization": quantization}
-    with show_progress("comparing", sentences * len(SEARCHES)) as tell:
-        found = _write(form, model, out, {**told, "texts": texts, "progress": tell})
-    print(to_json(asdict(found)) if as_json else f"{out}: {found}")
-
-
-def _write(form: str, model: Path, out: Path, how: dict[str, Any]) -> Any:
-    """Write the export; return how it compares with the model."""
-    if form == "onnx":
-        from ..onnx import export_onnx
-
-        return export_onnx(model, out, **how)
-    if form == "argos":
-        from ..argos import export_argos
-
-        return export_argos(model, out, **how)
-    if form == "transformers":
-        from ..transformers import export_transformers
-
-        how.pop("progress")
-        return export_transformers(model, out, **how)
-    if form == "marian":
-        from ..marian_export import export_marian
-
-        return export_marian(model, out)
-    from ..ctranslate2 import export_ctranslate2
-
-    return export_ctranslate2(model, out, **how)
+    write = need_addition(POINT + form, f"--format {form}")
+    with show_progress("comparing", sentences * len(SEARCHES)) as progress:
+        options = ExportOptions(texts, progress, quantization)
+        comparison = write(model, out, options)
+    print(to_json(asdict(comparison)) if as_json else f"{out}: {comparison}")
