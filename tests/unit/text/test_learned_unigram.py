@@ -125,7 +125,7 @@ def test_hugging_face_reads_the_file_alike(
 
 def test_learning_is_the_same_in_another_process(unigram: Tokenizer, lines: list[str]) -> None:
     program = (
-        "import sys; from glassformer.text import Tokenizer; "
+        "import sys; from glassformer.text import train_tokenizer; "
         "print(train_tokenizer(sys.argv[1:], 420, 'unigram').fingerprint)"
     )
     for seed, threads in (("1", "1"), ("2", "3")):

@@ -81,20 +81,21 @@ class LogEntry:
     with_text: bool
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def note(self, **facts: Any) -> None:
+        """Add facts to the log line of a request, without those that are None."""
+        self.facts |= {name: value for name, value in facts.items() if value is not None}
 
-def note(request: Request, **facts: Any) -> None:
-    """Add facts to the log line of a request, without those that are None, if there is a log."""
-    entry = request.scope.get(ENTRY)
-    if entry is not None:
-        entry.facts |= {name: value for name, value in facts.items() if value is not None}
+    def note_texts(self, texts: Sequence[str]) -> None:
+        """Note how many texts and characters a request has, and the texts if the log has them."""
+        self.note(texts=len(texts), characters=sum(map(len, texts)))
+        if self.with_text:
+            self.note(text=[*texts])
 
 
-def note_texts(request: Request, texts: Sequence[str]) -> None:
-    """Note how many texts and characters a request has, and the texts if the log wants them."""
-    note(request, texts=len(texts), characters=sum(map(len, texts)))
-    entry = request.scope.get(ENTRY)
-    if entry is not None and entry.with_text:
-        note(request, text=[*texts])
+def find_entry(request: Request) -> LogEntry:
+    """Return the log entry of a request; if there is no log, one that nobody reads."""
+    entry: LogEntry = request.scope.get(ENTRY) or LogEntry(with_text=False)
+    return entry
 
 
 def name_key(key: str) -> str | None:

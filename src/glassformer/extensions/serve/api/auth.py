@@ -12,9 +12,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..api_error import ApiError
-from ..content_type import check_json_type
 from ..origins import OriginCheck
 from ..service.service import Service
+from .bodies import check_json_type
 
 HEADERS = {
     "Content-Security-Policy": (

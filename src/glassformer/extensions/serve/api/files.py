@@ -12,11 +12,13 @@ from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
 from ..limits import wait_for
-from ..request_log import note
+from ..request_log import find_entry
 from ..service.service import Service, TheService
-from .libre import Wanted, check_access, find_routes
+from .bodies import read_form
+from .libre import find_routes
 from .openapi import TRANSLATE_FILE
-from .requests import check_characters, read_form
+from .requests import check_characters
+from .translate_request import TranslateRequest, check_access
 
 router = APIRouter(tags=["LibreTranslate"])
 SNIFFED = 20_000  # characters by which the language is detected
@@ -58,13 +60,15 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> tu
     """
     async with service.documents.open(order.file, order.name) as document:
         characters = sum(map(len, document.readable))
-        note(request, texts=len(document.texts), characters=characters)
+        entry = find_entry(request)
+        entry.note(texts=len(document.texts), characters=characters)
         check_characters(characters, service.limits.document)
         sample = "\n".join(document.readable)[:SNIFFED]
         fields = order.fields
-        wanted = Wanted([sample], fields["source"], fields["target"], document.form)
+        languages = fields["source"], fields["target"]
+        wanted = TranslateRequest([sample], *languages, document.form, entry)
         with service.access.refund(service.access.spend(order.owner, characters)):
-            (code,), routes = await find_routes(request, service, wanted, dict[str, list[Any]]())
+            (code,), routes = await find_routes(service, wanted, dict[str, list[Any]]())
             translate = service.translation_service.translate_document
             written = await document.fill(await translate(document, routes[code]))
     return written, any(map(str.isalnum, sample))

@@ -1,17 +1,8 @@
-"""The bodies of requests: /api takes JSON, where an unknown key is an error, others take forms."""
+"""The requests of /api: JSON, where an unknown key is an error."""
 
-import json
-import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from email.message import Message
-from string import printable
 from typing import Any, Literal
-from urllib.parse import parse_qsl, quote, unquote_to_bytes
 
-from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.datastructures import FormData, UploadFile
 
 from glassformer.config import Decode
 from glassformer.translator import Translator
@@ -20,10 +11,6 @@ from ..api_error import ApiError
 from ..limits import Limits
 
 Prefix = str | list[int]
-FIELDS = 1000  # of a form
-VALUES = 10_000  # of JSON, lists and objects included
-# A text in JSON, perhaps without its end; it never goes back.
-STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 class Body(BaseModel):
@@ -131,69 +118,3 @@ def check_text_size(translator: Translator, sentence: str, limits: Limits) -> No
             f"the sentence has {tokens} tokens: at most {most} are recorded; "
             "look into a part of it",
         )
-
-
-@asynccontextmanager
-async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """Give the fields of a form. Raises ApiError 400 if its text is not UTF-8.
-
-    A form with files may have another charset, if its Content-Type names it.
-    """
-    kind = Message()
-    kind["Content-Type"] = request.headers.get("content-type", "")
-    if kind.get_content_type() != "multipart/form-data":
-        is_form = kind.get_content_type() == "application/x-www-form-urlencoded"
-        given = await request.body() if is_form else b""
-        check_escapes(given, "the form")
-        escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
-        if given.count(b"&") >= FIELDS:
-            raise ApiError(413, f"the form has more than {FIELDS} fields")
-        fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(escaped, keep_blank_values=True)]
-        yield FormData(fields)
-        return
-    charset = str(kind.get_param("charset", "utf-8"))
-    kind.set_param("charset", "latin-1")  # in which each byte is a character: nothing is lost
-    headers = [each for each in request.scope["headers"] if each[0] != b"content-type"]
-    headers.append((b"content-type", kind["Content-Type"].encode("latin-1")))
-    raw = Request({**request.scope, "headers": headers}, request.receive)
-    async with raw.form() as form:
-        yield FormData([_decode_field(*field, charset) for field in form.multi_items()])
-
-
-def _decode_field(name: str, value: str | UploadFile, charset: str) -> tuple[str, str | UploadFile]:
-    try:
-        name = name.encode("latin-1").decode(charset)
-        if isinstance(value, str):
-            return name, value.encode("latin-1").decode(charset)
-        value.filename = (value.filename or "").encode("latin-1").decode(charset)
-    except LookupError:
-        raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
-    except ValueError:
-        raise ApiError(400, f"the field {name!r} of the form is not {charset.upper()}") from None
-    return name, value
-
-
-def parse_json_body(body: bytes, charset: str) -> Any:
-    """Return what a body of JSON says; without a charset, it is in UTF-8, UTF-16 or UTF-32.
-
-    Raises LookupError for an unknown charset, ValueError or RecursionError if it is no JSON, and
-    ApiError if it has more values than any request needs: each takes a hundred times its length.
-    """
-    errors = "strict" if charset else "surrogatepass"  # half a character is mended later
-    text = body.decode(charset or json.detect_encoding(body), errors)
-    if _count_values(text) > VALUES and _count_values(STRING.sub("", text)) > VALUES:
-        raise ApiError(413, f"the body has more than {VALUES} values")
-    return json.loads(text)
-
-
-def _count_values(text: str) -> int:
-    """Return about how many values a text of JSON has, if its texts have none of these."""
-    return sum(map(text.count, ",[{"))
-
-
-def check_escapes(given: bytes, what: str) -> None:
-    """Raise ApiError 400 if a query, or a form that is written like one, is not UTF-8."""
-    try:
-        unquote_to_bytes(given).decode()
-    except UnicodeDecodeError:
-        raise ApiError(400, f"{what} is not UTF-8") from None

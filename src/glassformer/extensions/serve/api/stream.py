@@ -17,7 +17,7 @@ from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
-from ..request_log import note, note_texts
+from ..request_log import find_entry
 from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService
 from ..service.streams import Json, stream_answer
@@ -46,8 +46,9 @@ async def answer_text(
 ) -> Response:
     """Answer with what a job makes of the text of a request, which is checked and logged."""
     check_text(body.text, service.limits)
-    note_texts(request, [body.text])
-    note(request, models=[service.model_pool.find(body.model).id])
+    entry = find_entry(request)
+    entry.note_texts([body.text])
+    entry.note(models=[service.model_pool.find(body.model).id])
     return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))
 
 
