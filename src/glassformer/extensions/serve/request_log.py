@@ -92,7 +92,7 @@ class LogEntry:
             self.note(text=[*texts])
 
 
-def find_entry(request: Request) -> LogEntry:
+def find_log_entry(request: Request) -> LogEntry:
     """Return the log entry of a request; if there is no log, one that nobody reads."""
     entry: LogEntry = request.scope.get(ENTRY) or LogEntry(with_text=False)
     return entry

@@ -20,7 +20,7 @@ from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark
 from glassformer.extensions.pictures.pictures import list_pictures, make_scene
 from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace
-from glassformer.text import Tokenizer
+from glassformer.text import train_tokenizer
 from glassformer.translate.language_model import LanguageModel
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -112,7 +112,7 @@ def read(request: pytest.FixtureRequest) -> Trace:
     network = request.param
     shape = {"d_model": 16, "d_ff": 32, "heads": 2, f"{network}_layers": 2, "tie": "two-way"}
     config = Config.read({"model": {"network": network, **shape}})
-    tokenizer = Tokenizer.train(["the red cat runs home", "an old dog sleeps"] * 4, 330)
+    tokenizer = train_tokenizer(["the red cat runs home", "an old dog sleeps"] * 4, 330)
     tokenizers = Tokenizers(tokenizer, tokenizer)
     reader = LanguageModel(config, tokenizers, build_model(config, tokenizers), device="cpu")
     return reader.see("the red [MASK] runs" if network == "encoder" else "the red cat runs")

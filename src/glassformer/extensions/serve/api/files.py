@@ -12,7 +12,7 @@ from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
 from ..limits import wait_for
-from ..request_log import find_entry
+from ..request_log import find_log_entry
 from ..service.service import Service, TheService
 from .bodies import read_form
 from .libre import find_routes
@@ -60,7 +60,7 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> tu
     """
     async with service.documents.open(order.file, order.name) as document:
         characters = sum(map(len, document.readable))
-        entry = find_entry(request)
+        entry = find_log_entry(request)
         entry.note(texts=len(document.texts), characters=characters)
         check_characters(characters, service.limits.document)
         sample = "\n".join(document.readable)[:SNIFFED]

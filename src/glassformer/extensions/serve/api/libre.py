@@ -13,7 +13,7 @@ from glassformer.foundation.version import __version__
 from ..api_error import ApiError
 from ..limits import wait_for
 from ..rate_limit import Charge
-from ..request_log import find_entry
+from ..request_log import find_log_entry
 from ..service.languages import Languages
 from ..service.model_pool import PooledModel
 from ..service.service import Service, TheService
@@ -21,7 +21,7 @@ from ..service.streams import EVENTS, HEADERS, format_event
 from .bodies import read_body
 from .openapi import DETECT, TRANSLATE
 from .requests import check_characters
-from .translate_request import TranslateRequest, check_access, read_texts, read_translate_request
+from .translate_request import TranslateRequest, check_access, read_q, read_translate_request
 
 router = APIRouter(tags=["LibreTranslate"])
 
@@ -132,8 +132,8 @@ async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     check_access(service, given, request)
     if not given.get("q"):
         raise ApiError(400, "Invalid request: missing q parameter")
-    texts = read_texts(given["q"], service, "text")[:1]
-    find_entry(request).note_texts(texts)
+    texts = read_q(given["q"], service, "text")[:1]
+    find_log_entry(request).note_texts(texts)
     (found,) = await run_sync(_detect, service.languages, texts)
     return found
 

@@ -17,7 +17,7 @@ from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
-from ..request_log import find_entry
+from ..request_log import find_log_entry
 from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService
 from ..service.streams import Json, stream_answer
@@ -46,7 +46,7 @@ async def answer_text(
 ) -> Response:
     """Answer with what a job makes of the text of a request, which is checked and logged."""
     check_text(body.text, service.limits)
-    entry = find_entry(request)
+    entry = find_log_entry(request)
     entry.note_texts([body.text])
     entry.note(models=[service.model_pool.find(body.model).id])
     return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from fastapi import Request
 
 from ..api_error import ApiError
-from ..request_log import LogEntry, find_entry, name_key
+from ..request_log import LogEntry, find_log_entry, name_key
 from ..service.service import Service
 from ..service.streams import EVENTS
 from .bodies import read_body
@@ -33,14 +33,14 @@ async def read_translate_request(
 ) -> tuple[TranslateRequest, str]:
     """Return what a request asks for, and who asks. Raises ApiError if it may not ask so."""
     fields = await read_body(request)
-    owner, entry = check_access(service, fields, request), find_entry(request)
+    owner, entry = check_access(service, fields, request), find_log_entry(request)
     for name in ("q", "source", "target"):
         if not fields.get(name):
             raise ApiError(400, f"Invalid request: missing {name} parameter")
     form = _read_word(fields, "format") or "text"
     if form not in ("text", "html"):
         raise ApiError(400, f"{form} format is not supported")
-    texts = read_texts(fields["q"], service, form)
+    texts = read_q(fields["q"], service, form)
     entry.note_texts(texts)
     order = TranslateRequest(
         texts,
@@ -59,7 +59,7 @@ async def read_translate_request(
     return order._replace(is_stream=is_stream), owner
 
 
-def read_texts(q: Any, service: Service, form: str) -> list[str]:
+def read_q(q: Any, service: Service, form: str) -> list[str]:
     texts, limits = q if isinstance(q, list) else [q], service.limits
     if not all(isinstance(text, str) for text in texts):
         raise ApiError(400, "Invalid request: q is a text, or a list of texts")
@@ -105,7 +105,7 @@ def check_access(service: Service, given: Mapping[str, Any], request: Request) -
     """Return who asks. Raises ApiError without a valid key, or after too many requests."""
     key = _read_key(given, request)
     if service.access.is_closed:
-        find_entry(request).note(key=name_key(key))
+        find_log_entry(request).note(key=name_key(key))
     return service.access.check(key, request.client.host if request.client else "")
 
 
