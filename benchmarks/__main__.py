@@ -39,7 +39,7 @@ VERBS = {
     ),
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),
-    "Looking inside": ("cuts",),
+    "Looking inside": ("cuts", "circuits"),
     "Pages": ("gallery", "notebook"),
 }
 

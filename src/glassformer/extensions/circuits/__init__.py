@@ -1,4 +1,7 @@
 """Circuits: why a network writes a word, as edges that are cut, and the lines that taught it."""
 
-VERBS = {"why": ("Use", "heads", "cli.why.why")}
+VERBS = {
+    "why": ("Use", "heads", "cli.why.why"),
+    "taught": ("Use", "why", "cli.taught.taught"),
+}
 ADDS = {"explain_word": "why.explain_trace"}

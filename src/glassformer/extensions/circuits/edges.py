@@ -160,11 +160,11 @@ class EdgeNetwork:
         assert isinstance(view, Transformer)
         self.view = view
 
-    def record(self, question: WordContrast) -> EdgeRun:
+    def record(self, contrast: WordContrast) -> EdgeRun:
         """EdgeRun a sentence, and remember its patterns, norms and gates."""
         self.is_recording = True
         try:
-            return self.run([question])
+            return self.run([contrast])
         finally:
             self.is_recording = False
 

@@ -79,11 +79,11 @@ class Flow:
         return whole
 
 
-def trace_flow(network: EdgeNetwork, question: WordContrast, neurons: int = 8) -> Flow:
+def trace_flow(network: EdgeNetwork, contrast: WordContrast, neurons: int = 8) -> Flow:
     """Return what each edge carries of the lead of a step; the sentence stays recorded."""
-    lead = network.record(question).lead_B.item()
+    lead = network.record(contrast).lead_B.item()
     with torch.enable_grad():
-        run = network.run([question], hold=HELD, keep_reads=True)
+        run = network.run([contrast], hold=HELD, keep_reads=True)
         written = {block: x for block, x in run.written.items() if x.requires_grad}
         at = [*run.reads.values(), *written.values()]
         # Queries have no gradient where patterns are held.
@@ -94,7 +94,7 @@ def trace_flow(network: EdgeNetwork, question: WordContrast, neurons: int = 8) -
     reads = dict(zip(run.reads, grads, strict=False))
     writes = dict(zip(written, grads[len(reads) :], strict=True))
     nothing = {block: torch.zeros_like(x) for block, x in run.written.items()}
-    alone = network.run([question], Cuts(nothing), hold=HELD)
+    alone = network.run([contrast], Cuts(nothing), hold=HELD)
     edges = _carry(network, {block: x.detach() for block, x in run.written.items()}, reads)
     values = {block: _sum_out(network, block, edges) for block in run.written}
     for block, grad_BNLD in writes.items():
@@ -154,14 +154,14 @@ def _find_neurons(
 
 
 def measure_hidden(
-    network: EdgeNetwork, question: WordContrast, other: WordContrast
+    network: EdgeNetwork, contrast: WordContrast, other: WordContrast
 ) -> dict[str, float]:
     """Return the lead of another sentence as it is, and with what is held of the recorded one.
 
     The keys are "as it is", "held" (all: what the exact sum foretells) and each kind held alone.
-    The sentences have the same number of tokens. `question` is recorded again.
+    The sentences have the same number of tokens. `contrast` is recorded again.
     """
-    network.record(question)
+    network.record(contrast)
     kinds: dict[str, tuple[str, ...]] = {"as it is": (), "held": HELD}
     kinds |= {kind: (kind,) for kind in (PATTERNS, NORMS, GATES)}
     return {name: network.run([other], hold=hold).lead_B.item() for name, hold in kinds.items()}

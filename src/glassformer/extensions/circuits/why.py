@@ -116,19 +116,19 @@ def explain_word(
     """
     with torch.no_grad():
         network = EdgeNetwork(load_network(trace), by_head=by_head)
-        flow = trace_flow(network, asked.question)
+        flow = trace_flow(network, asked.contrast)
         tick(1)
         circuits, hidden = [], {}
         if counterpart is not None:
             other = read_counterpart(asked, "", lambda _: counterpart)
-            hidden = measure_hidden(network, asked.question, other)
+            hidden = measure_hidden(network, asked.contrast, other)
             written = network.run([other]).written
             circuits.append(
-                search_circuit(network, asked.question, written, "counterpart", keep, tick)
+                search_circuit(network, asked.contrast, written, "counterpart", keep, tick)
             )
         if sentences:
             mean = average_written(network, sentences)
-            circuits.append(search_circuit(network, asked.question, mean, "mean", keep, tick))
+            circuits.append(search_circuit(network, asked.contrast, mean, "mean", keep, tick))
         inputs, positions, biases = sum_inputs(trace, asked, flow)
         return Why(
             trace,
@@ -148,7 +148,7 @@ def explain_word(
 
 def search_circuit(
     network: EdgeNetwork,
-    question: WordContrast,
+    contrast: WordContrast,
     others: Written,
     elsewhere: Elsewhere,
     keep: float,
@@ -158,7 +158,7 @@ def search_circuit(
 
     Then nothing depends on what is replaced, or what is replaced makes the word likelier.
     """
-    faithfulness = Faithfulness(network, [question], others, by_position=True)
+    faithfulness = Faithfulness(network, [contrast], others, by_position=True)
     if faithfulness.span <= 0:
         return None
     edges_N = find_circuit(faithfulness, keep, tick)

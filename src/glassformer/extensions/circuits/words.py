@@ -24,7 +24,7 @@ class WordChoice(NamedTuple):
     word: str  # as tokens
     rival: str
     row: int
-    question: WordContrast
+    contrast: WordContrast
 
 
 def ask_word(
@@ -96,7 +96,7 @@ def read_counterpart(
 
     Raises ValueError if it has not as many tokens, so that positions do not correspond.
     """
-    source, found = asked.question.source, (*tokenize(text),)
+    source, found = asked.contrast.source, (*tokenize(text),)
     if len(found) != len(source):
         raise ValueError(
             f"the counterpart has {len(found)} tokens, the sentence {len(source)}: positions can "
@@ -104,4 +104,4 @@ def read_counterpart(
         )
     if found == source:
         raise ValueError("the counterpart is the sentence itself")
-    return asked.question._replace(source=found)
+    return asked.contrast._replace(source=found)

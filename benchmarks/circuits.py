@@ -1,0 +1,157 @@
+"""Measure how few edges decide il or elle, over riddles, and whether they do in other riddles.
+
+    python -m benchmarks circuits [MODEL] [--riddles 48] [--by block] [--out FILE]
+
+Each riddle has a counterpart with another adjective and the other answer. For each, the smallest
+circuit is searched; then one circuit for half of the riddles together, in which an edge is the same
+at all positions, and what it keeps in the other half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from glassformer.extensions.circuits.circuit import find_circuit
+from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast, Written
+from glassformer.extensions.circuits.faithfulness import Faithfulness
+from glassformer.extensions.circuits.rivals import measure_random
+from glassformer.extensions.circuits.why import FoundCircuit, judge, lengthen
+from glassformer.model.files.directory import write_json
+from glassformer.translator import Translator
+
+from .pronoun_riddles import Reader, Riddle, collect, find_donors
+
+GROUP = 24  # riddles, at most, whose circuit is searched together
+
+
+def read_contrast(riddle: Riddle) -> WordContrast:
+    pair = riddle.pair
+    return WordContrast((*pair.source,), (*pair.given,), pair.answers)
+
+
+def write_each(network: EdgeNetwork, contrasts: Sequence[WordContrast]) -> Written:
+    """Return what the nodes write in each of several sentences, with zeros at missing positions."""
+    runs = [network.run([each]).written for each in contrasts]
+    found = {}
+    for block in runs[0]:
+        size = max(run[block].size(2) for run in runs)
+        found[block] = torch.cat([lengthen(run[block], size) for run in runs])
+    return found
+
+
+def find_each(
+    network: EdgeNetwork, pairs: Sequence[tuple[WordContrast, WordContrast]]
+) -> list[dict[str, Any]]:
+    """Return the size and the shares of the circuit of each riddle."""
+    found = []
+    for here, there in pairs:
+        begun = time.perf_counter()
+        faithfulness = Faithfulness(network, [here], network.run([there]).written, by_position=True)
+        edges_N = find_circuit(faithfulness)
+        if edges_N is None:
+            found.append({"found": False})
+            continue
+        judged = judge(faithfulness, edges_N, "counterpart")
+        found.append(describe_circuit(judged) | {"seconds": time.perf_counter() - begun})
+    return found
+
+
+def describe_circuit(judged: FoundCircuit) -> dict[str, Any]:
+    return {
+        "found": True,
+        "size": len(judged.edges),
+        "of": judged.of,
+        "kept": judged.kept,
+        "without": judged.without,
+        "random": float(np.mean(judged.random)),
+        "random_most": max(judged.random),
+        "connected": float(np.mean(judged.connected)),
+        "connected_most": max(judged.connected),
+    }
+
+
+def find_shared(
+    network: EdgeNetwork, pairs: Sequence[tuple[WordContrast, WordContrast]]
+) -> dict[str, Any]:
+    """Return the circuit of half of the riddles, and what it keeps in the other half."""
+    half = min(GROUP, len(pairs) // 2)
+    groups = [pairs[:half], pairs[half : 2 * half]]
+    measured = []
+    for group in groups:
+        others = write_each(network, [there for _, there in group])
+        measured.append(
+            Faithfulness(network, [here for here, _ in group], others, by_position=False)
+        )
+    own, held_out = measured
+    edges_N = find_circuit(own)
+    if edges_N is None:
+        return {"found": False}
+    leads_B = held_out.leads(edges_N)
+    spans_B = held_out.leads_whole - held_out.leads_nothing
+    return {
+        "found": True,
+        "riddles": half,
+        "size": len(edges_N),
+        "of": own.size,
+        "kept": own.measure_one(edges_N),
+        "held_out": held_out.measure_one(edges_N),
+        "held_out_each": ((leads_B - held_out.leads_nothing) / spans_B).tolist(),
+        "held_out_right": (leads_B > 0).double().mean().item(),
+        "without": held_out.measure_one(edges_N, 1.0),
+        "random": measure_random(held_out, len(edges_N)),
+    }
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", nargs="?", default="demo")
+    parser.add_argument("--riddles", type=int, default=48)
+    parser.add_argument("--by", choices=("block", "head"), default="block")
+    parser.add_argument("--out", type=Path)
+
+
+def main(options: argparse.Namespace) -> None:
+    translator = Translator.load(options.model, device="cpu")
+    reader = Reader(translator)
+    riddles = collect(reader, options.riddles)
+    donors = find_donors(reader, riddles, "adjective")
+    pairs = [
+        (read_contrast(riddle), read_contrast(donor)._replace(answers=riddle.pair.answers))
+        for riddle, donor in zip(riddles, donors, strict=True)
+        if donor
+    ]
+    pairs = [pairs[n] for n in np.random.default_rng(1).permutation(len(pairs))]
+    with torch.no_grad():
+        network = EdgeNetwork(
+            deepcopy(translator.model).requires_grad_(False), by_head=options.by == "head"
+        )
+        network.run([pairs[0][0]])
+        found = {"riddles": len(riddles), "pairs": len(pairs), "by": options.by}
+        found["shared"] = find_shared(network, pairs)
+        print(found["shared"])
+        found["each"] = find_each(network, pairs)
+    print(summarize(found["each"]))
+    if options.out:
+        write_json(options.out, found)
+
+
+def summarize(each: Sequence[dict[str, Any]]) -> str:
+    """Return in how many riddles the circuits are small and faithful, and random ones are not."""
+    good = [one for one in each if one["found"]]
+    shares = [one["size"] / one["of"] for one in good]
+    small = sum(share <= 0.05 for share in shares)
+    beaten = sum(one["random_most"] < 0.2 for one in good)
+    linked = sum(one["connected_most"] < 0.2 for one in good)
+    return (
+        f"{len(good)} of {len(each)} found; at most 5% of the edges: {small}; the best of 20 "
+        f"random ones under 20%: {beaten}, of 20 that lead to the answer: {linked}; edges: median "
+        f"{np.median([one['size'] for one in good]):.0f} ({np.median(shares):.2%}), most "
+        f"{max(one['size'] for one in good)} ({max(shares):.2%})"
+    )
