@@ -31,8 +31,8 @@ from tools.demo_corpus.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # README.zh.md has the same
-# A page needs the built app.
-ONLY_PARSED = {"demo", "night", "serve", "page", "site", "import", "align"}
+# A page needs the built app, a course the learner.
+ONLY_PARSED = {"demo", "night", "serve", "page", "site", "course", "import", "align"}
 BRIEFLY = [
     "--set",
     "train.steps=3",

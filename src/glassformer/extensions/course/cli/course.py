@@ -1,0 +1,43 @@
+"""The command `glassformer course`: write the Transformer yourself, step by step."""
+
+from pathlib import Path
+
+from typer import Exit
+
+from glassformer.cli.options import arg, opt
+
+
+def course(
+    action: str = arg("ACTION", "start, check, hint, solution or status.", default=...),
+    which: str | None = arg(
+        "[FOLDER|N|all]",
+        "start: the folder to write, glassformer-course if not given. Others: the number of a "
+        "step; if not given, the first that is not right.",
+    ),
+    folder: Path | None = opt("FOLDER", "Where the course is, if not here.", "--folder"),
+    lang: str | None = opt("CODE", "start: the language of the texts, en or zh; en if not given."),
+) -> None:
+    """Write a Transformer in 20 steps, each checked against a real translation.
+
+    The checker runs your Python files. It says which mistake it is, where it knows it; there are
+    two hints and a solution for each step. In the last one your code translates.
+
+    \b
+    glassformer course start
+    glassformer course check 1
+    glassformer course hint 1
+    glassformer course start my-course --lang zh
+    """
+    from ..actions import ACTIONS, start
+
+    if action not in ("start", *ACTIONS):
+        raise ValueError(f"action={action}: one of start, {', '.join(ACTIONS)}")
+    if action == "start":
+        lines, is_right = start(Path(which) if which else folder, lang or "en"), True
+    else:
+        if lang is not None:
+            raise ValueError("--lang belongs to start: the folder keeps the language")
+        lines, is_right = ACTIONS[action](folder, which)
+    print("\n".join(lines))
+    if not is_right:
+        raise Exit(1)
