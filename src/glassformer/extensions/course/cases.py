@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from .exercises import find_exercise, read_exercises
 from .given import BOS, EOS, HEADS, LAYERS, PAD, load_weights, part
 from .recording import DECODER, ENCODER, read_recording
-from .steps import importing, list_solutions
+from .steps import importing, list_solutions, load_step
 
 Array = NDArray[Any]
 NextToken = Callable[[Sequence[int]], Array]
@@ -47,7 +46,7 @@ class TooManyCallsError(Exception):
 def load_solutions() -> dict[str, ModuleType]:
     """Return the modules of all solutions."""
     with importing(list_solutions()):
-        return {each.module: import_module(each.module) for each in read_exercises()}
+        return {each.module: load_step(each.module) for each in read_exercises()}
 
 
 def find_solution(name: str) -> Callable[..., Any]:
@@ -154,7 +153,7 @@ def list_head_splits() -> Iterator[Case]:
     yield Case("join_heads", (np.arange(12).reshape(3, 2, 2),))
 
 
-def list_attentions() -> Iterator[Case]:
+def list_head_attentions() -> Iterator[Case]:
     run, weights = read_recording(), read_single_weights()
     for side, which in ((ENCODER, "self"), (DECODER, "self"), (DECODER, "cross")):
         name = f"{side}{which}_attention"
@@ -321,7 +320,7 @@ LISTS = (
     list_softmaxes,
     list_masks,
     list_head_splits,
-    list_attentions,
+    list_head_attentions,
     list_norms,
     list_feed_forwards,
     list_residuals,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Case
-from .steps import StepSource, importing
+from .steps import StepSource, importing, load_step
 
 TOLERANCE = 1e-4  # relative to the largest number
 
@@ -28,7 +27,7 @@ def run_cases(
     with importing(sources, folder), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            step = import_module(module)
+            step = load_step(module)
         except Exception as error:
             return [error] * len(cases)
         return [_run(step, each) for each in cases]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -59,6 +59,22 @@ def importing(sources: Mapping[str, StepSource], folder: Path | None = None) -> 
         sys.path[:] = path
         forget_steps(folder)
         sys.modules.update({name: each for name, each in before.items() if name[:5] == PREFIX})
+
+
+def load_step(name: str) -> ModuleType:
+    """Return the module of a step, within `importing`. ModuleNotFoundError if there is none."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = find_spec(name)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+    sys.modules[name] = module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def forget_steps(folder: Path | None = None) -> None:
