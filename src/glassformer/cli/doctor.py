@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from .options import AS_JSON, arg, opt
+from ..foundation.extensions import need_addition
+from .options import AS_JSON, arg, flag, opt
 from .terminal import to_json
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 def doctor(
     model: Path | None = arg(
         "[MODEL]", "The folder of a trained model; if not given, this machine is checked."
+    ),
+    training: bool = flag(
+        "Instead: what went wrong in MODEL's training: padding, gradients, a loss that does not "
+        "fall, validation lines in the training text, copies.",
+        "--training",
     ),
     here: Path = opt("FOLDER", "Check the disk of this folder.", default=Path()),
     as_json: bool = AS_JSON,
@@ -31,8 +37,11 @@ def doctor(
     \b
     glassformer doctor
     glassformer doctor my-model
+    glassformer doctor my-model --training
     """
-    findings, facts = _examine(model, here)
+    if training and not model:
+        raise ValueError("--training needs a MODEL whose training is still there")
+    findings, facts = _examine(model, here) if not training else examine_run(model)
     if as_json:
         print(to_json({**facts, "findings": [asdict(each) for each in findings]}))
     else:
@@ -67,6 +76,11 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
         **machine.to_json(),
         "versions": versions,
     }
+
+
+def examine_run(model: Path | None) -> tuple[list[HealthFinding], dict[str, object]]:
+    """Return what an extension finds in the training of a model."""
+    return need_addition("examine_training", "--training")(model), {}
 
 
 def render_findings(findings: list[HealthFinding]) -> str:

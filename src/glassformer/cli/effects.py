@@ -19,19 +19,20 @@ NO_EFFECT = {
         "without --keep-best": "--by-model",
     },
     "evaluate": {
-        "without a MODEL": "--output --store --to --model --glossary --set --no-split --no-guard "
-        "{search}",
+        "without a MODEL": "--training --no-count --output --store --to --model --glossary "
+        "--set --no-split --no-guard {search}",
         "without a MODEL, --worst or --comet": "--source",
-        "with several MODELs": "--output --model",
+        "with several MODELs": "--output --model --training --no-count",
         "without --worst": "--tsv --html --store",
         "with --tsv": "--json",
         "without --contrastive": "--contrastive-by",
-        "with --contrastive": "--source --reference --hypothesis --against --test --intervals "
-        "--comet --worst --output --set --model --glossary --target-lang --tokenize --literature "
-        "--no-split --no-guard --threads --workers {search}",
-        "on a language model": "--source --reference --hypothesis --against --test --intervals "
-        "--comet --worst --tsv --html --store --contrastive --output --set --to --model --glossary "
-        "--target-lang --tokenize --literature --no-split --no-guard --threads --workers {search}",
+        "with --contrastive": "--training --no-count --source --reference --hypothesis --against "
+        "--test --intervals --comet --worst --output --set --model --glossary --target-lang "
+        "--tokenize --literature --no-split --no-guard --threads --workers {search}",
+        "on a language model": "--training --no-count --source --reference --hypothesis --against "
+        "--test --intervals --comet --worst --tsv --html --store --contrastive --output --set --to "
+        "--model --glossary --target-lang --tokenize --literature --no-split --no-guard --threads "
+        "--workers {search}",
     },
     "see": {
         "inside one translation": "--mbr --utility",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typer import Context
 
 from ..data.files import STANDARD
-from ..foundation.extensions import need_addition
+from ..foundation.extensions import find_addition, need_addition
 from ..foundation.plurals import say_count
 from .decoding import load_translator, read_glossary
 from .effects import refuse
@@ -127,6 +127,14 @@ def evaluate(
         "Also COMET by this model, as Unbabel/wmt22-comet-da, if its package unbabel-comet is "
         "installed; it downloads the model.",
     ),
+    training: list[str] | None = opt(
+        "PATH",
+        "The pairs that MODEL learned from, given like --data of `train`, to compare the text "
+        "with; if not given, those that its run names, if they are still there.",
+    ),
+    no_count: bool = flag(
+        "Do not count this look at the text in the model directory.", "--no-count"
+    ),
     to: str | None = TO,
     ensemble: list[Path] | None = ENSEMBLE,
     lm: Path | None = LM,
@@ -178,6 +186,8 @@ def evaluate(
     if any(each.translator and each.translator.reader.context for each in systems):
         systems, texts = leave_out_ends(systems, texts)
     found = measure(systems, texts, given)
+    if asked.models and len(systems) == 1:
+        found = replace(found, honesty=examine_honesty(systems[0], texts, given))
     print(
         show_result(found, as_table, as_json), file=sys.stderr if output == STANDARD else sys.stdout
     )
@@ -185,6 +195,12 @@ def evaluate(
         write_page(html, systems[0], found)
     if store and systems[0].translator:
         store_evaluation(systems[0], found)
+
+
+def examine_honesty(system: System, texts: Texts, given: dict[str, Any]) -> Any:
+    """Return what is to be known beside the scores of a model, if an extension examines that."""
+    examine = find_addition("examine_honesty")
+    return examine and examine(system.translator, texts.ours, texts.references, system.lines, given)
 
 
 def evaluate_robustness(models: Sequence[Path], texts: Texts, given: dict[str, Any]) -> str:

@@ -38,6 +38,7 @@ class Evaluation:
     systems: tuple[SystemResult, ...]
     comparisons: Mapping[str, Comparison]
     worst: Sequence[SentenceResult] | None = None
+    honesty: Any = None  # what is to be known beside the scores of a single model
 
     def to_json(self) -> dict[str, Any]:
         """Return all results for `json.dumps`; those of a single system are not nested."""
@@ -46,6 +47,8 @@ class Evaluation:
         if len(self.systems) == 1:
             own = self.systems[0]
             found = own.to_json() if own.work else own.quality.to_json()
+            if self.honesty:
+                found |= {"honesty": self.honesty.to_json()}
             return found | ({"comparison": each} if (each := _only(compared)) else {}) | worst
         summary = {
             name: {"mean": mean(values), "standard_deviation": stdev(values)}
@@ -57,7 +60,7 @@ class Evaluation:
     def __str__(self) -> str:
         if len(self.systems) == 1:
             compared = [str(each) for each in self.comparisons.values()]
-            parts = [str(self.systems[0]), *compared]
+            parts = [str(self.systems[0]), *compared, *filter(None, [str(self.honesty or "")])]
         else:
             first = self.systems[0]
             parts = [str(first.work)] if first.work else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from glassformer.train.publish.card import read_facts, write_card
 from glassformer.train.publish.markdown import escape_markdown
 from glassformer.translator import Translator
 
+from ..honest.comparison import TrainingComparison, compare_with_training
+from ..publish.looks import count_look, name_text
 from ..publish.publishing import publish_model
 from ..short_list.shortlisting import make_shortlist
 from .trainings import METRICS, score_models
@@ -31,13 +32,15 @@ def finish(night: Night) -> Path:
     """Publish the chosen model, score it, and write the report; return the model's folder."""
     out, best = night.folder / "model", night.place(night.state.chosen)
     if night.state.published != night.state.chosen:
-        test = score_test(best, night.texts.read("test"))
+        test, compared = score_test(best, night)
         facts = read_facts(best)
         write_card(best, {**facts, "test": {name: value[0] for name, value in test.items()}})
         night.say(
             "on the test text, which nothing was chosen on: "
             + ", ".join(f"{name} {value:.2f} ± {half:.2f}" for name, (value, half) in test.items())
         )
+        for line in str(compared).splitlines():
+            night.say(" ".join(line.split()))
         add_shortlist(night, best)
         publish(night, best, out)
         night.state.published = night.state.chosen
@@ -46,17 +49,22 @@ def finish(night: Night) -> Path:
     return out
 
 
-def score_test(model: Path, pairs: tuple[Sequence[str], Sequence[str]]) -> dict[str, Any]:
-    """Return each score of a model on the test text, with half the width of its interval."""
-    translator = Translator.load(model)
-    made = translator.translate([*pairs[0]])
+def score_test(model: Path, night: Night) -> tuple[dict[str, Any], TrainingComparison]:
+    """Return each score on the test text, with half the width of its interval, and what it hides.
+
+    This look at the test text is counted.
+    """
+    translator, pairs = Translator.load(model), night.texts.read("test")
+    made, references = translator.translate(pairs[0]), [[*pairs[1]]]
     lang = translator.config.data.target_lang
-    found = score_quality(made, [pairs[1]], target_lang=lang, metrics=METRICS, samples=SAMPLES)
+    found = score_quality(made, references, target_lang=lang, metrics=METRICS, samples=SAMPLES)
     scores = {name: found[name] for name in METRICS}
+    count_look(model, name_text(pairs[0], references))
+    training = list(zip(*night.texts.read("train"), strict=True))
     return {
         name: (each.value, each.interval.half_width if each.interval else 0.0)
         for name, each in scores.items()
-    }
+    }, compare_with_training(training, pairs[0], references, made, lang)
 
 
 def add_shortlist(night: Night, model: Path) -> None:

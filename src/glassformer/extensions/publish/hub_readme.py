@@ -14,6 +14,8 @@ from glassformer.foundation.plurals import say_count
 from glassformer.model.files.directory import write_text
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
+from .looks import tell_looks
+
 README = "README.md"
 # The hub's names of licences of data and of models; any other is named beside "other".
 LICENCES = {
@@ -129,6 +131,8 @@ def _write_body(
         table = ["| text | score | value |", "|---|---|--:|", *scores]
         if "signature" in facts and facts.get("scores"):
             table += ["", f"Signature of {next(iter(facts['scores']))}: `{facts['signature']}`"]
+        if said := tell_looks(max(facts.get("looks", {}).values(), default=0)):
+            table += ["", f"A test text: {said}."]
         parts.append("## Scores\n\n" + "\n".join(table))
     told = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
     parts.append(f"## What these files tell of the training text\n\n{told}")

@@ -33,6 +33,7 @@ from glassformer.train.publish.leftovers import Contents, measure_run, say_size
 from glassformer.train.publish.markdown import quote_for_shell
 
 from .hub_readme import README, write_readme
+from .looks import read_looks
 
 PUBLISHED = (
     *(WEIGHTS, CONFIG, SHARED, *SEPARATE, CHARACTERS),
@@ -110,7 +111,8 @@ def publish_model(
         reveals = tuple(_list_revealed(whole))
         told: dict[str, Any] = {"licence": licence, "datasets": datasets}
         name = out.resolve().name
-        write_readme(whole, name, config, read_facts(whole), reveals, **told)
+        facts = {**read_facts(whole), "looks": read_looks(folder)}
+        write_readme(whole, name, config, facts, reveals, **told)
         if dockerfile:
             write_dockerfile(whole, name)
         sync_files(whole)

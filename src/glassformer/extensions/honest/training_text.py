@@ -1,0 +1,40 @@
+"""The training text of a model: as it is named, or where its run says that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from glassformer.data.corpus import find_data
+from glassformer.model.files.directory import RECORD, RUN
+from glassformer.train.plan.preparation import find_corpora
+from glassformer.train.plan.run_folder import read_record, read_settings
+
+MOST = 500_000  # pairs that are read
+
+
+def read_training(
+    folder: Path | None, named: Sequence[str | Path], langs: tuple[str | None, str | None]
+) -> list[tuple[str, str]]:
+    """Return the pairs that a model learned from; none if they are not known, or no longer there.
+
+    named: paths as `train` takes them, instead of what the run says.
+    """
+    if named:
+        return list(islice(find_data([Path(each) for each in named], *langs).train, MOST))
+    if folder is None or not (folder / RUN / RECORD).is_file():
+        return []
+    with suppress(ValueError, OSError):  # the files were moved, or changed
+        return list(islice(_read_run(folder), MOST))
+    return []
+
+
+def _read_run(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of the corpora of a run, but for those that models made."""
+    record = read_record(folder)
+    train, _ = find_corpora(record, read_settings(folder / RUN, record))
+    for part, share in zip(train.parts, train.shares, strict=True):
+        if share.tag is None:
+            yield from part

@@ -1,0 +1,108 @@
+"""What `evaluate` says beside scores, looks at a test text, and `doctor --training`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from glassformer.cli import main
+from glassformer.config import Config
+from glassformer.extensions.honest.diagnostics import (
+    examine_gradient,
+    examine_loss,
+    repeats_itself,
+)
+from glassformer.extensions.publish.looks import LOOKS, count_look, name_text, read_looks
+from glassformer.foundation.disk import write_text
+from glassformer.model.files.directory import SHIPPED
+from glassformer.train import train
+from tools.demo_corpus.files import write_pairs
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a verb in a folder with pairs and a copy of a model."""
+    write_pairs(tmp_path / "pairs", "en", "fr", {"train": 300, "valid": 20, "test": 40})
+    monkeypatch.chdir(tmp_path / "pairs")
+    shutil.copytree(SHIPPED / "demo", "mine")
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = main([*words])
+        return code, *capfd.readouterr()
+
+    return run
+
+
+def test_evaluate_says_what_a_score_hides(run: Run) -> None:
+    given = ("evaluate", "mine", "test.en", "test.fr")
+    code, said, _ = run(*given)
+    assert code == 0 and "95 % within" in said and "near twins" not in said
+    assert "±" in said
+    code, said, _ = run(*given, "--training", "train.en", "--training", "train.fr", "--json")
+    found = json.loads(said)["honesty"]
+    assert found["training"]["training_pairs"] == 300 and found["looks"] == 2
+    lines = [part["lines"] for part in found["training"]["by_similarity"]]
+    assert sum(lines) == 40 and 0 <= found["training"]["twins"] <= 40
+    assert abs(found["intervals"]["BLEU"]["mean"] - json.loads(said)["scores"]["BLEU"]["value"]) < 2
+    assert "looked at 3 times" in run(*given)[1]
+    assert "looked at" not in run(*given, "--no-count")[1]
+    assert sum(read_looks(Path("mine")).values()) == 3
+
+
+def test_looks_are_of_one_text_and_survive_damage(tmp_path: Path) -> None:
+    one, other = name_text(["a", "b"], [["c", None]]), name_text(["a"], [["b"]])
+    assert one != other and name_text(["a", "b"], [["c", ""]]) == one
+    assert [count_look(tmp_path, one) for _ in range(3)] == [1, 2, 3]
+    assert count_look(tmp_path, other) == 1
+    write_text(tmp_path / LOOKS, "no JSON")
+    assert read_looks(tmp_path) == {} and count_look(tmp_path, one) == 1
+    assert count_look(SHIPPED / "demo", one) == 0 and not (SHIPPED / "demo" / LOOKS).exists()
+
+
+def test_doctor_says_what_went_wrong_in_a_training(run: Run) -> None:
+    config = Config.read(
+        {
+            "recipe": "auto",
+            "data": {"source_lang": "en", "target_lang": "fr"},
+            "model": {"d_model": 16, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1},
+            "text": {"vocabulary": 400},
+            "train": {"steps": 2, "batch_tokens": 256},
+        }
+    )
+    train(config, ["train.en", "train.fr"], "young", valid=["valid.en", "valid.fr"], quiet=True)
+    code, said, _ = run("doctor", "young", "--training", "--json")
+    found = {each["about"]: each for each in json.loads(said)["findings"]}
+    assert code == 0
+    assert {*found} == {*("padding", "gradient", "loss", "contamination", "copying", "repetition")}
+    assert "nothing was learned" in found["loss"]["advice"]
+    assert "train longer" in found["repetition"]["advice"]
+    assert "of 20 validation lines" in found["contamination"]["said"]
+    assert run("doctor", "mine", "--training")[0] == 2  # its training is not there
+    assert run("doctor", "--training")[0] == 2
+
+
+def test_gradients_and_losses_are_judged() -> None:
+    def judge(*norms: float) -> str:
+        return examine_gradient([{"gradient_norm": each} for each in norms], 1.0)[0].advice
+
+    assert judge(0.5, 0.6) == "" and "vanishes" in judge(0.5, 1e-6, 1e-6, 1e-6)
+    assert "explodes" in judge(0.5, 400.0) and "explodes" in judge(0.5, float("inf"))
+    assert "clipped" in judge(0.5, 0.5, 2.0, 3.0)
+
+    def learn(*losses: float) -> str:
+        return examine_loss([{"valid loss": each} for each in losses], 1000)[0].advice
+
+    assert learn(6.8, 2.0) == "" and "nothing was learned" in learn(6.9, 6.8)
+    assert "rose again" in learn(3.0, 2.0, 2.5)
+
+
+def test_repetition_is_seen_in_any_script() -> None:
+    assert repeats_itself("we we we we go") and repeats_itself("我我我我我我")
+    assert not repeats_itself("no, no, that is not it") and not repeats_itself("我们去那里看一看")
