@@ -6,9 +6,11 @@ It runs under Node, from the same TypeScript that the page carries.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,15 +19,19 @@ import numpy as np
 import pytest
 from opening import ARGUMENTS, find_chromium, wait_until
 
+from glassformer.checks.known_words import WORDS
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.lab.contributions import silence_each
 from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
 from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import pack_model
-from glassformer.model.files.directory import locate, open_model, save_model
+from glassformer.model.files.directory import DOUBT, GOLDEN, locate, open_model, save_model
 from glassformer.model.files.int8 import quantize_file
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
+from glassformer.translate.checking import cap_confidence
+from glassformer.translate.familiarity import measure_confidence
+from glassformer.translate.sentence import Sentence, Translation
 from glassformer.translator import Translator
 
 WEB = Path(__file__).parents[2] / "web"
@@ -80,15 +86,19 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "model").write_bytes(pack_model("demo"))
     if WASM.is_file():
         shutil.copyfile(WASM, folder / WASM.name)
-    translator = _load_quantized(folder / "demo")
+    translator = _load_quantized("demo", folder / "demo")
 
     corpus = read_corpus()
     asked, count = [*corpus.questions["test"], *corpus.riddles["test"]], request.param
-    asked = [text for text in asked if text[:1].isupper()]  # a page reads others as they are typed
     texts = asked[:: len(asked) // count][:count]
     found: dict[str, Any] = {
         "greedy": [
-            {"text": text, "translation": found[0].text, "log_prob": found[0].log_prob}
+            {
+                "text": text,
+                "translation": found[0].text,
+                "written": "".join(found[0].tokens).strip(),
+                "log_prob": found[0].log_prob,
+            }
             for text, found in zip(
                 texts, translator.search(texts, decode={"search": "greedy"}), strict=True
             )
@@ -150,11 +160,11 @@ def _ask_about(translator: Translator, trace: Trace) -> dict[str, Any]:
     }
 
 
-def _load_quantized(folder: Path) -> Translator:
-    """The shipped model with the weights that a page has, in fp32."""
+def _load_quantized(model: str, folder: Path) -> Translator:
+    """A shipped model with the weights that a page has, in fp32."""
     import torch
 
-    config, tokenizers, weights = open_model(locate("demo"))
+    config, tokenizers, weights = open_model(locate(model))
     stored, aliases = quantize_file(weights)
     exact = {
         name: values * stored[f"{name}.scale"][:, None] if values.dtype == np.int8 else values
@@ -164,6 +174,9 @@ def _load_quantized(folder: Path) -> Translator:
     tensors = {name: torch.from_numpy(values.astype(np.float32)) for name, values in exact.items()}
     tensors |= {name: tensors[owner] for name, owner in aliases.items()}
     save_model(folder, config, tokenizers, tensors)
+    for name in (WORDS, GOLDEN, DOUBT):
+        if (locate(model) / name).is_file():
+            shutil.copy2(locate(model) / name, folder)
     return Translator.load(folder, device="cpu", precision="fp32")
 
 
@@ -181,8 +194,124 @@ def test_it_says_what_python_says(told: Path) -> None:
     assert ("skipped" in done) == (not WASM.is_file())
 
 
+# What the network reads of these, and what it makes of the first ones.
+SEEN, SEEN_THOROUGH = 5, 12
+PEOPLE = (
+    "We won\u2019t go to \u201cParis\u201d\u2026",
+    "THE CAT IS ON THE MAT.",
+    "Nguyen \U0001f389 lives in Berlin \U0001f389.",
+    "See https://example.org/a?b=(1), Zoltán! \U0001f642 I\u2019ll call Ngozi at 7:45.",
+    "My Brother Lives In A Big House",
+    "my brother lives in paris.",
+    "It weighs 12.5 kg and costs $1,234.50 (see [1]).",
+    "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
+    "I am SO tired \U0001f634 of it, Aoife.",
+    "Happy birthday \U0001f389\U0001f389!",
+    "She was born on 12 May 2019 in Łódź.",
+    "Hello %1$s, you have {count} messages in C:\\Users\\me.",
+    "Jean-Pierre and Siobhán met Tom, Mary, Ken, John, Maria, Paul, Xi and Wu.",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467 is my family \u2764\ufe0f.",
+    "Run `ls -la` -x --all foo_bar() in v1.2.3, @you #tag me@example.org",
+    "\u2014 Well \u2013 said Ingrid \u2014 no.",
+    "NASA and the EU",
+    "Zoltán",
+    "2 + 2 = 4",
+    "???",
+)
+
+
+JUDGED = (
+    ("At 8 o'clock 12 people came.", "À huit heures, douze personnes sont venues."),
+    ("At 8 p.m. I paid $1,234.50 for 16 of them.", "À 20 h j'ai payé 1 234,50 $ pour dix-sept."),
+    ("See https://a.example/x?y=(1), {name} and %1$s.", "Voir https://a.example/x?y=(1)."),
+    ("Louis 14 and 1914", "Louis XIV et 1941"),
+    ("٣ cats and ४ dogs and １２ birds in 4万 houses", "3 chats, 4 chiens et 12 oiseaux"),
+    ("Der Hund ist nicht hier und ich bin müde.", "Le chien n'est pas ici."),
+    ("My neighbor's zorbles zorble the <b>cat</b>.", "Les zorbles de mon voisin."),
+    ("I want to go home now please.", "Je veux want to go home now please."),
+    ("The price is 5 € or 30 ₪.", "Le prix est de 5 € ou de 30 ₪."),
+)
+
+
+@pytest.fixture(scope="module")
+def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model that knows everyday text, and how Python reads and sees such text."""
+    folder = tmp_path_factory.mktemp("people")
+    (folder / "model").write_bytes(pack_model("everyday-en-fr"))
+    translator = _load_quantized("everyday-en-fr", folder / "everyday")
+    reader = translator.reader
+    texts = [*PEOPLE, *_read_test_lines(request.param)]
+    texts += [text.upper() for text in texts] + [text.title() for text in texts]
+    read = [(text, reader.prepare(text)) for text in texts + [text.lower() for text in texts]]
+    told = {
+        "read": [
+            {
+                "text": text,
+                "read": each.text,
+                "case": each.adapted and each.adapted.case,
+                "names": dict(each.adapted.stand_ins) if each.adapted else {},
+                "tokens": [[id, *span] for id, span in zip(found.ids, found.spans, strict=True)],
+            }
+            for text, each in read
+            for found in [reader.tokenize(text.strip())]
+        ],
+        "seen": [_see(translator, text) for text in PEOPLE[: request.param]],
+        "judged": [_judge(translator, *pair) for pair in _list_translations(texts)],
+    }
+    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    return folder
+
+
+def _read_test_lines(count: int) -> list[str]:
+    """Some lines that people wrote, if they are there."""
+    path = Path(os.environ.get("GLASSFORMER_DATA", "")) / "tatoeba_en_fr" / "test.en"
+    return path.read_text(encoding="utf-8").split("\n")[: 20 * count] if path.is_file() else []
+
+
+def _list_translations(texts: list[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of a sentence and a translation, most of them with some fault."""
+    yield from JUDGED
+    others = texts[7:] + texts[:7]
+    for number, (text, other) in enumerate(zip(texts, others, strict=True)):
+        words = other.split()
+        yield text, (other, text, f"{other} " * 5, "", " ".join(words[:2]), other * 4)[number % 6]
+
+
+def _judge(translator: Translator, text: str, said: str) -> dict[str, Any]:
+    read = translator.reader.prepare(text)
+    tokens = len(text) + 1
+    confidence = 0.1 + 0.08 * (len(said) % 11)
+    log_probs = [math.log(confidence)] * tokens
+    made = Translation(said, [""] * tokens, sum(log_probs), 0.0, log_probs, len(said) % 5 > 0, [])
+    sentence = Sentence(text, adapted=read.adapted, aside=read.aside, translations=[made])
+    problems = translator.checker.check(sentence).problems
+    return {
+        "text": text,
+        "translation": said,
+        "is_finished": made.finished,
+        "confidence": measure_confidence(made),
+        "problems": [[each.kind, each.said] for each in problems],
+        "capped": cap_confidence(made, problems),
+    }
+
+
+def _see(translator: Translator, text: str) -> dict[str, Any]:
+    document = translator.see(text, level="attention").to_json()
+    names = ("text", "translation", "whole", "confidence", "problems")
+    return {"asked": text, **{name: document[name] for name in names}}
+
+
+@pytest.mark.parametrize(
+    "people",
+    [SEEN, pytest.param(SEEN_THOROUGH, marks=pytest.mark.thorough)],
+    indirect=True,
+)
+def test_a_page_reads_what_people_type_as_python_does(people: Path) -> None:
+    run_vitest("tests/people.test.ts", PEOPLE=str(people))
+
+
 def test_what_is_written_in_typescript_keeps_its_own_tests() -> None:
-    run_vitest("--exclude", "tests/living.test.ts")
+    run_vitest("--exclude", "tests/living.test.ts", "--exclude", "tests/people.test.ts")
 
 
 def run_vitest(*arguments: str, **variables: str) -> str:

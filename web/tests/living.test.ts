@@ -32,7 +32,7 @@ interface Edited {
 }
 interface Told {
   typed: { text: string; pieces: [id: number, start: number, end: number][] }[];
-  greedy: { text: string; translation: string; log_prob: number }[];
+  greedy: { text: string; translation: string; written: string; log_prob: number }[];
   beam: Searched[];
   sample: Searched[];
   edits: Record<string, Edited>;
@@ -184,12 +184,12 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
       await host.open(quiet, model!(), wasm!());
       await plain.open(quiet, model!());
       let drafted = 0;
-      for (const { text, translation } of told.greedy) {
+      for (const { text, written } of told.greedy) {
         const early: Early[] = [];
         const found = await host.translate({ tell: (each) => void early.push(each) }, { text, decode: { search: "greedy" } });
-        expect(found.document.translation).toBe(translation);
+        expect(found.document.translation).toBe(written);
         expect(early.map(({ draft, recorded }) => [!!draft, !!recorded])).toEqual([[true, false], [false, true]]);
-        const isSame = early[0]!.draft!.translation === translation;
+        const isSame = early[0]!.draft!.translation === written;
         expect(early[1]!.recorded!.id === found.id).toBe(isSame);
         drafted += Number(isSame);
       }

@@ -39,7 +39,8 @@ def choose_sentence(translator: TranslationStages, text: str, number: int) -> Ex
     if not sentences:
         return Excerpt(text)
     chosen = sentences[number]
-    own = chosen.aside.text if chosen.aside else chosen.text
+    bare = reader.set_aside(chosen.text)
+    own = bare.text if bare else chosen.text
     extended = extend_source(chosen.context, own) if reader.context else own
     if many == 1 and extended == text.strip():
         return Excerpt(text)

@@ -9,7 +9,7 @@ sentence is put back on its translation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from .patterns import LazyPattern
@@ -19,12 +19,12 @@ Case = Literal["upper", "title", "lower", "words"]  # words: some in capitals, f
 Cut = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # words -> the ids of their tokens
 
 LEAST_TITLE, SHARE = 3, 0.7  # words; of them in title case
-LEAST_SENTENCE, _STOPS = 4, ".!?\u2026"  # words; marks of a shorter one: else it is a phrase
+LEAST_SENTENCE, STOPS = 4, ".!?\u2026"  # words; marks of a shorter one: else it is a phrase
 OFTEN = 2  # times: the id of a token with a capital is so much lower if the word is a name
 ABBREVIATION = 3  # letters in capitals, alone
 SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
-_WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
+WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
     re.split(
@@ -33,8 +33,8 @@ SMALL_IN_TITLES = frozenset(
         up via with yet""",
     )
 )
-_TURKIC = str.maketrans({"i": "\u0130", "\u0131": "I"})
-_TONOS = str.maketrans("\u0386\u0388\u0389\u038a\u038c\u038e\u038f", "ΑΕΗΙΟΥΩ")
+TURKIC = {ord("i"): "\u0130", ord("\u0131"): "I"}
+TONOS = dict(zip(map(ord, "\u0386\u0388\u0389\u038a\u038c\u038e\u038f"), "ΑΕΗΙΟΥΩ", strict=True))
 
 
 def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
@@ -43,13 +43,13 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     cut: returns the tokens of each word, as the model's tokenizer cuts it; the lower the id, the
     more frequent the token. language: that of the sentence.
     """
-    words = _WORD.findall(text)
+    words = WORD.findall(text)
     if sum(map(len, words)) < 2 or text.upper() == text.lower():
         return None
     if text == text.upper():
         return "upper" if len(words) > 1 or len(words[0]) > ABBREVIATION else None
     if text == text.lower():
-        is_sentence = len(words) >= LEAST_SENTENCE or text.rstrip()[-1] in _STOPS
+        is_sentence = len(words) >= LEAST_SENTENCE or text.rstrip()[-1] in STOPS
         return "lower" if is_sentence else None
     if _is_title(words, cut, language):
         return "title"
@@ -67,7 +67,7 @@ def truecase(text: str, case: Case, cut: Cut, known: Collection[str] | None = No
 
     known: the words of the training text, lower-cased. Others are names, if the tokens do not tell.
     """
-    words = [word for word in _WORD.finditer(text) if case != "words" or _is_emphatic(word[0])]
+    words = [word for word in WORD.finditer(text) if case != "words" or _is_emphatic(word[0])]
     forms = _choose_forms([word[0] for word in words], case, cut, known)
     if words and case != "words":
         forms[0] = _capitalize(forms[0])
@@ -95,10 +95,10 @@ def lower_first(text: str, cut: Cut) -> str:
 
     cut: returns the tokens of each word of the translation's side.
     """
-    first = _WORD.match(text)
+    first = WORD.match(text)
     if not first or not text[0].isupper() or (len(first[0]) > 1 and first[0].isupper()):
         return text
-    elided = _ELIDED.match(first[0])  # the word behind it says nothing of the first letter
+    elided = ELIDED.match(first[0])  # the word behind it says nothing of the first letter
     word = elided[0] if elided else first[0]
     low, high = cut([_lower(word), word])
     return text if is_capitalized(_lower(word), low, high, None) else _lower(text[0]) + text[1:]
@@ -106,11 +106,14 @@ def lower_first(text: str, cut: Cut) -> str:
 
 def write_capitals(text: str, language: str | None) -> str:
     """Return a text in capitals: with dots in Turkish, without accents in Greek."""
+    before, after = find_capitals(language)
+    return text.translate(before).upper().translate(after)
+
+
+def find_capitals(language: str | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
+    """Return a language's own replacements before and after letters become capitals."""
     base = name_base(language)
-    if base in ("tr", "az"):
-        text = text.translate(_TURKIC)
-    capitals = text.upper()
-    return capitals.translate(_TONOS) if base == "el" else capitals
+    return TURKIC if base in ("tr", "az") else {}, TONOS if base == "el" else {}
 
 
 def _is_title(words: Sequence[str], cut: Cut, language: str | None) -> bool:

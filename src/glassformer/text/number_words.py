@@ -145,6 +145,7 @@ _TEXT = {
         二十 廿""",
 }
 LARGEST = 20
+CODES = frozenset(_TEXT)
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 
 
@@ -156,11 +157,12 @@ def is_spelled_out(number: int, text: str, language: str | None) -> bool | None:
     code = name_base(language)
     if code not in _TEXT or not 0 <= number <= LARGEST:
         return None
-    return bool(_compile_words(code, number).search(text.lower()) or _find_roman(number, text))
+    return bool(find_pattern(code, number).search(text.lower()) or _find_roman(number, text))
 
 
 @cache
-def _compile_words(code: str, number: int) -> re.Pattern[str]:
+def find_pattern(code: str, number: int) -> re.Pattern[str]:
+    """Return what finds the words of a language, one of CODES, for a number up to LARGEST."""
     words = re.split(r"\s*[\n|]\s*", _TEXT[code].strip())[number].split()
     either = "|".join(re.escape(word).replace(r"\*", r"\w*") for word in words)
     return re.compile(either if is_unspaced(code) else rf"\b(?:{either})\b")
@@ -168,5 +170,9 @@ def _compile_words(code: str, number: int) -> re.Pattern[str]:
 
 def _find_roman(number: int, text: str) -> bool:
     """Return whether there is the Roman numeral, as in XVIe; I alone is a word of English."""
-    numeral = "X" * (number // 10) + _ROMAN[number % 10]
-    return number > 1 and bool(re.search(rf"\b{numeral}[a-zè]*\b", text))
+    return number > 1 and bool(re.search(rf"\b{spell_roman(number)}[a-zè]*\b", text))
+
+
+def spell_roman(number: int) -> str:
+    """Return the Roman numeral of a number below 40; that of 0 is empty."""
+    return "X" * (number // 10) + _ROMAN[number % 10]

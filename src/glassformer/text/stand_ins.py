@@ -22,12 +22,10 @@ FIRST_COPY = 0xF0000  # copy tokens are characters for private use
 NAMES = ("Tom", "Mary", "Boston", "Ken", "John", "Maria", "Paul", "Peter", "Anna", "Berlin")
 NUMBERS = ("30", "50", "100", "40", "60", "15", "12", "25", "18", "20", "500", "300")
 YEARS = ("1990", "1914", "1945", "2013")
-_DIGITS = 4  # of a number that another one is near to
-_YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
-_OF_NUMBERS = ("number", "time", "date", "phone", "version")
-_NUMERIC = LazyPattern(
-    r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}"
-)
+DIGITS = 4  # of a number that another one is near to
+YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
+OF_NUMBERS = ("number", "time", "date", "phone", "version")
+NUMERIC = LazyPattern(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
 
 
 class StandIn(NamedTuple):
@@ -72,13 +70,13 @@ class StandIns:
         """Return what may stand for a part, the best first: of numbers, the nearest."""
         if attempt == 0 and self.copies:
             return self.copies
-        if kind == "placeholder" and _NUMERIC.fullmatch(own):
+        if kind == "placeholder" and NUMERIC.fullmatch(own):
             return self.numbers
-        if kind not in _OF_NUMBERS:
+        if kind not in OF_NUMBERS:
             return self.names
-        if not own.isdecimal() or len(own) > _DIGITS:
+        if not own.isdecimal() or len(own) > DIGITS:
             return self.numbers
-        numbers = self.years if _YEAR.fullmatch(own) else self.numbers
+        numbers = self.years if YEAR.fullmatch(own) else self.numbers
         return sorted(numbers, key=lambda number: abs(int(number) - int(own)))
 
 

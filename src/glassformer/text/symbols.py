@@ -7,7 +7,6 @@ translated with the sentence, and the symbol follows it. Those within a sentence
 placed in the translation by its alignment: see `align.symbols`.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -21,14 +20,15 @@ _SIGN = (
 _SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
 _JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
 _SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+"
-_RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
+RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
 _ANY = rf"(?:{_SYMBOL}|[©®™•]{_JOINED}*+)"
 _ANYS = rf"{_ANY}(?:\s*+{_ANY})*+"
-_ASIDE = LazyPattern(rf"(\s*+)(\({_ANYS}\)|{_ANYS})(\s*+)")
+ASIDE = LazyPattern(rf"\s*+(?P<aside>\({_ANYS}\)|{_ANYS})\s*+")
 _HINT = LazyPattern(f"{_SIGN[:-1]}\u20e3©®™•]")
-_MARKS = r"[.!?…‥。！？｡؟।]"
-_END = LazyPattern(rf"{_MARKS}{{0,3}}")
-_MOVED = LazyPattern(rf"\s*+{_RUN.pattern}({_MARKS}{{1,3}}+)(?!{_MARKS})")
+TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
+MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
+END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
+MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
 def strip_symbols(text: str, is_unknown: Callable[[str], object]) -> Span:
@@ -39,8 +39,8 @@ def strip_symbols(text: str, is_unknown: Callable[[str], object]) -> Span:
     start, end = 0, len(text)
     if text.isascii():
         return start, end
-    for run in reversed([*_RUN.finditer(text)]):
-        is_first, is_last = run.start() == 0, _END.fullmatch(text, run.end(), end)
+    for run in reversed([*RUN.finditer(text)]):
+        is_first, is_last = run.start() == 0, END.fullmatch(text, run.end(), end)
         if not (is_first or is_last) or not is_unknown(run[0]):
             continue
         if is_first:
@@ -76,9 +76,10 @@ def set_aside(
     spans = [*parts]
     if not text.isascii() and _HINT.search(text):
         spans += [
-            run.span(2)
-            for run in _ASIDE.finditer(text)
-            if is_unknown(run[2]) and not any(run.start(2) < b and a < run.end(2) for a, b in parts)
+            run.span("aside")
+            for run in ASIDE.finditer(text)
+            if is_unknown(run["aside"])
+            and not any(run.start("aside") < b and a < run.end("aside") for a, b in parts)
         ]
     return _take_out(text, sorted(spans)) if spans else None
 
@@ -109,9 +110,9 @@ def _take_out(text: str, spans: Sequence[Span]) -> SetAside | None:
 def _choose_gap(text: str, span: Span, spaced: tuple[bool, bool]) -> str:
     """Return what is between the texts on both sides of symbols that are taken out."""
     before, behind = text[max(0, span[0] - 1) : span[0]], text[span[1] : span[1] + 1]
-    if not before or not behind or before in "([{«“„¿¡":
+    if not before or not behind or before in TOUCHES_NEXT:
         return ""
-    if behind in ".,;:!?…)]}»”’":
+    if behind in TOUCHES_FORMER:
         return " " * spaced[1]
     return " " * (any(spaced) or (before.isalnum() and behind.isalnum()))
 
@@ -124,7 +125,9 @@ def find_moved_marks(text: str, spans: Sequence[Span]) -> list[Span]:
     found: list[Span] = []
     limits = [*(start for start, _ in spans[1:]), len(text)]
     for (start, end), limit in zip(spans, limits, strict=False):
-        moved = None if text.isascii() else _MOVED.match(text, end)
-        is_open = start < end and not re.fullmatch(_MARKS, text[end - 1])
-        found.append(moved.span(1) if moved and is_open and moved.end() <= limit else (end, end))
+        moved = None if text.isascii() else MOVED.match(text, end)
+        is_open = start < end and not MARKS.match(text[end - 1])
+        found.append(
+            moved.span("marks") if moved and is_open and moved.end() <= limit else (end, end)
+        )
     return found

@@ -28,12 +28,12 @@ SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "”�
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
 
-_CURLY = LazyPattern("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\u2013\u2014\u2026]")
-_CURLY_DOUBLE = LazyPattern("[\u201c-\u201f\u00ab\u00bb]")
-_PAIRS = LazyPattern(r'"([^"]*)"')
-_SINGLE_PAIRS = LazyPattern(r"(?<!\w)'([^']+)'(?!\w)")
-_SPACED_DASH = LazyPattern(r"(?<=\s)--?(?=\s)")
-_DASHES = LazyPattern("[\u2013\u2014]")
+CURLY = LazyPattern("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\u2013\u2014\u2026]")
+CURLY_DOUBLE = LazyPattern("[\u201c-\u201f\u00ab\u00bb]")
+PAIRS = LazyPattern(r'"([^"]*)"')
+SINGLE_PAIRS = LazyPattern(r"(?<!\w)'([^']+)'(?!\w)")
+SPACED_DASH = LazyPattern(r"(?<=\s)--?(?=\s)")
+DASHES = LazyPattern("[\u2013\u2014]")
 _BEFORE_MARK = LazyPattern(r"(?<=\w|[)\]»”%])[ \u00a0\u202f]?([;!?]+)(?=\s|$|[)\]»”])")
 _BEFORE_COLON = LazyPattern(r"(?<=\w|[)\]»”%])[ \u00a0\u202f]?:(?=\s|$)")
 
@@ -44,16 +44,16 @@ def shape_marks(source: str, text: str, language: str | None, kind: Typography =
     kind: "source", curly where the source is; "plain", as the model wrote them; "language", as the
     language prints them, in French with narrow no-break spaces before high marks.
     """
-    is_plain = source.isascii() or not _CURLY.search(source)
+    is_plain = source.isascii() or not CURLY.search(source)
     if kind == "plain" or (kind == "source" and is_plain):
         return text
     always = kind == "language"
-    if (always or _CURLY_DOUBLE.search(source)) and '"' in text:
+    if (always or CURLY_DOUBLE.search(source)) and '"' in text:
         before, behind = find_quotes(language)
-        text = str(_PAIRS.sub(lambda pair: f"{before}{pair[1]}{behind}", text))
+        text = str(PAIRS.sub(lambda pair: f"{before}{pair[1]}{behind}", text))
     if "'" in text and (always or ("\u2019" in source and "'" not in source)):
         before, behind = tuple(SINGLE_QUOTES.get("".join(find_quotes(language)), "‘’"))
-        text = _SINGLE_PAIRS.sub(lambda pair: f"{before}{pair[1]}{behind}", text)
+        text = SINGLE_PAIRS.sub(lambda pair: f"{before}{pair[1]}{behind}", text)
         text = text.replace("'", "\u2019")
     if "..." in text and (always or ("\u2026" in source and "..." not in source)):
         text = text.replace("...", "\u2026")
@@ -69,11 +69,11 @@ def find_quotes(language: str | None) -> tuple[str, str]:
 
 def _put_dashes_back(source: str, text: str) -> str:
     """Return a text with its spaced hyphens as the dashes of the source, if there are as many."""
-    dashes = _DASHES.findall(source)
-    if not dashes or len(_SPACED_DASH.findall(text)) != len(dashes):
+    dashes = DASHES.findall(source)
+    if not dashes or len(SPACED_DASH.findall(text)) != len(dashes):
         return text
     rest = iter(dashes)
-    return str(_SPACED_DASH.sub(lambda _: next(rest), text))
+    return str(SPACED_DASH.sub(lambda _: next(rest), text))
 
 
 def _space_as_french(text: str) -> str:

@@ -53,16 +53,17 @@ _KINDS = {
     rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY})?(?![\w])",
     "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++)*+\b|\b[A-Z]{1,4}-\d++[A-Z0-9]*+\b",
 }
-_SCAN = LazyPattern(
+SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")
 )
-_HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
-_TRAILING = ".,;:!?…'’\"”»"
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
+HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
+TRAILING = ".,;:!?…'’\"”»"
+BRACKETS = {")": "(", "]": "[", "}": "{"}
 
-_WORD = LazyPattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_POSSESSIVE = LazyPattern(r"['’]s$|['’]$")
-_BEGINNING = '.!?:;…"“”«»„([¿¡—–-'
+WORD = LazyPattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+POSSESSIVE = LazyPattern(r"['’]s$|['’]$")
+BEGINNING = '.!?:;…"“”«»„([¿¡—–-'
+LEAST_STEM, ENDINGS = 4, (1, 2, 3)  # letters of a known word, and of what may follow it
 CAPITAL_NOUNS = ("de", "lb", "gsw", "nds")  # languages that write each noun with a capital
 
 
@@ -76,10 +77,10 @@ class Verbatim(NamedTuple):
 
 def find_verbatim(text: str) -> list[Verbatim]:
     """Return the parts with a shape of their own, in order: links, placeholders, numbers."""
-    if not _HINT.search(text):
+    if not HINT.search(text):
         return []
     found = list[Verbatim]()
-    for match in _SCAN.finditer(text):
+    for match in SCAN.finditer(text):
         kind, (start, end) = str(match.lastgroup), match.span()
         if kind in ("link", "mail", "path"):
             end = start + len(_strip_end(match[0]))
@@ -98,8 +99,8 @@ def find_names(
     """
     last: Verbatim | None = None
     others, other = iter(taken), Verbatim(-1, -1, "")
-    for word in _WORD.finditer(text):
-        start, own = word.start(), _POSSESSIVE.sub("", word[0])
+    for word in WORD.finditer(text):
+        start, own = word.start(), POSSESSIVE.sub("", word[0])
         end = start + len(own)
         if not own[:1].isupper() or len(own) < 2 or own.isupper():
             continue
@@ -123,7 +124,7 @@ def is_first(text: str, start: int) -> bool:
     """Return whether a word begins a sentence, where any word has a capital."""
     while start and text[start - 1].isspace():
         start -= 1
-    return not start or text[start - 1] in _BEGINNING
+    return not start or text[start - 1] in BEGINNING
 
 
 def is_new_word(word: str, known: Collection[str], is_first: bool) -> bool:
@@ -145,16 +146,16 @@ def read_first_names() -> frozenset[str]:
 
 def _is_inflected(word: str, known: Collection[str]) -> bool:
     """Return whether a word is a known one with another ending."""
-    return any(len(word) - cut >= 4 and word[:-cut] in known for cut in (1, 2, 3))
+    return any(len(word) - cut >= LEAST_STEM and word[:-cut] in known for cut in ENDINGS)
 
 
 def _strip_end(text: str) -> str:
     """Return a link without the marks of the sentence behind it."""
-    open_brackets = {behind: text.count(before) for behind, before in _BRACKETS.items()}
-    closed = {behind: text.count(behind) for behind in _BRACKETS}
+    open_brackets = {behind: text.count(before) for behind, before in BRACKETS.items()}
+    closed = {behind: text.count(behind) for behind in BRACKETS}
     end = len(text)
-    while end and (mark := text[end - 1]) in _TRAILING + "".join(_BRACKETS):
-        if mark in _BRACKETS:
+    while end and (mark := text[end - 1]) in TRAILING + "".join(BRACKETS):
+        if mark in BRACKETS:
             if closed[mark] <= open_brackets[mark]:
                 break
             closed[mark] -= 1

@@ -41,7 +41,11 @@ TRIES = 3  # searches with other stand-ins
 LEAST_CAPITALS = 0.03  # of the tokens that begin a word
 SMALL_NUMBER = 1  # digits: a model translates so small a number, perhaps with a word
 SHORT_NUMBER = 4  # digits
-_PLAIN = ("name", "number", "sign")  # kinds that a network is left with if there is no stand-in
+PLAIN_KINDS = (
+    "name",
+    "number",
+    "sign",
+)  # kinds that a network is left with if there is no stand-in
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
 
 
@@ -130,7 +134,7 @@ class Adapter:
         chosen = self.stand_ins.choose(cased, inside, attempt) if attempt < TRIES else None
         if chosen is None:  # what has no stand-in is taken out, or left to the network
             inside, chosen = [], []
-            parts = [each for each in parts if attempt >= TRIES or each.kind not in _PLAIN]
+            parts = [each for each in parts if attempt >= TRIES or each.kind not in PLAIN_KINDS]
         text, origins = replace_parts(cased, inside, chosen)
         own = [sentence[part.start : part.end] for part in inside]
         asides = tuple(_place_apart(cased, parts, inside, chosen))

@@ -14,8 +14,8 @@ import { Learner, type Lesson, type Said } from "./lesson";
 import { openModel, type Opened } from "./model";
 import type { Edits } from "./network";
 import { listPushes, readLens } from "./pushes";
-import { draft, levelOf, readChangesOf, readTensor, record, write, type Recorded } from "./recording";
-import { findTop, logSumExp } from "./search";
+import { draft, levelOf, readChangesOf, readTensor, record, restore, write, type Recorded } from "./recording";
+import { EOS, findTop, logSumExp } from "./search";
 
 const KEPT = 24; // recordings in memory
 const LIKELIEST = 3; // tokens of each layer that the logit lens names
@@ -101,7 +101,8 @@ export class Host {
     for (let n = 0; n < count; n++) {
       const decode = { ...request.decode, search: "sample" as const };
       const one = { ...request, decode, seed: (request.seed ?? 0) + n };
-      found.push(draft(opened, one)?.plain.translation ?? (await run(write(opened, one), turn)).translation);
+      const drafted = draft(opened, one)?.target.filter((id) => id !== EOS);
+      found.push(drafted ? restore(opened, one.text, drafted) : (await run(write(opened, one), turn)).translation);
       await turn.pass();
     }
     return found;

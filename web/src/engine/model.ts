@@ -3,9 +3,12 @@
 import type { Decode, Entry, ModelSettings, Op } from "../data/document";
 import type { Model } from "../data/server";
 import { readMetadata, readSafetensors } from "../data/tensor";
+import { Adapter, type Adapted } from "./adapting";
 import type { Drafter } from "./drafts";
 import type { Portraits } from "./engine";
+import { Judge, type JudgingTables } from "./judging";
 import { Network } from "./network";
+import type { AdaptingTables } from "./tables";
 import { Tokenizer, type Characters, type Merges } from "./tokenizer";
 
 export interface Described extends Omit<Model, "loaded"> {
@@ -13,6 +16,8 @@ export interface Described extends Omit<Model, "loaded"> {
   is_native: boolean; // the engine in C computes this network
   unspaced: boolean; // the source is written without spaces
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
+  adapting: AdaptingTables | null; // null: sentences are read as they are typed
+  judging: JudgingTables;
   portraits: Portraits | null;
   usual: number | null; // the confidence of a translation of what it was trained on
   tokenizers: { vocabulary: string[]; merges: Merges; characters?: Characters }[]; // the source's first
@@ -25,6 +30,8 @@ export interface Opened {
   network: Network;
   source: Tokenizer;
   target: Tokenizer;
+  adapter: Adapter | null;
+  judge: Judge;
   draft?: Drafter | undefined; // where WebAssembly may run
 }
 
@@ -34,5 +41,15 @@ export function openModel(bytes: ArrayBuffer): Opened {
   const [source, target = source] = about.tokenizers.map(
     ({ vocabulary, merges, characters }) => new Tokenizer(vocabulary, merges, characters),
   );
-  return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target! };
+  const known = new Set(about.known_words);
+  const adapter = about.adapting && new Adapter(about.adapting, known, source!, target!);
+  const judge = new Judge(about.judging, known.size ? known : null);
+  return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target!, adapter, judge };
+}
+
+/** The model with tokenizers that write what stands in a sentence for something as what it stands for. */
+export function nameStandIns(opened: Opened, adapted: Adapted | undefined): Opened {
+  if (!adapted?.names.size) return opened;
+  const [source, target] = [opened.source, opened.target].map((each) => each.rename(adapted.names));
+  return { ...opened, source: source!, target: target! };
 }

@@ -8,17 +8,19 @@ import { strides, type Tensor } from "../data/tensor";
 import type { Edit } from "./edits";
 import type { Plain } from "./answer";
 import { wordPattern } from "../data/words";
+import type { Adapted } from "./adapting";
 import { Changes, resolve } from "./changes";
 import { shapeLogits } from "./distribution";
-import type { Opened } from "./model";
+import { nameStandIns, type Opened } from "./model";
 import { bind, NO_EDITS, type Edits, type State } from "./network";
+import type { Span } from "./symbols";
+import { count, hasAlnum } from "./tables";
 import {
   BOS, EOS, findTop, logSumExp, rank, search, type Hypothesis, type SearchSettings, type Step,
 } from "./search";
 
 const TOP = 10; // tokens kept of each prediction
 const HEARD = 5; // likeliest tokens that are told at each step
-const SHARE = 0.6; // of its usual confidence: below this, a model is unsure
 const PART = 2 ** 40; // between the keys of two sentences of a line: see `translator.py`
 
 export interface Recorded {
@@ -56,15 +58,16 @@ interface Passage {
  * they do not touch is taken.
  */
 export function* record(
-  opened: Opened, request: Request, id: string, more: { target?: readonly number[]; like?: Recorded } = {},
+  own: Opened, request: Request, id: string, more: { target?: readonly number[]; like?: Recorded } = {},
 ): Generator<Progress, Recorded> {
-  const { about, network, source: tokenizer } = opened;
   const edits = (request.edits ?? []) as Edit[];
-  const sentences = more.target || request.target !== undefined ? [] : split(request.text, about.source);
+  const sentences = more.target || request.target !== undefined ? [] : split(own, request.text);
   const chosen = request.sentence ?? 0;
   if (chosen && chosen >= sentences.length) throw new RangeError(`sentence ${chosen} is out of range: there are ${sentences.length}`);
-  const excerpt = sentences.length > 1 ? request.text.slice(...utf16(request.text, sentences[chosen]!.span)) : request.text;
-  const text = replaceWords(excerpt, edits);
+  const isPart = sentences.length > 1 || (sentences.length === 1 && sentences[0]!.read !== request.text.trim());
+  const text = replaceWords(isPart ? sentences[chosen]!.read : request.text, edits);
+  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
+  const { about, network, source: tokenizer } = opened;
   const source = readSource(opened, text);
   const longest = about.settings.model.positions.max_positions;
   if (source.length === 1) throw new Error("there is no text to look into");
@@ -94,34 +97,36 @@ export function* record(
   const ops = about.ops.map((op) => bind(op, source.length, target.length));
   const apart = passage.logProbs?.map((each, row) => Math.abs(each - predictions[row]!.log_prob));
   const confidence = passage.logProbs && Math.exp(passage.logProbs.reduce((sum, each) => sum + each, 0) / passage.logProbs.length);
+  const problems = confidence === null ? [] : findProblems(own, text, translation, passage.finished, confidence);
   const document: TraceDocument = {
     schema_version: 3, glassformer: "", text, translation, source, target, predicted,
     settings: about.settings.model,
     source_vocabulary: tokenizer.vocabulary.length,
     target_vocabulary: network.vocabulary,
-    level: "everything", confidence, predictions,
+    level: "everything", confidence: confidence && own.judge.cap(confidence, problems), predictions,
     search: passage.search,
     numerics: {
       decoded_in: "fp32", recorded_in: "fp32", device: "browser",
       largest_difference: apart ? Math.max(...apart) : null, chosen_differently: [],
     },
     edits: edits as unknown as Record<string, unknown>[],
-    whole: sentences.length > 1 ? yield* translateAll(opened, request, sentences, chosen, translation) : null,
+    whole: isPart ? yield* translateAll(own, request, sentences, chosen, passage.written) : null,
     tolerance: null,
     tensors: describe(ops),
   };
-  const problems = judge(opened, text, passage, confidence);
   return { id, base: null, opened, request, document, problems, ops, state };
 }
 
 /** What the engine in C says of a text of one sentence, if it can; the target with its end mark. */
-export function draft(opened: Opened, request: Request): { plain: Omit<Plain, "attention">; target: number[] } | null {
-  const { about, network, target: { vocabulary } } = opened;
+export function draft(own: Opened, request: Request): { plain: Omit<Plain, "attention">; target: number[] } | null {
   const { text, edits, prefix, target, hypothesis } = request;
+  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
+  const { about, network, target: { vocabulary } } = opened;
   if (!opened.draft || edits?.length || prefix?.length || target !== undefined || hypothesis) return null;
   const source = readSource(opened, text);
   const isShort = source.length > 1 && source.length <= about.settings.model.positions.max_positions;
-  if (!isShort || split(text, about.source).length > 1) return null;
+  const sentences = split(own, text);
+  if (!isShort || sentences.length > 1 || sentences.some(({ read }) => read !== text.trim())) return null;
   const settings = override(about.settings.decode as SearchSettings, request.decode ?? {});
   const found = opened.draft(source.map(({ id }) => id), settings, request.seed ?? 0);
   if (!found || found.tokens.some((id) => id >= network.vocabulary)) return null;
@@ -136,13 +141,21 @@ export function draft(opened: Opened, request: Request): { plain: Omit<Plain, "a
 }
 
 /** The translation of a text as one sentence, and its search, without a recording. */
-export function* write(opened: Opened, request: Request): Generator<Progress, { translation: string; search: Search }> {
+export function* write(own: Opened, request: Request): Generator<Progress, { translation: string; search: Search }> {
   const edits = (request.edits ?? []) as Edit[];
   const text = replaceWords(request.text, edits);
+  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
   const source = readSource(opened, text);
   const changes = edits.length ? readChangesOf(opened, edits, source, text) : NO_EDITS;
   const found = yield* find(opened, { ...request, edits }, source.map(({ id }) => id), changes, 0);
-  return { translation: spell(opened, found.written), search: found.search! };
+  return { translation: restore(own, text, found.written), search: found.search! };
+}
+
+/** What people are shown of what the network wrote: with the names, the case and the marks of its text. */
+export function restore(opened: Opened, text: string, written: readonly number[]): string {
+  const { adapter } = opened;
+  const spelled = spell(opened, written);
+  return adapter ? adapter.restore(adapter.adapt(text.trim()), text.trim(), spelled) : spelled;
 }
 
 function* find(
@@ -231,12 +244,30 @@ function predict({ target }: Opened, logits: Float32Array, token: number, found:
   };
 }
 
-export function readSource({ source, about }: Opened, text: string): Token[] {
-  const [left, right] = [Array.from(text).length - Array.from(text.trimStart()).length, Array.from(text.trimEnd()).length];
-  const tokens = source.read(text.trim(), about.unspaced).map(({ id, start, end }) => ({
-    text: source.vocabulary[id]!, id, start: left + start, end: left + end,
-  }));
+export function readSource({ source, about, adapter }: Opened, text: string): Token[] {
+  const [left, right] = [count(text) - count(text.trimStart()), count(text.trimEnd())];
+  const bare = text.trim();
+  const adapted = adapter?.adapt(bare);
+  const trace = adapted ? traceBack(bare, adapted) : (span: Span) => span;
+  const tokens = source.read(adapted?.text ?? bare, about.unspaced).map((token) => {
+    const [start, end] = trace([token.start, token.end]);
+    return { text: source.vocabulary[token.id]!, id: token.id, start: left + start, end: left + end };
+  });
   return [...tokens, { text: source.vocabulary[EOS]!, id: EOS, start: right, end: right }];
+}
+
+/** What finds the characters of a sentence that characters of its adapted text come from. */
+function traceBack(sentence: string, { text, origins }: Adapted): (span: Span) => Span {
+  const before = [0]; // characters in front of each half of one
+  for (const letter of sentence) before.push(...Array<number>(letter.length).fill(before.at(-1)! + 1));
+  const halves = [0]; // in front of each character
+  for (const letter of text) halves.push(halves.at(-1)! + letter.length);
+  return ([start, end]) => {
+    const [from, to] = [halves[start]!, halves[end]!];
+    if (from < to) return [before[origins[from]![0]]!, before[origins[to - 1]![1]]!];
+    const place = before[origins[from]?.[0] ?? origins.at(-1)?.[1] ?? 0]!;
+    return [place, place];
+  };
 }
 
 /** The rows of the decoder, and the token that each predicts: the same, shifted by one. */
@@ -316,40 +347,57 @@ export function readTensor({ state, opened }: Recorded, name: string): Tensor {
   return { shape: found.shape, data: found.data.subarray(0, size) };
 }
 
-function judge({ source, about }: Opened, text: string, passage: Passage, confidence: number | null): Problem[] {
-  if (confidence === null) return [];
-  const unknown = source.findUnknown(text);
-  const share = (part: number) => `${Math.round(100 * part)}%`;
-  const isUnsure = about.usual !== null && confidence < SHARE * about.usual;
-  const said = `the model is unsure of its tokens: ${share(confidence)} where ${share(about.usual ?? 1)} is usual`;
-  return [
-    ...(passage.finished ? [] : [{ kind: "cut", said: "cut at the greatest length" }]),
-    ...(unknown.length ? [{ kind: "unknown", said: `characters that the model has not seen: ${unknown.join(" ")}` }] : []),
-    ...(isUnsure ? [{ kind: "unsure", said }] : []),
-  ];
+/** What looks wrong with a translation that was searched for. */
+function findProblems(own: Opened, text: string, translation: string, isFinished: boolean, confidence: number): Problem[] {
+  const bare = text.trim();
+  const read = own.adapter?.adapt(bare).text ?? bare;
+  const unknown = own.source.findUnknown(read);
+  return own.judge.list({ text, read, unknown, translation, isFinished, confidence, usual: own.about.usual });
 }
 
-/** A sentence of a longer text, in characters; `key` is what sampling draws it with. */
+/** A sentence of a longer text; `key` is what sampling draws it with. */
 interface Part {
-  span: [number, number];
+  span: Span; // in characters
   key: number;
+  text: string; // with the marks that belong to it
+  read: string; // without symbols that the model does not know
 }
 
 /** Sentences, as the browser knows them; a line break ends one, and what has no letter is none. */
-function split(text: string, language: string | null): Part[] {
-  const segmenter = new Intl.Segmenter(language ?? undefined, { granularity: "sentence" });
-  const found: Part[] = [];
+function split({ about, adapter }: Opened, text: string): Part[] {
+  const segmenter = new Intl.Segmenter(about.source ?? undefined, { granularity: "sentence" });
+  const found: { span: Span; key: number }[] = [];
   let begin = 0;
   text.split(/(?<=\n)/).forEach((line, number) => {
     let part = 0;
-    for (const { segment, index } of segmenter.segment(line)) {
-      if (!/[\p{L}\p{N}]/u.test(segment)) continue;
-      const start = begin + Array.from(line.slice(0, index)).length;
-      const left = Array.from(segment).length - Array.from(segment.trimStart()).length;
-      found.push({ span: [start + left, start + left + Array.from(segment.trim()).length], key: number + PART * part++ });
+    for (const { segment, index } of joinWithin(adapter?.findVerbatim(line) ?? [], segmenter.segment(line))) {
+      const start = begin + index + segment.length - segment.trimStart().length;
+      const own = segment.trim();
+      const [first, last] = adapter?.symbols.strip(own) ?? [0, own.length];
+      if (hasAlnum(own.slice(first, last))) found.push({ span: [start + first, start + last], key: number + PART * part++ });
     }
-    begin += Array.from(line).length;
+    begin += line.length;
   });
+  const whole = text.trim();
+  if (found.length === 1 && !whole.includes("\n")) {
+    const left = text.length - text.trimStart().length;
+    const [first, last] = adapter?.symbols.strip(whole) ?? [0, whole.length];
+    found[0]!.span = [left + first, left + last];
+  }
+  return found.map(({ span, key }, n) => {
+    const [start, end] = adapter?.symbols.findMoved(text, span, found[n + 1]?.span[0] ?? text.length) ?? [0, 0];
+    const own = text.slice(...span) + text.slice(start, end);
+    return { span: [count(text.slice(0, span[0])), count(text.slice(0, span[1]))], key, text: own, read: adapter?.symbols.setAside(own)?.text ?? own };
+  });
+}
+
+/** Segments of which none ends within a part, such as a link. */
+function joinWithin(parts: readonly { start: number; end: number }[], segments: Iterable<{ segment: string; index: number }>): { segment: string; index: number }[] {
+  const found: { segment: string; index: number }[] = [];
+  for (const { segment, index } of segments) {
+    if (parts.some(({ start, end }) => start < index && index < end)) found.at(-1)!.segment += segment;
+    else found.push({ segment, index });
+  }
   return found;
 }
 
@@ -360,21 +408,21 @@ function utf16(text: string, [start, end]: [number, number]): [number, number] {
   return [at, at + letters.slice(start, end).join("").length];
 }
 
-function* translateAll(opened: Opened, request: Request, parts: Part[], chosen: number, own: string): Generator<Progress, Whole> {
+function* translateAll(opened: Opened, request: Request, parts: Part[], chosen: number, own: number[]): Generator<Progress, Whole> {
   let [translation, at] = ["", 0];
   const sentences: Sentence[] = [];
-  for (const [number, { span, key }] of parts.entries()) {
+  for (const [number, { span, key, text }] of parts.entries()) {
     const [start, end] = utf16(request.text, span);
     translation += request.text.slice(at, start);
     at = end;
     const { prefix: _, hypothesis: __, ...plain } = request;
-    const text = request.text.slice(start, end);
     const steps = find(opened, { ...plain, edits: [] }, readSource(opened, text).map(({ id }) => id), NO_EDITS, key);
-    let said = own;
-    if (number !== chosen) said = spell(opened, (yield* whole(steps)).written);
-    const from = Array.from(translation).length;
+    const said = restore(opened, text, number === chosen ? own : (yield* whole(steps)).written);
+    const from = count(translation);
     translation += said;
-    sentences.push({ source: span, target: [from, from + Array.from(said).length] });
+    sentences.push({ source: span, target: [from, from + count(said)] });
+    const [first, last] = opened.adapter?.symbols.findMoved(request.text, [start, end], request.text.length) ?? [at, at];
+    if (last > first) [translation, at] = [translation + request.text.slice(at, first), last];
   }
   return { text: request.text, translation: translation + request.text.slice(at), sentences, chosen };
 }

@@ -26,11 +26,11 @@ interface Letter {
 export class Tokenizer {
   private readonly ids: Map<string, number>;
   private readonly ranks: Map<string, [rank: number, id: number]>;
-  private readonly bytes: Uint8Array[];
+  private bytes: Uint8Array[];
   private readonly characters: ReadonlyMap<string, string> | null;
 
   constructor(
-    readonly vocabulary: readonly string[],
+    public vocabulary: readonly string[],
     merges: Merges,
     characters?: Characters,
   ) {
@@ -45,6 +45,25 @@ export class Tokenizer {
     this.bytes = vocabulary.map((token, id) =>
       id < FIRST_BYTE ? new Uint8Array() : id < FIRST_CHARACTER ? Uint8Array.of(id - FIRST_BYTE) : encoder.encode(token),
     );
+  }
+
+  hasToken(text: string): boolean {
+    return this.ids.has(text);
+  }
+
+  /** A tokenizer that writes some tokens otherwise, and reads as this one does. */
+  rename(names: ReadonlyMap<string, string>): Tokenizer {
+    const encoder = new TextEncoder();
+    const twin = Object.assign(Object.create(Tokenizer.prototype) as Tokenizer, this);
+    twin.bytes = [...this.bytes];
+    twin.vocabulary = this.vocabulary.map((token, id) => {
+      const name = names.get(token.trim());
+      if (name === undefined) return token;
+      const written = (token.startsWith(" ") ? " " : "") + name;
+      twin.bytes[id] = encoder.encode(written);
+      return written;
+    });
+    return twin;
   }
 
   encode(text: string): number[] {

@@ -8,6 +8,10 @@ const WORD = new RegExp(`[${EAST}]|(?:${LETTER})+(?:['’](?:${LETTER})+)*`, "gu
 /** Those that are not known, as they are written; a number is spelled digit by digit. */
 export function findUnknown(known: ReadonlySet<string>, text: string): string[] {
   const found = [...text.matchAll(WORD)].map(([word]) => word);
-  const unknown = found.filter((word) => !known.has(word.toLowerCase().replaceAll("’", "'")) && !/^\p{Nd}+$/u.test(word));
+  const isKnown = (word: string) => {
+    const small = word.toLowerCase().replaceAll("’", "'");
+    return known.has(small) || known.has(small.replace(/'s$/u, "")) || /^\p{Nd}+$/u.test(word);
+  };
+  const unknown = found.filter((word) => !isKnown(word));
   return [...new Set(unknown)];
 }

@@ -23,7 +23,11 @@ from glassformer.text import Normalization, Tokenizer
 from glassformer.text.function_words import name_language
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
+from glassformer.translate.adapting import Adapter
 from glassformer.translate.familiarity import measure_usual
+
+from .adapting import describe_adapting
+from .judging import describe_judging
 
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
 
@@ -46,6 +50,7 @@ def pack_model(model: Path | str) -> bytes:
             f"{folder}: a page cannot read the sentences before a sentence: data.context="
             f"{config.data.context}"
         )
+    languages = config.data.source_lang, config.data.target_lang
     described = {
         **describe_for_page(folder),
         "settings": {
@@ -56,6 +61,8 @@ def pack_model(model: Path | str) -> bytes:
         "unspaced": is_unspaced(config.data.source_lang),
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
+        "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
+        "judging": describe_judging(languages, tokenizers, folder),
         "portraits": read_findings(folder, HEADS),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),

@@ -14,7 +14,7 @@ from .marked_words import CLOSING, MarkedLink, find_marked_words
 from .pairs import Attending
 
 _ALIGNMENTS = Alignments()
-_LAST_MARKS = " \u00a0\u202f.!?…。！？"
+LAST_MARKS = " \u00a0\u202f.!?…。！？"
 _REST = re.compile(r"(?:[^\s.,;:!?…)\]}»”]|[.,:](?=\w))*")  # of a word, with what hyphens join
 
 
@@ -54,7 +54,7 @@ def _find_place(text: str, aside: Aside, said: str, links: Sequence[MarkedLink])
     ends, words = [end for _, end in find_marked_words(text)], find_marked_words(said)
     before = bisect_right(ends, aside.gap[0])
     if before < len(ends) and not any(map(str.isalnum, text[aside.gap[1] :])):
-        return len(said.rstrip(_LAST_MARKS))  # in front of the last mark here, too
+        return len(said.rstrip(LAST_MARKS))  # in front of the last mark here, too
     if before in (0, len(ends)):
         return len(said) if before else 0
     left, right = (

@@ -1,0 +1,91 @@
+"""What a page needs to read a sentence as `translate.adapting` does: patterns, lists and limits.
+
+The code in the browser (`web/src/engine/adapting.ts`) has none of these values: they come with the
+model's file, from where Python has them.
+"""
+
+from typing import Any
+
+from glassformer.align.marked_words import CLOSING
+from glassformer.align.marked_words import WORD as MARKED_WORD
+from glassformer.align.symbols import LAST_MARKS
+from glassformer.text import casing, stand_ins, symbols, typography, verbatim
+from glassformer.text.spacing import name_base
+from glassformer.translate import adapting
+from glassformer.translate.adapting import Adapter
+
+from .regexp import write_for_javascript
+
+PATTERNS = {
+    "hint": verbatim.HINT,
+    "verbatim": verbatim.SCAN,
+    "word": verbatim.WORD,
+    "possessive": verbatim.POSSESSIVE,
+    "year": stand_ins.YEAR,
+    "numeric": stand_ins.NUMERIC,
+    "cased_word": casing.WORD,
+    "elided": casing.ELIDED,
+    "symbols": symbols.RUN,
+    "aside": symbols.ASIDE,
+    "end": symbols.END,
+    "moved": symbols.MOVED,
+    "mark": symbols.MARKS,
+    "curly": typography.CURLY,
+    "curly_double": typography.CURLY_DOUBLE,
+    "pairs": typography.PAIRS,
+    "single_pairs": typography.SINGLE_PAIRS,
+    "spaced_dash": typography.SPACED_DASH,
+    "dash": typography.DASHES,
+    "marked_word": MARKED_WORD,
+}
+LISTS = {
+    "trailing": verbatim.TRAILING,
+    "brackets": verbatim.BRACKETS,
+    "beginning": verbatim.BEGINNING,
+    "of_numbers": stand_ins.OF_NUMBERS,
+    "plain_kinds": adapting.PLAIN_KINDS,
+    "stops": casing.STOPS,
+    "small_in_titles": sorted(casing.SMALL_IN_TITLES),
+    "closing": "".join(sorted(CLOSING)),
+    "last_marks": LAST_MARKS,
+    "touches_next": symbols.TOUCHES_NEXT,
+    "touches_former": symbols.TOUCHES_FORMER,
+}
+LIMITS = {
+    "digits": stand_ins.DIGITS,
+    "least_stem": verbatim.LEAST_STEM,
+    "endings": verbatim.ENDINGS,
+    "small_number": adapting.SMALL_NUMBER,
+    "least_title": casing.LEAST_TITLE,
+    "share": casing.SHARE,
+    "least_sentence": casing.LEAST_SENTENCE,
+    "often": casing.OFTEN,
+    "abbreviation": casing.ABBREVIATION,
+    "small_word": casing.SMALL_WORD,
+    "emphasis": casing.EMPHASIS,
+}
+
+
+def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
+    """Return what a page reads sentences with; None if the model reads them as they are typed."""
+    if not adapter.tokenizers.source.has_character_map:
+        return None
+    quotes = typography.find_quotes(adapter.target_lang)
+    return {
+        "is_cased": adapter.is_cased,
+        "has_names": adapter.has_names,
+        "has_words": adapter.words is not None,
+        "from_english": name_base(adapter.source_lang) == "en",
+        "into_english": name_base(adapter.target_lang) == "en",
+        "first_names": sorted(verbatim.read_first_names()),
+        "stand_ins": vars(adapter.stand_ins),
+        "quotes": quotes,
+        "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
+        "capitals": [
+            {chr(code): capital for code, capital in table.items()}
+            for table in casing.find_capitals(adapter.target_lang)
+        ],
+        "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
+        **LISTS,
+        **LIMITS,
+    }

@@ -1,0 +1,73 @@
+"""What a page needs to find the problems of a translation as `translate.checking` does.
+
+The code in the browser (`web/src/engine/judging.ts`) has none of these values: they come with the
+model's file, from where Python has them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from glassformer.foundation.messages import read_messages
+from glassformer.model.files.directory import Tokenizers
+from glassformer.text import function_words, number_words
+from glassformer.text.spacing import name_base
+from glassformer.translate import quality_check
+from glassformer.translate.familiarity import Familiarity
+
+from .regexp import write_for_javascript
+
+PATTERNS = {
+    "wide": quality_check.WIDE,
+    "number": quality_check.NUMBER,
+    "groups": quality_check.GROUPS,
+    "myriads": quality_check.MYRIADS,
+    "address": quality_check.ADDRESS,
+    "placeholder": quality_check.PLACEHOLDER,
+    "letters": function_words.WORD,
+}
+LIMITS = {
+    "longest_unit": quality_check.LONGEST_UNIT,
+    "times": quality_check.OFTEN,
+    "least_loop": quality_check.LEAST_LOOP,
+    "least_copy": quality_check.LEAST_COPY,
+    "alike": quality_check.ALIKE,
+    "least_length": quality_check.LEAST_LENGTH,
+    "short": quality_check.SHORT,
+    "long": quality_check.LONG,
+    "ideograph": quality_check.IDEOGRAPH,
+    "spelled_out": quality_check.SPELLED_OUT,
+    "marks": quality_check.MARKS,
+    "largest": number_words.LARGEST,
+    "least_words": function_words.LEAST,
+}
+
+
+def describe_judging(
+    languages: tuple[str | None, str | None], tokenizers: Tokenizers, folder: Path
+) -> dict[str, Any]:
+    """Return the limits, lists and patterns of all checks; languages: of source and target."""
+    source, target = languages
+    familiarity = Familiarity(source, tokenizers, folder)
+    said = {kind: read_messages().texts[f"problem.{kind}"]["en"] for kind in quality_check.CAPS}
+    return {
+        "own": name_base(source),
+        "limit": familiarity.limit,
+        "caps": quality_check.CAPS,
+        "messages": said,
+        "languages": function_words.NAMES,
+        "function_words": {code: sorted(own) for code, own in function_words.WORDS.items()},
+        "numerals": [*map(number_words.spell_roman, range(number_words.LARGEST + 1))],
+        "number_words": _describe_numbers(name_base(target)),
+        "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
+        **LIMITS,
+    }
+
+
+def _describe_numbers(code: str) -> list[str] | None:
+    """Return a pattern of the words for each number; None if the language has none here."""
+    if code not in number_words.CODES:
+        return None
+    numbers = range(number_words.LARGEST + 1)
+    return [
+        write_for_javascript(number_words.find_pattern(code, number).pattern) for number in numbers
+    ]

@@ -1,0 +1,85 @@
+/** What the file of a model says of reading sentences: see `extensions/site/adapting.py`. */
+
+export interface AdaptingTables {
+  is_cased: boolean; // training text had words with capitals
+  has_names: boolean; // names can be told from other words
+  has_words: boolean; // the words of the training text are listed
+  from_english: boolean;
+  into_english: boolean;
+  first_names: string[];
+  stand_ins: { copies: string[]; names: string[]; numbers: string[]; years: string[] };
+  quotes: [string, string];
+  single_quotes: string;
+  capitals: [before: Record<string, string>, after: Record<string, string>];
+  patterns: Record<PatternName, string>;
+  trailing: string;
+  brackets: Record<string, string>; // the closing one: the opening one
+  beginning: string;
+  of_numbers: string[];
+  plain_kinds: string[];
+  stops: string;
+  small_in_titles: string[];
+  closing: string;
+  last_marks: string;
+  touches_next: string;
+  touches_former: string;
+  digits: number;
+  least_stem: number;
+  endings: number[];
+  small_number: number;
+  least_title: number;
+  share: number;
+  least_sentence: number;
+  often: number;
+  abbreviation: number;
+  small_word: number;
+  emphasis: number;
+}
+
+type PatternName =
+  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "cased_word" | "elided" | "symbols" | "aside" | "end"
+  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
+
+/** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
+export class Patterns {
+  private readonly made = new Map<string, RegExp>();
+
+  constructor(private readonly sources: Record<PatternName, string>) {}
+
+  all(name: PatternName, text: string): RegExpExecArray[] {
+    return [...text.matchAll(this.get(name, "gu"))] as RegExpExecArray[];
+  }
+
+  has(name: PatternName, text: string): boolean {
+    return this.get(name, "u").test(text);
+  }
+
+  at(name: PatternName, text: string, place: number): RegExpExecArray | null {
+    const pattern = this.get(name, "yu");
+    pattern.lastIndex = place;
+    return pattern.exec(text);
+  }
+
+  fits(name: PatternName, text: string): boolean {
+    return this.at(name, text, 0)?.[0].length === text.length;
+  }
+
+  replace(name: PatternName, text: string, by: (...found: string[]) => string): string {
+    return text.replace(this.get(name, "gu"), by);
+  }
+
+  private get(name: PatternName, flags: string): RegExp {
+    const key = flags + name;
+    let found = this.made.get(key);
+    if (!found) this.made.set(key, (found = new RegExp(this.sources[name], flags)));
+    return found;
+  }
+}
+
+export const isUpper = (text: string): boolean => text === text.toUpperCase() && text !== text.toLowerCase();
+export const isLower = (text: string): boolean => text === text.toLowerCase() && text !== text.toUpperCase();
+export const isAlnum = (text: string): boolean => /^[\p{L}\p{N}]+$/u.test(text);
+export const hasAlnum = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+export const count = (text: string): number => Array.from(text).length;
+/** The first character, which may be two halves. */
+export const firstOf = (text: string): string => Array.from(text)[0] ?? "";

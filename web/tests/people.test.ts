@@ -1,0 +1,58 @@
+/** Text as people type it, read as Python reads it: see tests/web/test_living.py, which writes what is read here. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Problem, Whole } from "../src/data/document";
+import { openModel, type Opened } from "../src/engine/model";
+import { readSource, record } from "../src/engine/recording";
+
+const folder = process.env["PEOPLE"] ?? "";
+
+interface Told {
+  read: { text: string; read: string; case: string | null; names: Record<string, string>; tokens: [number, number, number][] }[];
+  seen: { asked: string; text: string; translation: string; whole: Whole | null; confidence: number; problems: Problem[] }[];
+  judged: {
+    text: string; translation: string; is_finished: boolean; confidence: number; problems: [kind: string, said: string][]; capped: number;
+  }[];
+}
+
+describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeout: 600_000 }, () => {
+  const opened = folder ? openModel(Uint8Array.from(readFileSync(`${folder}/model`)).buffer) : (null as unknown as Opened);
+  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], judged: [] };
+
+  it("is read as Python reads it", () => {
+    const wrong = told.read.flatMap(({ text, tokens, ...wanted }) => {
+      const { text: read, kind, names } = opened.adapter!.adapt(text);
+      const own = { read, case: kind, names: Object.fromEntries(names) };
+      const pieces = readSource(opened, text.trim()).slice(0, -1).map(({ id, start, end }) => [id, start, end]);
+      const isSame = JSON.stringify([own, pieces]) === JSON.stringify([wanted, tokens]);
+      return isSame ? [] : [{ text, own, wanted, pieces: pieces.join(" "), tokens: tokens.join(" ") }];
+    });
+    expect(wrong).toEqual([]);
+    expect(told.read.length).toBeGreaterThan(50);
+  });
+
+  it("has translations with the problems that Python finds", () => {
+    const { judge, adapter, source, about } = opened;
+    const wrong = told.judged.flatMap(({ text, translation, is_finished, confidence, problems, capped }) => {
+      const { text: read } = adapter!.adapt(text);
+      const found = judge.list({ text, read, unknown: source.findUnknown(read), translation, isFinished: is_finished, confidence, usual: about.usual });
+      const own = [found.map(({ kind, said }) => [kind, said]), judge.cap(confidence, found)];
+      return JSON.stringify(own) === JSON.stringify([problems, capped]) ? [] : [{ text, translation, own, wanted: [problems, capped] }];
+    });
+    expect(wrong).toEqual([]);
+    expect(new Set(told.judged.flatMap(({ problems }) => problems.map(([kind]) => kind))).size).toBeGreaterThan(9);
+  });
+
+  it("is seen as Python sees it", () => {
+    for (const { asked, text, translation, whole, confidence, problems } of told.seen) {
+      const steps = record(opened, { text: asked }, "");
+      let next = steps.next();
+      while (!next.done) next = steps.next();
+      const { document } = next.value;
+      expect([document.text, document.translation, document.whole]).toEqual([text, translation, whole]);
+      expect([asked, next.value.problems.map(({ kind }) => kind)]).toEqual([asked, problems.map(({ kind }) => kind)]);
+      expect(document.confidence).toBeCloseTo(confidence, 3);
+    }
+  });
+});
