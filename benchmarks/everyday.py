@@ -16,11 +16,13 @@ import argparse
 import shutil
 from pathlib import Path
 
+from glassformer.cli.terminal import to_json
 from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
+from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.robustness import measure_robustness
 from glassformer.extensions.publish.publishing import publish_model
-from glassformer.model.files.directory import CARD, SHIPPED, write_text
+from glassformer.model.files.directory import CARD, DOUBT, SHIPPED, write_text
 from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
@@ -94,6 +96,10 @@ def main(options: argparse.Namespace) -> None:
         for source, target in zip(*map(read_lines, pairs["valid"]), strict=True)
     ]
     save_choice(choose_alone(translator.searcher, units[:ALIGNED]), folder)
+    held_out, translations = map(read_lines, pairs["valid"])
+    doubt = calibrate_doubt(translator, held_out, [translations])
+    write_text(folder / DOUBT, to_json(doubt.to_json()) + "\n")
+    translator = Translator.load(folder, device="cpu")
     sources, references = map(read_lines, pairs["test"])
     found = score_quality(translator.translate(sources), [references], target_lang=target)
     scores = {name: found[name].value for name in ("BLEU", "chrF2")}

@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from opening import ARGUMENTS, find_chromium, wait_until
 
-from glassformer.checks.known_words import WORDS
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.lab.contributions import silence_each
 from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
@@ -27,6 +26,7 @@ from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import pack_model
 from glassformer.model.files.directory import DOUBT, GOLDEN, locate, open_model, save_model
 from glassformer.model.files.int8 import quantize_file
+from glassformer.model.files.known_words import WORDS
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
 from glassformer.translate.checking import cap_confidence

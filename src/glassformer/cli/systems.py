@@ -160,7 +160,6 @@ def find_flags(system: System, sources: Sequence[str] | None) -> list[dict[str, 
 
     A model knows more of itself: how sure it was, and which words it never met in training.
     """
-    from ..model.files.known_words import find_unknown_words, read_known_words
     from ..translate.quality_check import find_problems
     from ..translate.sentence import Translation
 
@@ -170,10 +169,4 @@ def find_flags(system: System, sources: Sequence[str] | None) -> list[dict[str, 
         made = (Translation(line, [], 0, 0, [], True, []) for line in system.lines)
         pairs = zip(sources, made, strict=True)
         return [{each.kind: each.said for each in find_problems(*pair)} for pair in pairs]
-    found = [{each.kind: each.said for each in judged.problems} for judged in system.judged]
-    folder = system.translator.weights.folder if system.translator else None
-    if folder and (known := read_known_words(folder)):
-        for flags, source in zip(found, sources, strict=True):
-            if words := find_unknown_words(known, source):
-                flags["words"] = f"not in the training text: {', '.join(words)}"
-    return found
+    return [{each.kind: each.said for each in judged.problems} for judged in system.judged]

@@ -1,24 +1,27 @@
 """A check that a text is of the kind that a model was trained on.
 
-A network translates any text, so three signs are checked: characters that the training text did
-not have, a language other than the model's source language, and tokens that get much less
-probability than usual. The right translation is not known here. docs/corpus.md says how often the
-signs are right and wrong.
+A network translates any text, so four signs are checked: characters and words that the training
+text did not have, a language other than the model's source language, and tokens that get little
+probability. The right translation is not known here. docs/corpus.md says how often the signs are
+right and wrong.
 """
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from ..foundation.disk import read_json
-from ..model.files.directory import GOLDEN, Tokenizers
+from ..model.files.directory import DOUBT, GOLDEN, Tokenizers
+from ..model.files.known_words import find_unknown_words, read_known_words
 from ..text.function_words import NAMES, find_other_language
 from ..text.sentences import has_letters
 from ..text.spacing import name_base
+from .quality_check import ADDRESS, PLACEHOLDER
 from .sentence import Problem, Sentence, Translation
 
 # Chosen by `benchmarks/familiarity.py`.
-SHARE = 0.6  # of its usual confidence: below this, a model is unsure
+SHARE = 0.6  # of its usual confidence: below this, a model is unsure that was not calibrated
 
 
 class Familiarity:
@@ -27,7 +30,14 @@ class Familiarity:
     def __init__(self, language: str | None, tokenizers: Tokenizers, folder: Path | None) -> None:
         """language: that of the sources. folder: that of the model, if it is in one."""
         self.language, self.tokenizer = name_base(language), tokenizers.source
+        self.folder = folder
         self.usual = measure_usual(folder, tokenizers) if folder else None
+        self.limit = read_limit(folder, self.usual) if folder else None
+
+    @cached_property
+    def words(self) -> frozenset[str] | None:
+        """Return the words of the training text; None if they are not listed."""
+        return read_known_words(self.folder) if self.folder else None
 
     def find_problems(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""
@@ -36,12 +46,21 @@ class Familiarity:
             return
         if unknown := self.tokenizer.find_unknown(sentence.read_text):
             yield Problem.describe("unknown", list=" ".join(unknown))
+        if unmet := self.list_unmet(sentence.read_text):
+            yield Problem.describe("words", list=", ".join(unmet))
         if other := find_other_language(source, self.language):
             yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])
         confidence = measure_confidence(translation)
-        if self.usual and confidence < SHARE * self.usual:
-            shares = {"confidence": f"{confidence:.0%}", "usual": f"{self.usual:.0%}"}
+        if self.limit and confidence < self.limit:
+            shares = {"confidence": f"{confidence:.0%}", "usual": f"{self.usual or self.limit:.0%}"}
             yield Problem.describe("unsure", **shares)
+
+    def list_unmet(self, text: str) -> list[str]:
+        """Return the words of a text, as the network reads it, that were never met in training."""
+        if self.words is None:
+            return []
+        bare = PLACEHOLDER.replace(" ", ADDRESS.replace(" ", text))
+        return find_unknown_words(self.words, bare)
 
 
 def measure_confidence(translation: Translation) -> float:
@@ -62,3 +81,14 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     return sum(shares) / len(shares) if shares else None
+
+
+def read_limit(folder: Path, usual: float | None) -> float | None:
+    """Return the confidence below which a model is unsure.
+
+    It is what a calibration put into doubt.json, or else a share of what is usual.
+    """
+    try:
+        return float(read_json(folder / DOUBT)["confidence"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return SHARE * usual if usual else None

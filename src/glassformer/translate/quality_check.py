@@ -13,12 +13,12 @@ from ..text.number_words import LARGEST, is_spelled_out
 from ..text.patterns import LazyPattern, RarePattern
 from .sentence import Problem, Translation
 
-# The highest confidence that each problem allows. The last four mean that the model was not trained
+# The highest confidence that each problem allows. The last five mean that the model was not trained
 # on such text, or that the text is too long for it: another search does not help.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
 CAPS |= {"untranslatable": 0.0, "failed": 0.0}
-CAPS |= {"unknown": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
-UNLIKE = {"unknown", "language", "unsure"}  # signs that the model was not trained on such text
+CAPS |= {"unknown": 0.5, "words": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
+UNLIKE = {"unknown", "words", "language", "unsure"}  # the model was not trained on such text
 
 # With these limits, benchmarks/guards.py finds next to no false alarms: see docs/corpus.md.
 LONGEST_UNIT, OFTEN, LEAST_LOOP = 80, 3, 12  # characters; times; characters
@@ -28,6 +28,7 @@ IDEOGRAPH = 3  # letters of an alphabet that one ideograph or syllable is worth
 SPELLED_OUT = 12  # numbers up to it may come out as words, in a language whose words we lack
 
 DIGITS = "0123456789"
+MARKS = ".,;:!?)'\""  # behind an address that ends a sentence
 WIDE = LazyPattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
@@ -121,7 +122,7 @@ def list_lost(source: str, target: str, language: str | None = None) -> list[str
     source, target = _spell_digits(source), _spell_digits(target)
     lost: list[str] = []
     for pattern in (ADDRESS, PLACEHOLDER):
-        wanted = Counter(each.rstrip(".,;:!?)'\"") for each in pattern.find_all(source))
+        wanted = Counter(each.rstrip(MARKS) for each in pattern.find_all(source))
         lost += [each for each, times in wanted.items() if target.count(each) < times]
         source = pattern.replace(" ", source)
     known = set(_list_numbers(target))

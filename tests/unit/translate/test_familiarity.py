@@ -12,6 +12,7 @@ from glassformer.model.files.directory import SHIPPED
 from glassformer.text.function_words import find_other_language
 from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.familiarity import measure_usual
+from glassformer.translate.quality_check import UNLIKE
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 
@@ -57,7 +58,7 @@ def test_the_three_signs(demo: Translator) -> None:
 
 def test_no_second_search_is_made_for_what_another_search_cannot_mend(demo: Translator) -> None:
     for judged in translate_checked(demo, [*EVERYDAY, "Die Katze ist alt."]):
-        mendable = {each.kind for each in judged.problems} - {"unknown", "language", "unsure"}
+        mendable = {each.kind for each in judged.problems} - UNLIKE
         assert mendable or not judged.retried
 
 

@@ -3,6 +3,7 @@
 VERBS = {
     "prune": ("Train", "average", "cli.prune.prune"),
     "heads": ("Use", "align", "cli.heads.heads"),
+    "calibrate": ("Train", "prune", "cli.calibrate.calibrate"),
     "probe": ("Measure", "evaluate", "cli.probe.probe"),
 }
 ADDS = {

@@ -13,6 +13,7 @@ from glassformer.model.files.directory import (
     CARD,
     CHARACTERS,
     CONFIG,
+    DOUBT,
     GOLDEN,
     HEADS,
     RUN,
@@ -37,7 +38,7 @@ from .looks import read_looks
 
 PUBLISHED = (
     *(WEIGHTS, CONFIG, SHARED, *SEPARATE, CHARACTERS),
-    *(CARD, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST),
+    *(CARD, DOUBT, GOLDEN, ALIGNMENT, WORDS, HEADS, SHORTLIST),
 )
 TEXT = """\
 # Serves this model without PyTorch: docker build -t {name} . && docker run -p 5000:5000 {name}

@@ -6,13 +6,13 @@ model's file, from where Python has them.
 
 from typing import Any
 
-from glassformer.align.marked_words import CLOSING
-from glassformer.align.marked_words import WORD as MARKED_WORD
-from glassformer.align.symbols import LAST_MARKS
 from glassformer.text import casing, stand_ins, symbols, typography, verbatim
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
 from glassformer.translate.adapting import Adapter
+from glassformer.translate.align.marked_words import CLOSING
+from glassformer.translate.align.marked_words import WORD as MARKED_WORD
+from glassformer.translate.align.symbols import LAST_MARKS
 
 from .regexp import write_for_javascript
 

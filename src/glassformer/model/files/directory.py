@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..encoder_decoder import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+DOUBT = "doubt.json"  # below which confidence a translation is doubted
 SHORTLIST = "shortlist.safetensors"
 ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
 # What a training leaves in the folder `run` of a model, for going on with it.
