@@ -31,7 +31,7 @@ TABLE = [
     ["extensions.pictures"],
     ["extensions.circuits"],
     ["extensions.lab"],
-    ["extensions.bridge", "extensions.documents"],
+    ["extensions.bridge", "extensions.documents", "extensions.model_store"],
     ["extensions.check_data", "extensions.cluster", "extensions.foreign_tokenizers"],
     ["extensions", "extensions.publish", "extensions.rnn", "extensions.short_list"],
     ["__init__", "__main__"],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from tests.checked import translate_checked
 
 from glassformer.model.files.directory import SHIPPED, WEIGHTS
 from glassformer.model.files.known_words import find_unknown_words, read_known_words
@@ -131,3 +135,15 @@ def test_it_names_the_words_that_it_never_met() -> None:
     known = read_known_words(SHIPPED / NAME)
     assert known is not None and len(known) > 10_000
     assert find_unknown_words(known, "My brother zorbles the guitar.") == ["zorbles"]
+
+
+def test_the_readme_shows_what_it_says() -> None:
+    """Ten everyday translations, good and bad, and which of the bad ones are flagged."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (right|wrong, .+?) \|$", readme, re.MULTILINE)
+    translator = Translator.load(NAME, device="cpu")
+    shown = translate_checked(translator, [source for source, _, _ in rows])
+    assert len(rows) == 10
+    for (_, said, verdict), found in zip(rows, shown, strict=True):
+        assert found.best[0].text == said
+        assert bool(found.problems) == (verdict == "wrong, flagged")

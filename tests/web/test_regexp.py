@@ -22,7 +22,8 @@ PATTERNS += [
 ]
 WRITTEN = r"""12 3 2019-05-12 :45 - kg %s %1$d {name} {{x}} ${a} http://a.b/c?d=(e) a@b.co @you #tag
 C:\x\y /usr/lib/x.py foo() --opt v1.2.3 x.txt +33 (555) é ß 中 🎉 👩‍👩‍👧 © ' ’ . , ! ? A GB b2 <b>
-&amp; [1] `c` € $5 1,234.5 A-12 x_y camelCase ... ¿ “ ” ² ½ ٣ i s's Tom's l'eau J.-P. aab x12 \ ] ^"""
+&amp; [1] `c` € $5 1,234.5 A-12 x_y camelCase ... ¿ “ ” ² ½ ٣ i s's Tom's l'eau J.-P. aab x12 \
+] ^"""
 BITS = re.split(r"\s+", WRITTEN)
 BITS += [" ", " ", "\u00a0", "\u2009", "\x1c", "\ufeff", "\n", "\u0301", "4\u4e07", "\u200d"]
 TEXTS, LONGEST = 1_500, 12

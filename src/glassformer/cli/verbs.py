@@ -22,7 +22,7 @@ PANELS = {
     "Exchange": (),
 }
 OWN = {name: panel for panel, names in PANELS.items() for name in names}
-ALONE = ("demo", "doctor", "serve")  # these verbs run without an argument
+ALONE = ("demo", "doctor", "models", "serve")  # these verbs run without an argument
 # What became of a verb that there was.
 FORMER = {"bench": "`python -m benchmarks`, in a checkout of glassformer's source"}
 MODULES = dict.fromkeys(("complete", "fill", "classify"), "language")

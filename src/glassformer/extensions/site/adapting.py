@@ -4,9 +4,11 @@ The code in the browser (`web/src/engine/adapting.ts`) has none of these values:
 model's file, from where Python has them.
 """
 
+import re
 from typing import Any
 
 from glassformer.text import casing, stand_ins, symbols, typography, verbatim
+from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
 from glassformer.translate.adapting import Adapter
@@ -16,7 +18,7 @@ from glassformer.translate.align.symbols import LAST_MARKS
 
 from .regexp import write_for_javascript
 
-PATTERNS = {
+PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "hint": verbatim.HINT,
     "verbatim": verbatim.SCAN,
     "word": verbatim.WORD,

@@ -4,19 +4,21 @@ The code in the browser (`web/src/engine/judging.ts`) has none of these values: 
 model's file, from where Python has them.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 from glassformer.foundation.messages import read_messages
 from glassformer.model.files.directory import Tokenizers
 from glassformer.text import function_words, number_words
+from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import quality_check
 from glassformer.translate.familiarity import Familiarity
 
 from .regexp import write_for_javascript
 
-PATTERNS = {
+PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "wide": quality_check.WIDE,
     "number": quality_check.NUMBER,
     "groups": quality_check.GROUPS,

@@ -16,6 +16,7 @@ evaluation.json     optional: the worst sentences of a test set; `publish` leave
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # a model is opened without PyTorch
     from ..encoder_decoder import EncoderDecoder
 
 WEIGHTS, CONFIG, CARD, GOLDEN = "model.safetensors", "config.toml", "card.md", "golden.json"
+MODELS = "GLASSFORMER_MODELS"  # an environment variable
 DOUBT = "doubt.json"  # below which confidence a translation is doubted
 SHORTLIST = "shortlist.safetensors"
 ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
@@ -129,20 +131,37 @@ def build_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
 
 
 def locate(model: Path | str) -> Path:
-    """Return the folder of a model, given as a path or as the name of a model in the package.
+    """Return the folder of a model, given as a path or as the name of an installed model.
 
-    A model of that name in the working directory takes precedence. Languages after an @ are left
-    out. `hub:USER/NAME` is fetched from the Hugging Face hub: see `hub.py`.
+    Those are the models of the package, and those that were fetched. A model of that name in the
+    working directory takes precedence. Languages after an @ are left out. `hub:USER/NAME` is
+    fetched from the Hugging Face hub: see `hub.py`.
     """
     model = split_pair(model)[0]
     if str(model).startswith("hub:"):
         from ...foundation.hub import fetch_model
 
         return fetch_model(str(model))
-    folder, shipped = Path(model), SHIPPED / model
+    folder = Path(model)
     is_here = any((folder / name).exists() for name in (CONFIG, WEIGHTS))
-    is_name = len(folder.parts) == 1 and (shipped / WEIGHTS).is_file()
-    return shipped if is_name and not is_here else folder
+    if len(folder.parts) == 1 and not is_here:
+        for home in (SHIPPED, find_models()):
+            if (home / model / WEIGHTS).is_file():
+                return home / model
+    return folder
+
+
+def find_models() -> Path:
+    """Return the folder of the models that were fetched; $GLASSFORMER_MODELS names another one."""
+    if chosen := os.environ.get(MODELS):
+        return Path(chosen)
+    try:
+        if os.name == "nt":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "glassformer" / "models"
+        shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    except RuntimeError:  # the home folder is unknown
+        shared = Path()
+    return Path(shared) / "glassformer" / "models"
 
 
 def name_pair(model: Path, pair: str | None) -> Path:

@@ -1,0 +1,123 @@
+"""The index of a place that has models: a folder, or the address of one on a web server.
+
+`models.json` names each model with the zip file that holds it, the SHA-256 and the size of that
+file, the size of what it holds, and the two languages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+)
+
+from glassformer.foundation.disk import read_text, write_json
+
+INDEX = "models.json"
+MOST_INDEX = 1 << 20  # bytes
+PATIENCE = 30  # seconds without an answer
+NAME = re.compile(r"\w[\w.-]{0,99}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Listed(NamedTuple):
+    """A model that a place has."""
+
+    name: str
+    file: str  # beside the index
+    sha256: str  # of the file
+    bytes: int  # of the file
+    unpacked: int  # bytes of what it holds
+    languages: str = ""  # like "en-fr"
+
+
+def is_address(place: str) -> bool:
+    return urlsplit(place).scheme in ("http", "https")
+
+
+def read_index(place: str) -> dict[str, Listed]:
+    """Return the models of a place by name; ValueError, which names it, if it has no index."""
+    where = f"{place.rstrip('/')}/{INDEX}" if is_address(place) else str(Path(place) / INDEX)
+    with open_file(place, INDEX) as file:
+        data = file.read(MOST_INDEX + 1)
+    try:
+        if len(data) > MOST_INDEX:
+            raise ValueError("it is too large")
+        return {each.name: each for each in map(_parse, json.loads(data)["models"])}
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"{where}: no list of models ({error})") from None
+
+
+def _parse(entry: dict[str, object]) -> Listed:
+    """Return an entry of the index. ValueError if it could name anything else than a zip file."""
+    found = Listed(**{name: entry[name] for name in Listed._fields if name in entry})  # type: ignore[arg-type]
+    names = [*(isinstance(each, str) and NAME.fullmatch(each) for each in found[:2])]
+    sizes = [isinstance(each, int) and each > 0 for each in (found.bytes, found.unpacked)]
+    is_sum = isinstance(found.sha256, str) and SHA256.fullmatch(found.sha256)
+    if not (all(names) and all(sizes) and is_sum and isinstance(found.languages, str)):
+        raise ValueError(f"an entry is damaged: {str(entry)[:80]}")
+    return found
+
+
+def write_index(folder: Path, added: Listed) -> None:
+    """Add a model to the index of a folder, in the place of one of the same name."""
+    path = folder / INDEX
+    listed = read_index(str(folder)) if path.is_file() else {}
+    listed[added.name] = added
+    write_json(path, {"models": [listed[name]._asdict() for name in sorted(listed)]})
+
+
+@contextmanager
+def open_file(place: str, name: str) -> Iterator[IO[bytes]]:
+    """Open a file of a place. ValueError, in one sentence, if that is not possible."""
+    if not is_address(place):
+        path = Path(place) / name
+        if not path.is_file():
+            raise ValueError(f"{path} is not there: --from names a folder or a web address")
+        with path.open("rb") as file:
+            yield file
+        return
+    address = f"{place.rstrip('/')}/{quote(name)}"
+    try:
+        with _make_opener().open(address, timeout=PATIENCE) as answer:
+            yield answer
+    except HTTPError as error:
+        raise ValueError(f"{address}: the server answers {error.code} ({error.reason})") from None
+    except (URLError, HTTPException, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise ValueError(
+            f"{address} cannot be reached ({reason}); `glassformer models` lists what is here"
+        ) from None
+
+
+def _make_opener() -> OpenerDirector:
+    """Return what opens web addresses, and nothing else that a server might redirect to."""
+    opener = OpenerDirector()
+    handlers = (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPRedirectHandler)
+    for handler in (*handlers, HTTPDefaultErrorHandler, HTTPErrorProcessor):
+        opener.add_handler(handler())
+    return opener
+
+
+def read_languages(folder: Path) -> str:
+    """Return the languages of a model directory, like "en-fr"; "" if they are not said."""
+    import tomllib
+
+    from glassformer.model.files.directory import CONFIG
+
+    data = tomllib.loads(read_text(folder / CONFIG)).get("data", {})
+    return "-".join(filter(None, (data.get("source_lang"), data.get("target_lang"))))
