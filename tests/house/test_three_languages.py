@@ -19,7 +19,6 @@ from glassformer.decode import sample
 from glassformer.decode.rules import length_penalty
 from glassformer.decode.step import Fate
 from glassformer.engine.native import PENALTIES
-from glassformer.translate.familiarity import SHARE
 from glassformer.translate.sentence import PART
 
 ROOT = Path(__file__).parents[2]
@@ -57,10 +56,6 @@ def test_keys_of_sentences() -> None:
     path = "web/src/engine/recording.ts"
     assert evaluate(find(r"const PART = ([^;]*);", path)) == PART
     assert re.search(r"key: number \+ PART \* part", read(path))
-
-
-def test_a_share_of_the_usual_confidence() -> None:
-    assert float(find(r"const SHARE = ([\d.]+);", "web/src/engine/recording.ts")) == SHARE
 
 
 def test_fates_have_the_same_words() -> None:

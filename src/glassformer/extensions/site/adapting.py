@@ -1,4 +1,4 @@
-"""What a page needs to read a sentence as `translate.adapting` does: patterns, lists and limits.
+"""A page reads sentences as `translate.adapting` does, by these patterns, lists and limits.
 
 The code in the browser (`web/src/engine/adapting.ts`) has none of these values: they come with the
 model's file, from where Python has them.

@@ -1,4 +1,4 @@
-"""What a page needs to find the problems of a translation as `translate.checking` does.
+"""A page finds the problems of a translation as `translate.checking` does, by these limits.
 
 The code in the browser (`web/src/engine/judging.ts`) has none of these values: they come with the
 model's file, from where Python has them.
