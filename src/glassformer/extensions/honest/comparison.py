@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
 
-from glassformer.evaluate.quality import References, score_quality
+from glassformer.evaluate.quality import score_quality
+from glassformer.evaluate.references import References
 
 from ..check_data.near_twins import TwinIndex
 from ..check_data.words import gather_words

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from glassformer.evaluate.quality import References, score_quality
+from glassformer.evaluate.quality import score_quality
+from glassformer.evaluate.references import References
 from glassformer.evaluate.resampling import SAMPLES, Interval
 
 from ..publish.looks import count_look, name_text, tell_looks

@@ -12,7 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from glassformer.evaluate.quality import References
+from glassformer.evaluate.references import References
 from glassformer.foundation.disk import write_json
 from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.directory import SHIPPED
