@@ -1,3 +1,6 @@
 """Publishing copies a model without its training, and describes it for the Hugging Face hub."""
 
-VERBS = {"publish": ("Exchange", "export", "cli.publish.publish")}
+VERBS = {
+    "publish": ("Exchange", "export", "cli.publish.publish"),
+    "board": ("Measure", "evaluate", "cli.board.board"),
+}

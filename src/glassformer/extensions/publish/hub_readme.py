@@ -14,6 +14,7 @@ from glassformer.foundation.plurals import say_count
 from glassformer.model.files.directory import write_text
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
+from .languages import spell_language
 from .looks import tell_looks
 
 README = "README.md"
@@ -80,7 +81,7 @@ def _list_facts(
 
 def _list_languages(config: Config) -> list[str]:
     codes = (code for pair in config.data.pairs for code in pair)
-    return list(dict.fromkeys(code for code in codes if code))
+    return list(dict.fromkeys(spell_language(code) for code in codes if code))
 
 
 def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -99,13 +100,14 @@ def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, An
             if metric.lower() in METRICS
         ]
         if metrics:
-            task = {"type": "translation", "name": _say_pair(config)}
+            task = {"type": "translation", "name": say_pair(config)}
             dataset = {"type": "text", "name": text}
             found.append({"task": task, "dataset": dataset, "metrics": metrics})
     return found
 
 
-def _say_pair(config: Config) -> str:
+def say_pair(config: Config) -> str:
+    """Return what a model translates: "en to de"."""
     pairs = (" to ".join(code or "?" for code in pair) for pair in config.data.pairs)
     return ", ".join(dict.fromkeys(pairs))
 
@@ -143,7 +145,7 @@ def _write_body(
 
 def _say_what(config: Config, facts: Mapping[str, Any]) -> str:
     size = f" with {facts['parameters']:,} parameters" if "parameters" in facts else ""
-    pair = escape_markdown(_say_pair(config))
+    pair = escape_markdown(say_pair(config))
     return f"A {config.model.network} network{size}: {pair}. More in card.md."
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from glassformer.cli.options import AS_JSON, MODEL, flag, opt
 from glassformer.cli.terminal import to_json
+from glassformer.foundation.disk import check_new
 from glassformer.foundation.hub import push_model
 from glassformer.foundation.machine.extras import need
 
@@ -23,6 +24,11 @@ def publish(
         "NAME", "A data set on the hub that the model was trained on; may be given several times."
     ),
     dockerfile: bool = flag("Add a Dockerfile that serves the model without PyTorch."),
+    wheel: str | None = opt(
+        "NAME",
+        "Write a wheel, too, into the folder that FOLDER is in: who installs it with pip imports "
+        "NAME, and translates. NAME==1.2 says its version.",
+    ),
     push: str | None = opt(
         "USER/NAME", "Upload the copy to the Hugging Face hub, where a new model is public."
     ),
@@ -37,16 +43,23 @@ def publish(
     glassformer publish my-model --out my-published-model
     glassformer publish my-model --out my-small-model --int8
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
+    glassformer publish my-model --out en-fr --licence cc-by-4.0 --wheel my-language
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --push my-name/en-fr
     """
     from ..publishing import publish_model as copy
+    from ..wheel import read_wheel_name, write_wheel
 
+    named = read_wheel_name(wheel) if wheel else None
+    if named:
+        check_new(out.resolve().parent / named.file, "version")
     if push:
         need("huggingface_hub")
     how = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
     found = copy(model, out, datasets=dataset or (), **how)  # type: ignore[arg-type]
+    package = write_wheel(out, named, out.resolve().parent, licence) if named else None
     address = push_model(out, push) if push else None
     if as_json:
-        print(to_json(found.to_json() | ({"address": address} if address else {})))
+        more = {"address": address, "wheel": package and str(package)}
+        print(to_json(found.to_json() | {name: each for name, each in more.items() if each}))
     else:
-        print(f"{out}: {found}" + (f"\n{address}" if address else ""))
+        print("\n".join([f"{out}: {found}", *(str(each) for each in (package, address) if each)]))
