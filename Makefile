@@ -11,7 +11,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 PARALLEL := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo web test thorough load fuzz faults mutants check wheels clean
+.PHONY: help venv install demo web site test thorough load fuzz faults mutants check wheels clean
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,10 @@ demo: install ## translate, train on the built-in corpus, translate again: some 
 
 web: $(PY) ## build the app that `glassformer serve` shows, with Node from PyPI if there is none
 	$(PY) web/build.py
+
+site: $(VENV)/installed-documentation web ## pages for a web space, with the documentation, into public
+	$(PY) -m tools.documentation -o public/docs
+	$(PY) -m glassformer site -o public --gallery docs/gallery
 
 test: $(VENV)/installed-dev ## all quick tests (ARGS="-m slow -n 0" for the slow ones)
 	@$(PY) web/build.py || echo "The tests of the app skip."
@@ -112,6 +116,11 @@ $(VENV)/installed-dev: $(VENV)/installed
 $(VENV)/installed-release: $(VENV)/installed
 	@echo "Installing what builds packages, Zig's C compiler among it: 120 MB to download"
 	$(INSTALL) --quiet --editable '.[release]'
+	@touch $@
+
+$(VENV)/installed-documentation: $(VENV)/installed
+	@echo "Installing what makes pages of the documentation: 60 MB to download"
+	$(INSTALL) --quiet --editable '.[documentation]'
 	@touch $@
 
 $(VENV)/installed-load: $(VENV)/installed-dev

@@ -116,7 +116,7 @@ def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> No
     page = context.new_page()
     page.goto((site / INDEX["zh"]).as_uri())
     assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
-    assert page.locator(".still text").all_text_contents()[-2:] == ["fatigué", "."]
+    assert page.locator(".still text").all_text_contents()[-2:] == ["large", "."]
     page.locator(".still").tap()
     page.wait_for_selector("[data-target]")
     context.close()

@@ -33,6 +33,7 @@ INDEX = {"en": "index.html", "zh": "index.zh.html"}
 NETWORKS = "networks.html"
 COMPARED = ("demo-rnn", "demo-rnn-attention", "demo")
 RIDDLE = "The animal didn't cross the street because it was too tired."
+FIRST = "The animal didn't cross the street because it was too wide."  # what the app opens with
 SENTENCES = (  # those that the app offers for the comparison
     RIDDLE,
     "The old farmer did not eat the red apple because it was too sour.",
@@ -44,6 +45,8 @@ FILM = "film.mp4"
 PICTURES = ("V49", "V112", "V77")  # on the first page
 DEMO = {"en": "gallery/demo", "zh": "gallery/demo/zh"}  # the folder of the story's pictures
 GALLERY = {"en": "gallery/index.html", "zh": f"{DEMO['zh']}/index.html"}
+# Written by `make site` before these pages; without them no card leads there.
+DOCUMENTATION = {"en": "docs/index.html", "zh": "docs/zh/index.html"}
 COUNTS = (("numbers", "parameters"), ("words", "words"))  # what a card counts, by what is told
 CHINESE = {"en": "英语", "fr": "法语", "de": "德语", "zh": "中文", "es": "西班牙语"}
 COLOURS = 128  # of a picture that is drawn for the site
@@ -72,8 +75,10 @@ def write_site(
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
     for fact in facts:
         fact["size"] = (folder / str(fact["page"])).stat().st_size
+    threads = draw_threads(record_sentence("demo", FIRST))
+    found += [each for each in DOCUMENTATION.values() if (folder / each).is_file()]
     for lang in LANGUAGES:
-        write_text(folder / INDEX[lang], tell_index(lang, facts, draw_threads(riddle), found))
+        write_text(folder / INDEX[lang], tell_index(lang, facts, threads, found))
     return [folder / name for name in (*pages, *INDEX.values(), *found)]
 
 
@@ -180,6 +185,8 @@ def tell_index(
     ]
     if f"gallery/{FILM}" in files:
         cards.append(show(f"gallery/{FILM}", "film"))
+    if DOCUMENTATION[lang] in files:
+        cards.append(show(DOCUMENTATION[lang], "documentation"))
     other = next(each for each in LANGUAGES if each != lang)
     words = ("title", "lead", "call", "more", "own", "install", "source", "try", "frame")
     return _fill(

@@ -1,0 +1,89 @@
+"""The documentation: each page is there once, links lead to pages, and the generator agrees."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from glassformer.cli.verbs import list_verbs
+from tools.documentation.__main__ import SITE, WORKER, list_groups
+from tools.documentation.sources import ROOT, Page, list_pages, write_sources
+
+LANGUAGES = ("en", "zh")
+HAN = re.compile(r"[\u3400-\u9fff]")
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)|href=\"([^\"]+)\"")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    for lang in LANGUAGES:
+        write_sources(ROOT, lang, folder / lang, "https://example.org/glassformer")
+    return {lang: folder / lang for lang in LANGUAGES}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_each_guide_is_a_page_in_the_menu_once(lang: str, pages: dict[str, Path]) -> None:
+    names = sorted(path.name for path in pages[lang].glob("*.md"))
+    guides = {path.name.lower() for path in ROOT.glob("docs/*.md") if ".zh." not in path.name}
+    assert guides < {*names} and {"index.md", "commands.md", "python.md"} < {*names}
+    menu = [each for group in list_groups(names, lang) for each in group.values()]
+    listed = [page for group in menu if isinstance(group, list) for page in group]
+    assert sorted(listed) == names
+    assert [each for each in menu if isinstance(each, str)] == [link for _, link in SITE[lang]]
+
+
+def test_chinese_guides_are_in_chinese(pages: dict[str, Path]) -> None:
+    for path in [*ROOT.glob("docs/*.zh.md"), ROOT / "README.zh.md"]:
+        name = "index.md" if path.name == "README.zh.md" else path.name.replace(".zh.md", ".md")
+        assert HAN.search((pages["zh"] / name).read_text(encoding="utf-8").splitlines()[-1])
+        assert not list(pages["zh"].glob("*.zh.md"))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_links_lead_to_pages(lang: str, pages: dict[str, Path]) -> None:
+    above = "../" if lang == "en" else "../../"
+    for path in pages[lang].glob("*.md"):
+        text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for found in LINK.finditer(text):
+            link = found[1] or found[3]
+            if "://" in link or link == f"{above}gallery/index.html":
+                continue
+            target = (path.parent / link).resolve()
+            if link.endswith(".html"):  # the same page in the other language
+                other = "zh" if lang == "en" else "en"
+                target = pages[other] / f"{target.stem}.md"
+            assert target.is_file(), f"{path.name}: {link}"
+
+
+def test_the_command_line_is_told_whole(pages: dict[str, Path]) -> None:
+    text = (pages["en"] / "commands.md").read_text(encoding="utf-8")
+    assert all(f"### glassformer {verb}\n" in text for verb in list_verbs())
+    assert "--from" in text and "<code>-o" not in text.split("### glassformer demo")[0]
+
+
+def test_a_picture_that_is_missing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        (tmp_path / name).write_text("# Page\n", encoding="utf-8")
+    (tmp_path / "docs" / "a.md").write_text("![a](none.png)\n", encoding="utf-8")
+    assert list_pages(tmp_path, "en")["a.md"] == Page(tmp_path / "docs" / "a.md", "a.md")
+    with pytest.raises(ValueError, match=r"none\.png"):
+        write_sources(tmp_path, "en", tmp_path / "out")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not find_spec("material"), reason="MkDocs is not installed: make site does it")
+def test_the_pages_load_nothing_from_elsewhere(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "tools.documentation", "-o", str(tmp_path)]
+    subprocess.run(words, cwd=ROOT, check=True)
+    pages = [*tmp_path.rglob("*.html")]
+    assert len(pages) > 60 and (tmp_path / "zh" / WORKER).is_file()
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="?https?://', text), path

@@ -1,0 +1,150 @@
+"""Write the pages of the documentation: `python -m tools.documentation -o public/docs`.
+
+MkDocs with Material makes them, and mkdocstrings reads the docstrings. Every page opens from the
+folder, without a server and without a network, and the search works there too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .sources import ROOT, write_sources
+
+GROUPS = {
+    "Start": ("index", "tutorial", "typed-text", "search"),
+    "Learn": ("course", "see", "edits", "app", "questions", "pronoun", "corrections", "attention"),
+    "Train": ("train", "night", "corpora", "check-data", "corpus", "augment", "distributed"),
+    "Measure": ("evaluate", "alignment", "benchmarks", "reliability", "experiments"),
+    "Use": ("serve", "bridge", "language-models", "rnn", "figures"),
+    "Change": ("change-one-idea", "extend", "contributing"),
+    "Reference": ("commands", "python", "settings", "changelog"),
+}
+DOCSTRINGS = {
+    "paths": [str(ROOT / "src")],
+    "options": {
+        "show_root_heading": True,
+        "show_source": False,
+        "members_order": "source",
+        "show_signature_annotations": True,
+        "heading_level": 2,
+    },
+}
+CHINESE = {
+    "Start": "开始",
+    "Learn": "学习",
+    "Train": "训练",
+    "Measure": "测量",
+    "Use": "使用",
+    "Change": "改动",
+    "Reference": "参考",
+    "More": "更多",
+}
+
+
+# Pages of the site around this one, from a page in English.
+SITE = {
+    "en": (
+        ("The living model", "../demo.html#/first?language=en"),
+        ("Puzzles", "../demo.html#/puzzles?language=en"),
+        ("Gallery", "../gallery/index.html"),
+        ("中文", "zh/index.html"),
+    ),
+    "zh": (
+        ("活的模型", "../../demo.html#/first?language=zh"),
+        ("谜题", "../../demo.html#/puzzles?language=zh"),
+        ("图库", "../../gallery/demo/zh/index.html"),
+        ("English", "../index.html"),
+    ),
+}
+SHIM = "https://unpkg.com/iframe-worker/shim"  # what the plugin `offline` would load
+QUIET = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+WORKER = "assets/javascripts/worker.js"
+
+
+def list_groups(names: Sequence[str], lang: str) -> list[dict[str, Any]]:
+    """Return the menu: each page once, those of no group at its end, and the rest of the site."""
+    left = [name.removesuffix(".md") for name in names]
+    grouped = {each for group in GROUPS.values() for each in group}
+    groups = GROUPS | {"More": tuple(each for each in left if each not in grouped)}
+    menu: list[dict[str, Any]] = [
+        {CHINESE[title] if lang == "zh" else title: pages}
+        for title, group in groups.items()
+        if (pages := [f"{each}.md" for each in group if each in left])
+    ]
+    return [*menu, *({title: address} for title, address in SITE[lang])]
+
+
+def make_settings(names: Sequence[str], lang: str, source: Path, out: Path) -> dict[str, Any]:
+    """Return the settings of MkDocs for one language."""
+    return {
+        "site_name": "glassformer",
+        "docs_dir": str(source),
+        "site_dir": str(out),
+        "use_directory_urls": False,
+        "theme": {
+            "name": "material",
+            "language": lang,
+            "font": False,
+            "palette": [
+                {"media": f"(prefers-color-scheme: {shade})", "scheme": scheme}
+                for shade, scheme in (("light", "default"), ("dark", "slate"))
+            ],
+            "features": ["navigation.tabs", "content.code.copy", "toc.follow"],
+        },
+        "extra": {"generator": False},
+        "plugins": [
+            {"search": {"lang": ["en", "zh"] if lang == "zh" else ["en"]}},
+            "offline",
+            {"mkdocstrings": {"handlers": {"python": DOCSTRINGS}, "enable_inventory": False}},
+        ],
+        "markdown_extensions": ["tables", "md_in_html", "pymdownx.superfences"],
+        "validation": {"anchors": "warn", "absolute_links": "warn", "nav": {"not_found": "info"}},
+        "nav": list_groups(names, lang),
+    }
+
+
+def build(out: Path, repository: str) -> None:
+    """Write the pages of both languages. CalledProcessError if a link leads nowhere."""
+    for lang in ("en", "zh"):  # the second one goes into a folder of the first
+        place = out if lang == "en" else out / lang
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "pages"
+            names = write_sources(ROOT, lang, source, repository)
+            settings = Path(folder) / "mkdocs.yml"  # JSON is YAML
+            settings.write_text(json.dumps(make_settings(names, lang, source, place.absolute())))
+            words = ["mkdocs", "build", "--strict", "--quiet", "--config-file", str(settings)]
+            subprocess.run([sys.executable, "-m", *words], check=True, env=QUIET)
+        finish_pages(place)
+
+
+def finish_pages(place: Path) -> None:
+    """Let the pages of a folder load nothing from elsewhere; the page 404 is the web space's."""
+    (place / "404.html").unlink(missing_ok=True)
+    shutil.copyfile(Path(__file__).with_name("worker.js"), place / WORKER)
+    for path in place.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(SHIM, WORKER), encoding="utf-8")
+
+
+def main() -> None:
+    """Read the command line, and write the pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the folder to write")
+    server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
+    default = f"{server}/{name}" if server and name else ""
+    parser.add_argument("--repository", default=default, help="its address, for links to code")
+    given = parser.parse_args()
+    build(given.output, given.repository)
+
+
+if __name__ == "__main__":
+    main()
