@@ -14,7 +14,7 @@ from glassformer.extensions.honest.comparison import (
     find_twins,
     score_part,
 )
-from glassformer.extensions.honest.memory import TranslationMemory
+from glassformer.extensions.honest.translation_memory import TranslationMemory
 
 TEXT = """red green old young big small cat dog bird house tree river moon friend song road
 apple market window garden letter winter summer teacher doctor street bridge morning"""

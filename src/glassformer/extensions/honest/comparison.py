@@ -12,7 +12,7 @@ from glassformer.evaluate.references import References
 
 from ..check_data.near_twins import TwinIndex
 from ..check_data.words import gather_words
-from .memory import Match, TranslationMemory
+from .translation_memory import Match, TranslationMemory
 
 METRICS = ("BLEU", "chrF++")
 BANDS = ((0.75, 1.01), (0.5, 0.75), (0.0, 0.5))  # similarity to the nearest training source
