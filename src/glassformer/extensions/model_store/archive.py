@@ -22,7 +22,7 @@ from .index import NAME, Listed, open_file, read_languages, write_index
 
 README = "README.md"
 TAKEN = frozenset({*PUBLISHED, README})
-PIECE = 1 << 20  # bytes that are copied at once
+CHUNK = 1 << 20  # bytes that are copied at once
 ALWAYS = (1980, 1, 1, 0, 0, 0)  # the same model gives the same file
 DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 Tell = Callable[[int], object]
@@ -85,11 +85,11 @@ def _check(folder: Path) -> None:
 def _copy(source: IO[bytes], target: IO[bytes], entry: Listed, tell: Tell) -> None:
     """Copy a file, not a byte more than it is to have. ValueError if it is another one."""
     found, count = hashlib.sha256(), 0
-    while piece := source.read(min(PIECE, entry.bytes + 1 - count)):
-        count += len(piece)
-        found.update(piece)
-        target.write(piece)
-        tell(len(piece))
+    while chunk := source.read(min(CHUNK, entry.bytes + 1 - count)):
+        count += len(chunk)
+        found.update(chunk)
+        target.write(chunk)
+        tell(len(chunk))
     if count != entry.bytes or found.hexdigest() != entry.sha256:
         raise ValueError(
             f"{entry.file} is damaged, or was changed: its SHA-256 is not that of the list"
@@ -107,11 +107,11 @@ def unpack(path: Path, entry: Listed, folder: Path) -> None:
             raise ValueError(f"it has {WEIGHTS} not at all, or a file twice")
         for name in names:
             with archive.open(name) as source, (folder / name).open("wb") as target:
-                while piece := source.read(min(PIECE, left + 1)):
-                    left -= len(piece)
+                while chunk := source.read(min(CHUNK, left + 1)):
+                    left -= len(chunk)
                     if left < 0:
                         raise ValueError("it holds more bytes than it says")
-                    target.write(piece)
+                    target.write(chunk)
     if left:
         raise ValueError("it holds fewer bytes than it says")
 
