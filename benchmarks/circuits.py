@@ -20,10 +20,11 @@ import numpy as np
 import torch
 
 from glassformer.extensions.circuits.circuit import find_circuit
-from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast, Written
+from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast
 from glassformer.extensions.circuits.faithfulness import Faithfulness
 from glassformer.extensions.circuits.rivals import measure_random
-from glassformer.extensions.circuits.why import FoundCircuit, judge, lengthen
+from glassformer.extensions.circuits.transfer import stack_written
+from glassformer.extensions.circuits.why import FoundCircuit, judge
 from glassformer.model.files.directory import write_json
 from glassformer.translator import Translator
 
@@ -35,16 +36,6 @@ GROUP = 24  # riddles, at most, whose circuit is searched together
 def read_contrast(riddle: Riddle) -> WordContrast:
     pair = riddle.pair
     return WordContrast((*pair.source,), (*pair.given,), pair.answers)
-
-
-def write_each(network: EdgeNetwork, contrasts: Sequence[WordContrast]) -> Written:
-    """Return what the nodes write in each of several sentences, with zeros at missing positions."""
-    runs = [network.run([each]).written for each in contrasts]
-    found = {}
-    for block in runs[0]:
-        size = max(run[block].size(2) for run in runs)
-        found[block] = torch.cat([lengthen(run[block], size) for run in runs])
-    return found
 
 
 def find_each(
@@ -86,7 +77,7 @@ def find_shared(
     groups = [pairs[:half], pairs[half : 2 * half]]
     measured = []
     for group in groups:
-        others = write_each(network, [there for _, there in group])
+        others = stack_written(network, [there for _, there in group])
         measured.append(
             Faithfulness(network, [here for here, _ in group], others, by_position=False)
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,43 @@ WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = WIDE.replace("wide", "tired")
 
 
+PAGES = [Path(__file__).parents[3] / "docs" / name for name in ("why.md", "why.zh.md")]
+DOG = "The dog didn't cross the road because it was too {}."
+CHIEN = "Le chien n'a pas traversé la route parce qu'{} était trop {}."
+PAIRS = "source\tright\twrong\tcounterpart\n" + "".join(
+    f"{DOG.format(own)}\t{CHIEN.format(*right)}\t{CHIEN.format(*wrong)}\t{DOG.format(other)}\n"
+    for own, other, right, wrong in (
+        ("wide", "tired", ("elle", "large"), ("il", "large")),
+        ("tired", "wide", ("il", "fatigué"), ("elle", "fatiguée")),
+        ("wide", "very very tired", ("elle", "large"), ("il", "large")),
+    )
+)
+
+
+def check_page(said: str, found: dict[str, Any]) -> None:
+    """Hold the guide to what the command says; another processor may find a circuit like it."""
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    blocks = [re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL) for text in texts]
+    assert blocks[0] == blocks[1]
+    _, first, circuit, *_ = blocks[0]
+    words = dict(found["inputs"]["source"]) | dict(found["inputs"]["target"])
+    told = re.findall(r"(\S+) ([+-]\d+\.\d\d)(?=  |$)", first, re.MULTILINE)
+    assert len(told) > 10
+    words |= {"positions:": found["positions"], "biases:": found["biases"]}
+    for word, value in told:
+        assert words[word] == pytest.approx(float(value), abs=0.011), word
+    assert f"by {found['lead']:+.3f}" in first
+    for name in ("as it is", "held"):
+        shown = found["hidden"][name] - (found["lead"] if name == "held" else 0)
+        assert all(f"{shown:.2f}" in text for text in texts)
+    size, of, kept = re.findall(r"([\d,]+) of ([\d,]+) edges keep ([\d.]+)%", circuit)[0]
+    own = found["circuits"][0]
+    assert own["of"] == int(of.replace(",", ""))
+    assert own["size"] == pytest.approx(int(size), rel=0.2)
+    assert 100 * own["kept"] == pytest.approx(float(kept), abs=2)
+    assert re.search(r"where: \d+ at wide, \d+ after parce$", said, re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     return Translator.load("demo", device="cpu", precision="fp32").see(WIDE, level="attention")
@@ -23,10 +62,15 @@ def trace() -> Trace:
 
 def test_the_command_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     asked = ["why", "demo", WIDE, "--word", "elle", "--rival", "il", "--counterpart", TIRED]
-    assert main([*asked, "-o", str(tmp_path / "why.json")]) == 0
+    (tmp_path / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
+    asked += ["--pairs", str(tmp_path / "pairs.tsv"), "-o", str(tmp_path / "why.json")]
+    assert main(asked) == 0
     said = capsys.readouterr().out
-    assert "qu'elle leads qu'il by +15" in said or "qu'elle leads qu'il by +" in said
+    assert "qu'elle leads qu'il by +8.3" in said and "On 2 other sentences (1 left out)" in said
     found = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
+    check_page(said, found)
+    transfer = found["transfer"]
+    assert transfer["kept"] > 0.2 > max(transfer["random"])
     assert found["gap"] < 1e-4
     of_words = sum(value for side in found["inputs"].values() for _, value in side)
     assert of_words + found["positions"] + found["biases"] == pytest.approx(found["lead"], abs=1e-4)
@@ -60,6 +104,23 @@ def test_a_recording_answers_even_from_disk(trace: Trace, tmp_path: Path) -> Non
 def test_what_cannot_be_asked(trace: Trace, word: str, rival: str | None, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         ask_word(trace, word, rival)
+
+
+def test_a_rival_of_several_tokens_parts_at_the_first_that_differs(trace: Trace) -> None:
+    whole = [each.id for each in trace.predicted]
+    rows = [n for n, each in enumerate(trace.predicted) if "large" in each.text]
+    other = [*whole[: rows[0]], 77, 78, *whole[rows[0] + 1 :]]
+    asked = ask_word(trace, "large", "anything", tokenize=lambda text: other)
+    assert (asked.row, asked.contrast.answers[1]) == (rows[0], 77)
+    said: list[str] = []
+
+    def tokenize(text: str) -> list[int]:
+        said.append(text)
+        return whole[:2]
+
+    with pytest.raises(ValueError, match="not one token"):
+        ask_word(trace, "large", "xyzzy", tokenize=tokenize)
+    assert said == ["L'animal n'a pas traversé la rue parce qu'elle était trop xyzzy."]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """The text that `why` prints."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from .faithfulness import CircuitEdge
+from .transfer import Transfer
 from .why import FoundCircuit, Why
 
 MOST = 8  # words, neurons
@@ -25,6 +26,8 @@ def show_why(why: Why) -> str:
     if why.hidden:
         parts.append(_show_hidden(why))
     parts += [_show_circuit(why, each) for each in why.circuits]
+    if why.transfer:
+        parts.append(_show_transfer(why.transfer))
     if not why.circuits:
         parts.append(
             "No circuit: with all edges replaced the word leads as much as before, or by more."
@@ -88,11 +91,28 @@ def _show_circuit(why: Why, circuit: FoundCircuit) -> str:
         f"random ones that lead to the answer {_mean(circuit.connected):.1%}, "
         f"at most {max(circuit.connected):.1%}",
     ]
+    lines.append(f"  where: {_count_places(why, circuit)}")
     groups: dict[str, list[str]] = defaultdict(list)
     for edge in circuit.edges:
         groups[spell_place(why, edge.node, edge.position)].append(name_reader(why, edge))
     lines += [f"  {node} → {', '.join(ends)}" for node, ends in groups.items()]
     return "\n".join(lines)
+
+
+def _count_places(why: Why, circuit: FoundCircuit) -> str:
+    """Return how many edges of a circuit are at each word."""
+    counts = Counter(spell_word(why, each.node, each.position) for each in circuit.edges)
+    return ", ".join(f"{count} {place}" for place, count in counts.most_common())
+
+
+def _show_transfer(transfer: Transfer) -> str:
+    left_out = f" ({transfer.left_out} left out)" if transfer.left_out else ""
+    return (
+        f"On {transfer.sentences} other sentences{left_out}, the first circuit without positions, "
+        f"{transfer.size:,} of {transfer.of:,} edges, keeps {transfer.kept:.1%}; the right word "
+        f"leads in {transfer.right:.1%}. {len(transfer.random)} random circuits keep "
+        f"{_mean(transfer.random):.1%}, at most {max(transfer.random):.1%}."
+    )
 
 
 def name_reader(why: Why, edge: CircuitEdge) -> str:
@@ -102,13 +122,17 @@ def name_reader(why: Why, edge: CircuitEdge) -> str:
 
 def spell_place(why: Why, node: str, position: int | None) -> str:
     """Return a node's name with the word at which it is."""
+    return f"{spell_node(node)} {spell_word(why, node, position)}"
+
+
+def spell_word(why: Why, node: str, position: int | None) -> str:
+    """Return the word at which a node is: "at" one of the source, "after" one of the target."""
     is_source = node.startswith(("source", "encoder"))
-    tokens: Sequence[object] = why.trace.source if is_source else why.trace.target
-    name = spell_node(node)
+    tokens = why.trace.source if is_source else why.trace.target
     if position is None:
-        return name
-    text = getattr(tokens[position], "text", "").strip() or "?"
-    return f"{name} at {text}" if is_source else f"{name} after {text}"
+        return "everywhere"
+    text = tokens[position].text.strip(" ▁") or "?"
+    return f"at {text}" if is_source else f"after {text}"
 
 
 def spell_node(node: str) -> str:

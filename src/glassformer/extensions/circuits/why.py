@@ -20,6 +20,7 @@ from .edges import EdgeNetwork, WordContrast, Written
 from .faithfulness import CircuitEdge, Faithfulness
 from .flows import Flow, measure_hidden, trace_flow
 from .rivals import RANDOM, measure_connected, measure_random
+from .transfer import Measured, Transfer, measure_transfer, pad_positions
 from .words import WordChoice, ask_word, load_network, read_counterpart
 
 Elsewhere = Literal["counterpart", "mean"]
@@ -63,6 +64,7 @@ class Why:
     circuits: tuple[FoundCircuit, ...]
     counterpart: str | None = None
     mean_of: int = 0  # sentences
+    transfer: Transfer | None = None  # what the first circuit keeps in other sentences
     network: EdgeNetwork | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -88,6 +90,7 @@ class Why:
             "hidden": self.hidden,
             "mean_of": self.mean_of,
             "circuits": [each.to_json() for each in self.circuits],
+            "transfer": self.transfer and self.transfer.to_json(),
         }
 
 
@@ -103,6 +106,8 @@ def explain_word(
     counterpart: Sequence[int] | None = None,
     counterpart_text: str | None = None,
     sentences: Sequence[WordContrast] = (),
+    pairs: Sequence[Measured] | None = None,
+    left_out: int = 0,
     by_head: bool = False,
     keep: float = KEEP,
     tick: Tick = lambda done: None,
@@ -110,8 +115,10 @@ def explain_word(
     """Return the exact sum of a word's lead, and its smallest circuits.
 
     counterpart: ids of another sentence with as many tokens; what all edges outside the circuit
-    carry. sentences: those whose mean they carry instead. by_head: tell heads apart, and their
-    queries, keys and values. keep: the share of the lead that a circuit keeps.
+    carry. sentences: those whose mean they carry instead. pairs: other sentences with their
+    counterparts, on which the first circuit is measured, too; left_out: how many had none.
+    by_head: tell heads apart, and their queries, keys and values. keep: the share of the lead that
+    a circuit keeps.
     Raises ValueError for a network without a residual stream, or a counterpart of another length.
     """
     with torch.no_grad():
@@ -129,6 +136,10 @@ def explain_word(
         if sentences:
             mean = average_written(network, sentences)
             circuits.append(search_circuit(network, asked.contrast, mean, "mean", keep, tick))
+        good = [each for each in circuits if each]
+        transfer = None
+        if pairs is not None and good:
+            transfer = measure_transfer(network, good[0].edges, pairs, left_out, tick)
         inputs, positions, biases = sum_inputs(trace, asked, flow)
         return Why(
             trace,
@@ -139,9 +150,10 @@ def explain_word(
             positions,
             biases,
             hidden,
-            tuple(each for each in circuits if each),
+            tuple(good),
             counterpart_text,
             len(sentences),
+            transfer,
             network,
         )
 
@@ -197,15 +209,10 @@ def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> 
                 continue
             size = max(length, counts[block].size(2))
             sums[block], counts[block] = (
-                lengthen(old, size) + lengthen(new, size)
+                pad_positions(old, size) + pad_positions(new, size)
                 for old, new in ((sums[block], x_BNLD), (counts[block], one))
             )
     return {block: sums[block] / counts[block] for block in sums}
-
-
-def lengthen(x_BNLD: Tensor, size: int) -> Tensor:
-    """Return x with zeros at further positions."""
-    return torch.nn.functional.pad(x_BNLD, (0, 0, 0, size - x_BNLD.size(2)))
 
 
 def sum_inputs(

@@ -28,25 +28,59 @@ class WordChoice(NamedTuple):
 
 
 def ask_word(
-    trace: Trace, word: str, rival: str | None = None, occurrence: int | None = None
+    trace: Trace,
+    word: str,
+    rival: str | None = None,
+    occurrence: int | None = None,
+    tokenize: Callable[[str], Sequence[int]] | None = None,
 ) -> WordChoice:
     """Return the question whether a translation has this word or another.
 
-    rival: None is the likeliest other token at the step. Raises ValueError if the translation has
-    no such word, has it several times, or a rival that is not one token.
+    rival: None is the likeliest other token at the step. tokenize: returns the tokens of a
+    translation, so that the rival may be several; the step is where it parts from the word.
+    Raises ValueError if the translation has no such word, or the rival is no token and cannot be
+    tokenized.
     """
     check_trace(trace)
     rows = find_word_tokens(trace.predicted, trace.translation, word, occurrence)
     row = rows[0]
-    token = trace.predicted[row]
     if rival is None:
-        others = [each for each in trace.top(row, 2) if each.id != token.id]
+        others = [each for each in trace.top(row, 2) if each.id != trace.predicted[row].id]
         id, name = others[0].id, others[0].text
+    elif parted := tokenize and _part(trace, word, rival, rows, tokenize):
+        row, id = parted
+        name = trace.vocabulary[id] if trace.vocabulary else rival
     else:
         id, name = find_rival(trace, row, word, rival)
     given = tuple(each.id for each in trace.target[: row + 1])
     source = tuple(each.id for each in trace.source)
+    token = trace.predicted[row]
     return WordChoice(token.text, name, row, WordContrast(source, given, (token.id, id)))
+
+
+def _part(
+    trace: Trace,
+    word: str,
+    rival: str,
+    rows: Sequence[int],
+    tokenize: Callable[[str], Sequence[int]],
+) -> tuple[int, int] | None:
+    """Return the row where a translation with the rival parts from this one, and its token there.
+
+    None if it parts elsewhere than at the word.
+    """
+    start, end = trace.predicted[rows[0]].start, trace.predicted[rows[-1]].end
+    own = trace.translation[start:end]
+    if not rival.strip() or word.lower() not in own.lower():
+        return None
+    at = own.lower().index(word.lower())
+    changed = f"{own[:at]}{rival.strip()}{own[at + len(word) :]}"
+    ids = [*tokenize(f"{trace.translation[:start]}{changed}{trace.translation[end:]}")]
+    tokens = [each.id for each in trace.predicted]
+    for row, (mine, other) in enumerate(zip(tokens, ids, strict=False)):
+        if mine != other:
+            return (row, other) if row in rows else None
+    return None
 
 
 def check_trace(trace: Trace) -> None:

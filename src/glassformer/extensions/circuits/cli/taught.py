@@ -48,10 +48,11 @@ def taught(
 
     from ..teaching import find_nearest, score_teachers
     from ..words import ask_word, load_network
+    from .why import read_target_ids
 
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
-    asked = ask_word(trace, word, rival, occurrence)
+    asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
     langs = translator.config.data.source_lang, translator.config.data.target_lang
     lines = [*read_pairs(find_data(data, *langs).train)][:most]
     if not lines:

@@ -9,6 +9,8 @@ from glassformer.cli.options import AS_JSON, MODEL, TO, arg, check_choice, opt
 from glassformer.cli.terminal import show_progress, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from glassformer.translator import Translator
 
     from ..edges import WordContrast
@@ -36,6 +38,12 @@ def why(
         "Sentences in the source language, one a line, whose mean the edges outside carry; if not "
         "given, the model's own examples.",
     ),
+    pairs: Path | None = opt(
+        "FILE",
+        "Other sentences with right and wrong translations, like those of evaluate --contrastive, "
+        "on which the circuit is measured; a column counterpart has a sentence with the other "
+        "answer.",
+    ),
     target: str | None = opt("TEXT", "Ask about this translation, not the model's own."),
     by: str = opt(
         "block|head",
@@ -62,14 +70,18 @@ def why(
     from glassformer.foundation.disk import write_json
     from glassformer.translator import Translator
 
+    from ...lab.contrastive import read_contrastive
     from ..report import show_why
+    from ..transfer import pair_up
     from ..why import explain_word
     from ..words import ask_word
 
     check_choice("by", by, BY)
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
-    asked = ask_word(trace, word, rival, occurrence)
+    asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
+    items = read_contrastive(pairs) if pairs else []
+    measured = pair_up(translator, items) if pairs else None
     with show_progress("searching", None) as tell:
         found = explain_word(
             trace,
@@ -77,6 +89,8 @@ def why(
             counterpart=read_ids(translator, counterpart) if counterpart is not None else None,
             counterpart_text=counterpart,
             sentences=read_questions(translator, sentences),
+            pairs=measured,
+            left_out=len(items) - len(measured or ()),
             by_head=by == "head",
             keep=keep,
             tick=tell,
@@ -84,6 +98,12 @@ def why(
     if output:
         write_json(output, found.to_json())
     print(to_json(found.to_json()) if as_json else show_why(found))
+
+
+def read_target_ids(translator: Translator, source: str) -> Callable[[str], list[int]]:
+    """Return what makes the ids of a translation of this source, as the network writes them."""
+    reader = translator.reader
+    return lambda text: [*reader.begin, *reader.tokenize_target(source, text).ids]
 
 
 def read_ids(translator: Translator, text: str) -> list[int]:
