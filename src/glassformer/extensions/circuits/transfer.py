@@ -1,4 +1,4 @@
-"""What the circuit of one sentence keeps in other sentences of its kind.
+"""The share that the circuit of one sentence keeps in other sentences of its kind.
 
 The edges lose their positions: an edge of the circuit is kept at all positions of the others.
 """
