@@ -29,6 +29,7 @@ from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import WORDS
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
+from glassformer.translate.adapting import Adapted
 from glassformer.translate.checking import cap_confidence
 from glassformer.translate.familiarity import measure_confidence
 from glassformer.translate.sentence import Sentence, Translation
@@ -201,13 +202,16 @@ PEOPLE = (
     "THE CAT IS ON THE MAT.",
     "Nguyen \U0001f389 lives in Berlin \U0001f389.",
     "See https://example.org/a?b=(1), Zoltán! \U0001f642 I\u2019ll call Ngozi at 7:45.",
+    "She was born on 12 May 2019.",
     "My Brother Lives In A Big House",
+    "On May 1st, 2019 at 8:05 p.m. we met; the 12th of June, 8 pm.",
     "my brother lives in paris.",
     "It weighs 12.5 kg and costs $1,234.50 (see [1]).",
     "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
     "I am SO tired \U0001f634 of it, Aoife.",
     "Happy birthday \U0001f389\U0001f389!",
     "She was born on 12 May 2019 in Łódź.",
+    "From 3 April to 9 April it opens at 9:30 am on 20 dogs.",
     "Hello %1$s, you have {count} messages in C:\\Users\\me.",
     "Jean-Pierre and Siobhán met Tom, Mary, Ken, John, Maria, Paul, Xi and Wu.",
     "\U0001f469\u200d\U0001f469\u200d\U0001f467 is my family \u2764\ufe0f.",
@@ -249,7 +253,7 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
                 "text": text,
                 "read": each.text,
                 "case": each.adapted and each.adapted.case,
-                "names": dict(each.adapted.stand_ins) if each.adapted else {},
+                "names": dict(_list_names(each.adapted)) if each.adapted else {},
                 "tokens": [[id, *span] for id, span in zip(found.ids, found.spans, strict=True)],
             }
             for text, each in read
@@ -266,6 +270,11 @@ def _read_test_lines(count: int) -> list[str]:
     """Some lines that people wrote, if they are there."""
     path = Path(os.environ.get("GLASSFORMER_DATA", "")) / "tatoeba_en_fr" / "test.en"
     return path.read_text(encoding="utf-8").split("\n")[: 20 * count] if path.is_file() else []
+
+
+def _list_names(adapted: Adapted) -> Iterator[tuple[str, str]]:
+    for each in adapted.stand_ins:
+        yield from each.shown
 
 
 def _list_translations(texts: list[str]) -> Iterator[tuple[str, str]]:

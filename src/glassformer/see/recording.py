@@ -134,7 +134,7 @@ def name_stand_ins(translator: TranslationStages, text: str) -> TranslationStage
     if adapted is None or not adapted.stand_ins:
         return translator
     named = copy(translator)
-    names = dict(adapted.stand_ins)
+    names = dict(pair for each in adapted.stand_ins for pair in each.shown)
     source, target = (each.rename(names) for each in translator.tokenizers)
     named.tokenizers = Tokenizers(source, target)
     return named

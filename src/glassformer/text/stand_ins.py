@@ -33,6 +33,14 @@ class StandIn(NamedTuple):
 
     text: str
     original: str
+    said: str = ""  # what the network writes for it, if that is something else
+    pattern: str = ""  # of what it writes, if that is one of several things
+    names: tuple[tuple[str, str], ...] = ()  # words of both, and what they are shown as
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """Return the words that are shown as others where one looks into the network."""
+        return self.names or ((self.text, self.original),)
 
 
 def list_copies(count: int) -> list[str]:
@@ -96,23 +104,24 @@ def replace_parts(
 
 def has_each_once(translation: str, stand_ins: Iterable[StandIn]) -> bool:
     """Return whether a translation has each stand-in once, and as a word of its own."""
-    return all(len(_find(each.text).findall(translation)) == 1 for each in stand_ins)
+    return all(len(_find(each).findall(translation)) == 1 for each in stand_ins)
 
 
 def cut_at_stand_ins(translation: str, stand_ins: Sequence[StandIn]) -> Iterator[tuple[str, str]]:
     """Yield each text of a translation up to a stand-in, and what that one stands for."""
-    originals = {each.text: each.original for each in stand_ins}
     if stand_ins:
-        either, at = "|".join(_find(each.text).pattern for each in stand_ins), 0
+        either, at = "|".join(f"({_find(each).pattern})" for each in stand_ins), 0
         for found in re.finditer(either, translation):
-            yield translation[at : found.start()], originals[found[0]]
+            yield translation[at : found.start()], stand_ins[(found.lastindex or 1) - 1].original
             at = found.end()
         translation = translation[at:]
     yield translation, ""
 
 
-def _find(stand_in: str) -> re.Pattern[str]:
+def _find(stand_in: StandIn) -> re.Pattern[str]:
     """Return a pattern of a stand-in that is no part of another word or number."""
-    if not stand_in.isalnum():
-        return re.compile(re.escape(stand_in))
-    return re.compile(rf"(?<![\w])(?<!\d[.,]){stand_in}(?!\w|[.,:]\d)")
+    if stand_in.pattern:
+        return re.compile(stand_in.pattern)
+    if not stand_in.text.isalnum():
+        return re.compile(re.escape(stand_in.text))
+    return re.compile(rf"(?<![\w])(?<!\d[.,]){stand_in.text}(?!\w|[.,:]\d)")

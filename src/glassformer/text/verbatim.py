@@ -6,6 +6,7 @@ capital that the training text did not have. The scan takes linear time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,8 @@ _KINDS = {
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
-    "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?!\d)",
+    "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?!\d)"
+    r"(?:\s?[ap](?:m\b|\.m\.(?=\s++[a-z])|\.m\b))?",
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
     r"|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
@@ -63,7 +65,8 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 WORD = LazyPattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 POSSESSIVE = LazyPattern(r"['’]s$|['’]$")
 BEGINNING = '.!?:;…"“”«»„([¿¡—–-'
-LEAST_STEM, ENDINGS = 4, (1, 2, 3)  # letters of a known word, and of what may follow it
+LEAST_STEM, LONGEST_ENDING = 4, 3  # letters of a known word, and of what may follow it
+OFTEN_ENDING = 0.001  # of the known words have an ending
 CAPITAL_NOUNS = ("de", "lb", "gsw", "nds")  # languages that write each noun with a capital
 
 
@@ -146,7 +149,21 @@ def read_first_names() -> frozenset[str]:
 
 def _is_inflected(word: str, known: Collection[str]) -> bool:
     """Return whether a word is a known one with another ending."""
-    return any(len(word) - cut >= LEAST_STEM and word[:-cut] in known for cut in ENDINGS)
+    stems = (word[: -len(each)] for each in list_endings(frozenset(known)) if word.endswith(each))
+    return any(len(stem) >= LEAST_STEM and stem in known for stem in stems)
+
+
+@cache
+def list_endings(known: frozenset[str]) -> tuple[str, ...]:
+    """Return the endings that many known words have more than other known words."""
+    counts = Counter(
+        word[-cut:]
+        for word in known
+        for cut in range(1, LONGEST_ENDING + 1)
+        if len(word) - cut >= LEAST_STEM and word[:-cut] in known
+    )
+    least = OFTEN_ENDING * len(known)
+    return tuple(sorted(ending for ending, count in counts.items() if count >= least))
 
 
 def _strip_end(text: str) -> str:

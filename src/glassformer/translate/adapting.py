@@ -6,7 +6,7 @@ the usual case. Most sentences need neither, which is seen at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,9 +22,17 @@ from ..text.casing import (
     put_case_back,
     truecase,
 )
+from ..text.dates import Dates
 from ..text.patterns import LazyPattern
 from ..text.spacing import is_unspaced, name_base
-from ..text.stand_ins import StandIn, StandIns, cut_at_stand_ins, has_each_once, replace_parts
+from ..text.stand_ins import (
+    NAMES,
+    StandIn,
+    StandIns,
+    cut_at_stand_ins,
+    has_each_once,
+    replace_parts,
+)
 from ..text.typography import Typography, shape_marks
 from ..text.unicode import Span
 from ..text.verbatim import (
@@ -46,6 +54,7 @@ PLAIN_KINDS = (
     "number",
     "sign",
 )  # kinds that a network is left with if there is no stand-in
+_DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
 
 
@@ -103,6 +112,12 @@ class Adapter:
         return StandIns(lambda word: all(each.has_token(word) for each in self.tokenizers))
 
     @cached_property
+    def dates(self) -> Dates:
+        """Return the days that sentences may have, in the languages of the model."""
+        both = self.tokenizers.source.has_token, self.tokenizers.target.has_token
+        return Dates((self.source_lang, self.target_lang), both)
+
+    @cached_property
     def has_names(self) -> bool:
         """Return whether names can be told from other words, and are written alike in both."""
         known = self.stand_ins.copies or self.stand_ins.names
@@ -121,24 +136,54 @@ class Adapter:
         if parts or not is_usual(sentence):
             case = self._find_case(sentence, parts)
         cased = self._truecase(sentence, parts, case) if case else sentence
-        parts = [each for each in parts if not _is_left(cased, each)]
+        is_late = attempt >= TRIES - 1
+        days = {} if is_late or not _DIGIT.search(cased) else self.dates.find(cased, attempt)
+        parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
+        parts = sorted([*parts, *days])
         is_late = attempt == TRIES - 1
         left = [each for each in parts if is_late and _is_short_number(cased, each)]
         parts = [each for each in parts if not (is_late and _is_short_number(cased, each))]
         if self.has_names and not self._is_common(cased):
             parts = sorted([*parts, *find_names(cased, self._is_name, parts)])
+            known = [*find_names(cased, self._is_known_name, parts)]
+            if attempt:  # the network has written them otherwise: Tom for Thomas
+                parts = sorted([*parts, *known])
+            else:
+                left += known
         repeated = tuple(cased[part.start : part.end] for part in left)
         if not parts:
             return Adapted(cased, None, case, repeated=repeated) if case or left else None
         inside = [each for each in parts if not _is_apart(cased, each)]
-        chosen = self.stand_ins.choose(cased, inside, attempt) if attempt < TRIES else None
+        chosen = self._choose(cased, inside, days, attempt)
         if chosen is None:  # what has no stand-in is taken out, or left to the network
             inside, chosen = [], []
             parts = [each for each in parts if attempt >= TRIES or each.kind not in PLAIN_KINDS]
         text, origins = replace_parts(cased, inside, chosen)
         own = [sentence[part.start : part.end] for part in inside]
         asides = tuple(_place_apart(cased, parts, inside, chosen))
-        return Adapted(text, origins, case, tuple(map(StandIn, chosen, own)), asides, repeated)
+        stand_ins = [
+            days.get(part) or self._stand_in(part.kind, *pair)
+            for part, *pair in zip(inside, chosen, own, strict=True)
+        ]
+        return Adapted(text, origins, case, tuple(stand_ins), asides, repeated)
+
+    def _choose(
+        self,
+        text: str,
+        parts: Sequence[Verbatim],
+        days: Mapping[Verbatim, StandIn],
+        attempt: int,
+    ) -> list[str] | None:
+        """Return a stand-in for each part; None if there are not enough, or no tries left."""
+        others = [part for part in parts if part not in days]
+        chosen = self.stand_ins.choose(text, others, attempt) if attempt < TRIES else None
+        if chosen is None:
+            return None
+        rest = iter(chosen)
+        return [days[part].text if part in days else next(rest) for part in parts]
+
+    def _stand_in(self, kind: str, text: str, own: str) -> StandIn:
+        return self.dates.tell_time(own, text) if kind == "time" else StandIn(text, own)
 
     def restore(
         self, adapted: Adapted | None, sentence: str, translation: str, kind: Typography = "source"
@@ -169,7 +214,8 @@ class Adapter:
         parts = list[Verbatim]()
         for pair in adapted.stand_ins:
             if (start := translation.find(pair.original)) >= 0:
-                parts.append(Verbatim(start, start + len(pair.original), pair.text))
+                end = start + len(pair.original)
+                parts.append(Verbatim(start, end, pair.said or pair.text))
         parts.sort()
         if any(one.end > two.start for one, two in pairwise(parts)):
             parts = []
@@ -201,7 +247,9 @@ class Adapter:
         """Return whether the only word with a capital is the first, and a token: no rare name."""
         first = _FIRST_WORD.search(sentence)
         has_token = self.tokenizers.source.has_token
-        return first is None or (is_usual(sentence) and has_token(f" {first[0]}"))
+        if first is None or (is_usual(sentence) and has_token(f" {first[0]}")):
+            return first is None or first[0] in NAMES or first[0] not in read_first_names()
+        return False
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name that training did not have, or not often enough."""
@@ -210,6 +258,13 @@ class Adapter:
         if word not in read_first_names() or self.tokenizers.source.has_token(f" {word}"):
             return False
         return not is_first or not self.tokenizers.source.has_token(f" {word.lower()}")
+
+    def _is_known_name(self, word: str, is_first: bool) -> bool:
+        """Return whether a word is a first name that the network knows, and may yet translate."""
+        has_token = self.tokenizers.source.has_token
+        if word not in read_first_names() or word in NAMES or not has_token(f" {word}"):
+            return False
+        return not is_first or not has_token(f" {word.lower()}")
 
     def _cut(self, words: Sequence[str]) -> list[list[int]]:
         if len(self._cuts) > MOST_CUTS:
@@ -246,6 +301,10 @@ def _is_left(sentence: str, part: Verbatim) -> bool:
     """Return whether a part is left to the network: a tag, or a number of one digit."""
     own = sentence[part.start : part.end]
     return part.kind == "tag" or (own.isdecimal() and len(own) <= SMALL_NUMBER)
+
+
+def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:
+    return any(other.start <= part.start < other.end for other in others)
 
 
 def _is_short_number(sentence: str, part: Verbatim) -> bool:

@@ -14,10 +14,19 @@ interface Part {
   kind: string; // the name of a group of the pattern, or "name"
 }
 
+/** What the network reads in the place of a part, and what its translation has there. */
+interface StandIn {
+  text: string;
+  original: string;
+  pattern: string; // of what the network writes for it
+  names: [string, string][]; // words of it, and what they are shown as
+}
+
 export interface Adapted {
   text: string; // what the tokenizer reads
   origins: Span[]; // of each half of a character of it, in the sentence
-  names: Map<string, string>; // what stands in, and for what
+  standIns: StandIn[];
+  names: Map<string, string>; // words of stand-ins, and what they are shown as
   kind: Case | null;
   aside: SetAside | null;
   repeated: string[]; // what was taken out together with symbols
@@ -50,38 +59,40 @@ export class Adapter {
     let parts = this.findVerbatim(sentence);
     const kind = this.tables.is_cased && (parts.length || !isUsual(sentence)) ? this.casing.find(blank(sentence, parts), this.cut) : null;
     const cased = kind ? this.truecase(sentence, parts, kind) : sentence;
-    parts = parts.filter((part) => !this.isLeft(cased, part));
+    const days = this.findDays(cased);
+    const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start <= part.start && part.start < end);
+    parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()].sort((one, two) => one.start - two.start);
     if (this.tables.has_names && !this.isCommon(cased)) parts = [...parts, ...this.findNames(cased, parts)].sort((one, two) => one.start - two.start);
     let inside = parts.filter((part) => !isApart(cased, part));
-    let chosen = this.choose(cased, inside);
+    let chosen = this.choose(cased, inside, days);
     if (!chosen) {
       [inside, chosen] = [[], []];
       parts = parts.filter((part) => !this.tables.plain_kinds.includes(part.kind));
     }
     const { text, origins } = replaceParts(cased, inside, chosen);
-    const names = new Map(inside.map((part, n) => [chosen[n]!, sentence.slice(part.start, part.end)]));
+    const standIns = inside.map((part, n) => days.get(part) ?? this.standIn(part.kind, chosen[n]!, sentence.slice(part.start, part.end)));
+    const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
     const aside = this.symbols.setAside(text, spans);
-    const isOnlyStandIns = names.size > 0 && !hasAlnum(this.cutAt(text, names.keys()).map(([own]) => own).join(""));
+    const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(text, standIns).map(([own]) => own).join(""));
     return {
       text: aside?.text ?? text,
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
-      names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns,
+      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns,
     };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
-  restore({ names, kind, aside, repeated, isOnlyStandIns }: Adapted, sentence: string, written: string): string {
+  restore({ standIns, kind, aside, repeated, isOnlyStandIns }: Adapted, sentence: string, written: string): string {
     if (isOnlyStandIns) return sentence;
     const placed = aside ? this.symbols.place(aside, written) : written;
-    const originals = new Map([...repeated.map((each): [string, string] => [each, each]), ...names]);
-    const cutText = this.cutAt(placed, originals.keys());
-    return cutText
-      .map(([own, standIn], n) => {
+    const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
+    return this.cutAt(placed, [...standIns, ...left])
+      .map(([own, original], n) => {
         let text = this.shapeMarks(sentence, own);
         if (kind) text = this.casing.putBack(text, kind);
         if (kind === "lower" && !n) text = this.casing.lowerFirst(text, (word) => this.target.encode(word));
-        return text + (originals.get(standIn) ?? "");
+        return text + original;
       })
       .join("");
   }
@@ -147,8 +158,11 @@ export class Adapter {
   private isNew(word: string, isFirst: boolean): boolean {
     const small = word.toLowerCase().replaceAll("\u2019", "'");
     if (this.known.has(small) || small.split("-").every((part) => this.known.has(part))) return false;
-    const letters = Array.from(small);
-    return !(isFirst && this.tables.endings.some((cut) => letters.length - cut >= this.tables.least_stem && this.known.has(letters.slice(0, -cut).join(""))));
+    const isInflected = this.tables.endings.some((ending) => {
+      const stem = small.slice(0, -ending.length);
+      return small.endsWith(ending) && count(stem) >= this.tables.least_stem && this.known.has(stem);
+    });
+    return !(isFirst && isInflected);
   }
 
   private isCommon(text: string): boolean {
@@ -171,10 +185,14 @@ export class Adapter {
   }
 
   /** A stand-in for each part, all different; null if there are not enough. */
-  private choose(text: string, parts: readonly Part[]): string[] | null {
+  private choose(text: string, parts: readonly Part[], days: ReadonlyMap<Part, StandIn>): string[] | null {
     const { copies } = this.tables.stand_ins;
     const taken = new Set<string>();
     for (const part of parts) {
+      if (days.has(part)) {
+        taken.add(days.get(part)!.text);
+        continue;
+      }
       const own = text.slice(part.start, part.end);
       const pool = copies.length ? copies : this.listStandIns(own, part.kind);
       const free = pool.find((each) => !taken.has(each) && (each === own || !text.includes(each)));
@@ -194,14 +212,57 @@ export class Adapter {
     return [...pool].sort((one, two) => far(one) - far(two));
   }
 
-  /** Each text up to a stand-in that is no part of another word, and that stand-in; "" at the end. */
-  private cutAt(text: string, standIns: Iterable<string>): [own: string, standIn: string][] {
-    const each = [...standIns].map((own) => (isAlnum(own) ? `(?<![\\p{L}\\p{N}_])(?<!\\p{Nd}[.,])${own}(?![\\p{L}\\p{N}_]|[.,:]\\p{Nd})` : escape(own)));
-    if (!each.length) return [[text, ""]];
+  private standIn(kind: string, text: string, own: string): StandIn {
+    return kind === "time" ? this.tellTime(own, text) : { text, original: own, pattern: patternOf(text), names: [[text, own]] };
+  }
+
+  /** The stand-in for a time like 7:45 or 8:00 p.m., which the network reads as `text`. */
+  private tellTime(own: string, text: string): StandIn {
+    const { half, counts_to_24, target } = this.tables.dates;
+    let end = own.length;
+    while (end && half.includes(own[end - 1]!)) end--;
+    const said = own.slice(end).trim().toLowerCase();
+    const [hours, ...rest] = own.slice(0, end).split(":");
+    const original = said && counts_to_24 ? [(Number(hours) % 12) + (said.startsWith("p") ? 12 : 0), ...rest].join(":") : own;
+    const behind = target?.hours ? `(?: (?:${target.hours})(?![\\p{L}\\p{N}_]))?` : "";
+    return { text, original, pattern: patternOf(text, behind), names: [[text, original]] };
+  }
+
+  /** The days of a text with their stand-ins; none if there are too many. */
+  private findDays(text: string): Map<Part, StandIn> {
+    const { patterns, often, months, last_day, target } = this.tables.dates;
+    const matches = patterns
+      .flatMap((pattern) => [...text.matchAll(new RegExp(pattern, "gu"))])
+      .sort((one, two) => one.index - two.index || two[0].length - one[0].length);
+    let [at, rest] = [0, ""];
+    const days = matches.filter((match) => {
+      if (match.index < at || Number(match.groups!["day"]) < 1 || Number(match.groups!["day"]) > last_day) return false;
+      rest += text.slice(at, match.index);
+      at = match.index + match[0].length;
+      return true;
+    });
+    rest += text.slice(at);
+    const free = often.filter(({ day, months: [own] }) => !rest.includes(own) && !new RegExp(`(?<!\\p{Nd})${day}(?!\\p{Nd})`, "u").test(rest));
+    if (!target || days.length > free.length) return new Map();
+    return new Map(days.map((match, n): [Part, StandIn] => {
+      const { day = "", month = "", year } = match.groups!;
+      const { months: [own, theirs], ...chosen } = free[n]!;
+      const name = target.months[months.indexOf(month)]!;
+      const fill: Record<string, string> = { day: Number(day) === 1 ? target.first : String(Number(day)), month: name, year: year ?? "" };
+      const original = (year ? target.dated : target.plain).replace(/\{(\w+)\}/gu, (_, key: string) => fill[key]!);
+      const names: [string, string][] = [[String(chosen.day), String(Number(day))], [own, month], [theirs, year ? `${name} ${year}` : name]];
+      return [{ start: match.index, end: match.index + match[0].length, kind: "day" }, { text: chosen.text, pattern: chosen.pattern, original, names }];
+    }));
+  }
+
+  /** Each text up to a stand-in, and what that one stands for; "" at the end. */
+  private cutAt(text: string, standIns: readonly StandIn[]): [own: string, original: string][] {
+    if (!standIns.length) return [[text, ""]];
     const found: [string, string][] = [];
     let at = 0;
-    for (const match of text.matchAll(new RegExp(each.join("|"), "gu"))) {
-      found.push([text.slice(at, match.index), match[0]]);
+    for (const match of text.matchAll(new RegExp(standIns.map(({ pattern }) => `(${pattern})`).join("|"), "gu"))) {
+      const which = match.slice(1).findIndex((own) => own !== undefined);
+      found.push([text.slice(at, match.index), standIns[which]!.original]);
       at = match.index + match[0].length;
     }
     return [...found, [text.slice(at), ""]];
@@ -225,6 +286,10 @@ export class Adapter {
     return this.patterns.replace("spaced_dash", shaped, () => dashes.shift()!);
   }
 }
+
+/** A pattern of a stand-in that is no part of another word or number; `behind`: what may follow it. */
+const patternOf = (text: string, behind = ""): string =>
+  isAlnum(text) ? `(?<![\\p{L}\\p{N}_])(?<!\\p{Nd}[.,])${text}${behind}(?![\\p{L}\\p{N}_]|[.,:]\\p{Nd})` : escape(text);
 
 /** A sentence with its parts as digits, which have no case. */
 function blank(text: string, parts: readonly Part[]): string {

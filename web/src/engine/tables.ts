@@ -11,6 +11,7 @@ export interface AdaptingTables {
   quotes: [string, string];
   single_quotes: string;
   capitals: [before: Record<string, string>, after: Record<string, string>];
+  dates: DateTables;
   patterns: Record<PatternName, string>;
   trailing: string;
   brackets: Record<string, string>; // the closing one: the opening one
@@ -25,7 +26,7 @@ export interface AdaptingTables {
   touches_former: string;
   digits: number;
   least_stem: number;
-  endings: number[];
+  endings: string[]; // that many words of the training text have
   small_number: number;
   least_title: number;
   share: number;
@@ -34,6 +35,17 @@ export interface AdaptingTables {
   abbreviation: number;
   small_word: number;
   emphasis: number;
+}
+
+/** How days are found, what stands for them, and how the target language writes them: see `text/dates.py`. */
+interface DateTables {
+  patterns: string[];
+  months: string[];
+  often: { day: number; months: [source: string, target: string]; text: string; pattern: string }[];
+  target: { months: string[]; plain: string; dated: string; first: string; hours: string } | null;
+  counts_to_24: boolean;
+  half: string;
+  last_day: number;
 }
 
 type PatternName =

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from glassformer.text import casing, stand_ins, symbols, typography, verbatim
+from glassformer.text.dates import HALF, LAST_DAY, Dates
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
@@ -56,7 +57,6 @@ LISTS = {
 LIMITS = {
     "digits": stand_ins.DIGITS,
     "least_stem": verbatim.LEAST_STEM,
-    "endings": verbatim.ENDINGS,
     "small_number": adapting.SMALL_NUMBER,
     "least_title": casing.LEAST_TITLE,
     "share": casing.SHARE,
@@ -79,6 +79,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "has_words": adapter.words is not None,
         "from_english": name_base(adapter.source_lang) == "en",
         "into_english": name_base(adapter.target_lang) == "en",
+        "endings": verbatim.list_endings(frozenset(adapter.words or ())),
         "first_names": sorted(verbatim.read_first_names()),
         "stand_ins": vars(adapter.stand_ins),
         "quotes": quotes,
@@ -87,7 +88,35 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
             {chr(code): capital for code, capital in table.items()}
             for table in casing.find_capitals(adapter.target_lang)
         ],
+        "dates": _describe_dates(adapter.dates),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LISTS,
         **LIMITS,
+    }
+
+
+def _describe_dates(dates: Dates) -> dict[str, Any]:
+    """Return the patterns of days, what stands for them, and how the target writes them."""
+    source, target = dates.source, dates.target
+    is_possible = source is not None and target is not None
+    return {
+        "patterns": [*map(write_for_javascript, dates.patterns)],
+        "months": source.months if source else (),
+        "often": [_describe_often(dates, pair) for pair in dates.often] if is_possible else [],
+        "target": target._asdict() | {"find": (), "written": ""} if target else None,
+        "counts_to_24": dates.counts_to_24,
+        "half": HALF,
+        "last_day": LAST_DAY,
+    }
+
+
+def _describe_often(dates: Dates, pair: tuple[int, int]) -> dict[str, Any]:
+    assert dates.source and dates.target
+    month, day = pair
+    text, _, pattern = dates.spell_often(pair)
+    return {
+        "day": day,
+        "months": (dates.source.months[month - 1], dates.target.months[month - 1]),
+        "text": text,
+        "pattern": write_for_javascript(pattern),
     }
