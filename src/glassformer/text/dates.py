@@ -43,7 +43,7 @@ class Language(NamedTuple):
 
 
 @cache
-def read_languages() -> dict[str, Language]:
+def read_day_formats() -> dict[str, Language]:
     """Return the languages whose days are known, by code."""
     import tomllib  # few sentences have a number and a month
 
@@ -65,7 +65,7 @@ class Dates:
         is_known: tuple[Callable[[str], bool], Callable[[str], bool]],
     ) -> None:
         """languages: of source and target; is_known: whether a word is a token of each."""
-        sides = [read_languages().get(name_base(each)) for each in languages]
+        sides = [read_day_formats().get(name_base(each)) for each in languages]
         self.source, self.target = sides
         self.often = [
             (month, day)
@@ -84,7 +84,7 @@ class Dates:
     @property
     def counts_to_24(self) -> bool:
         """Return whether the hours of the target language go on to 24."""
-        return self.target is not None and self.target is not read_languages()["en"]
+        return self.target is not None and self.target is not read_day_formats()["en"]
 
     def find(self, text: str, attempt: int = 0) -> dict[Verbatim, StandIn]:
         """Return the days of a text, in order, with their stand-ins; none if there are too many.

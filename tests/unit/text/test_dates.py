@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from glassformer.text.dates import Dates, read_languages
+from glassformer.text.dates import Dates, read_day_formats
 from glassformer.text.stand_ins import cut_at_stand_ins, has_each_once
 from glassformer.translator import Translator
 
@@ -71,7 +71,7 @@ def test_each_try_has_another_stand_in_until_there_is_none() -> None:
 
 
 def test_every_language_is_whole() -> None:
-    for code, language in read_languages().items():
+    for code, language in read_day_formats().items():
         assert len(set(language.months)) == 12, code
         said = language.phrase.format(day=20, month=language.months[9])
         pattern = language.written.format(day=20, month=language.months[9])
