@@ -164,7 +164,7 @@ class Translator(TranslationStages, Reloadable):
         Sampling is
         keyed by `seed` and by the number of the line, counted from `first_line`. glossary: terms
         of the source and how they have to be translated: see `data.glossary.Glossary`; it is
-        searched with a beam. A model that was trained with data.context reads each sentence with
+        searched with a beam. A model that was trained with a context reads each sentence with
         those before it in its text. as_document: the texts of a list follow each other, so that
         those before count as well; an empty one ends the document. contexts: what is before each
         text, if not that, and is not translated itself. Both change nothing for other models.
@@ -203,7 +203,7 @@ class Translator(TranslationStages, Reloadable):
     ) -> Scored | list[Scored]:
         """Return how probable a target is as a translation of its source, or each of a list.
 
-        With data.context, the last line of a source is translated, and those before it are context.
+        If the model reads a context, all lines of a source but the last are that.
         """
         if isinstance(sources, str) and isinstance(targets, str):
             return self.searcher.score([sources], [targets], progress)[0]

@@ -17,6 +17,7 @@ from .verb import spell_typed, takes
 
 if TYPE_CHECKING:
     from ..see import EditEffect, Trace
+    from ..see.recording import RecordKeywords
 
 FORMS = ("text", "latex", "numpy")
 PICTURES = "Pictures"
@@ -175,14 +176,15 @@ def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
 
     edits = [edit for typed in given["edit"] or () for edit in read_typed_edits(typed)]
     translator = Translator.load(folder, device=given["device"], precision=given["precision"])
-    how: dict[str, Any] = {"level": given["level"], "target": given["target"]}
+    options: RecordKeywords = {"level": given["level"], "target": given["target"]}
     if given["target"] is None:
-        how["decode"] = decoding.choose_search(translator.config, given)
-        how |= {"prefix": given["prefix"] or "", "seed": given["seed"] or 0}
-        how |= {name: given[name] or 0 for name in ("hypothesis", "sentence")}
+        options["decode"] = decoding.choose_search(translator.config, given)
+        options["prefix"], options["seed"] = given["prefix"] or "", given["seed"] or 0
+        options["hypothesis"] = given["hypothesis"] or 0
+        options["sentence"] = given["sentence"] or 0
     if not given["edit"]:
-        return record(translator, text, **how), None
-    changed = compare_traces(translator, text, edits, **how)
+        return record(translator, text, **options), None
+    changed = compare_traces(translator, text, edits, **dict(options))
     return changed.after, changed
 
 

@@ -140,7 +140,7 @@ def translate(
 
     A line is translated sentence by sentence; a sentence that is longer than those of the
     training is translated clause by clause. White space stays. A model with
-    data.context also reads the lines before a line, up to an empty one.
+    a context also reads the lines before a line, up to an empty one.
 
     \b
     echo "The cat is on the mat." | glassformer translate my-model
@@ -240,7 +240,7 @@ def translate_chunks(
 ) -> Iterator[tuple[int, str, CheckedTranslation]]:
     """Yield the number of each line, the line, and its checked translations, chunk by chunk.
 
-    With data.context, lines that follow each other are one document. done: the number of lines
+    For a model with a context, lines in a row are one document. done: the number of lines
     before the first; before: the last of these.
     """
     document = PrecedingLines(translator.reader.context)

@@ -58,9 +58,9 @@ class ConventionEngine:
         """Yield the weights of each pair: no row for what it begins with, zeros for EOS."""
         import numpy as np
 
-        how: dict[str, Any] = {"workers": workers, "budget": budget}
-        for i, found in self.engine.attend(self._cut(sources), self._begin(targets), heads, **how):
-            rows = (weights[len(self.begin) :] for weights in found)
+        pairs = self._cut(sources), self._begin(targets)
+        for i, arrays in self.engine.attend(*pairs, heads, workers=workers, budget=budget):
+            rows = (weights[len(self.begin) :] for weights in arrays)
             yield i, [w if self.has_eos else np.pad(w, ((0, 0), (0, 1))) for w in rows]
 
     def _cut(self, sources: Rows) -> Rows:

@@ -120,10 +120,12 @@ class NativeEngine:
         There is an array for each of the heads; its row t is that of the query that predicts
         token t, the last one EOS.
         """
-        how: dict[str, Any] = {"heads": heads, "workers": workers, "budget": budget}
         for first in range(0, len(sources), TOGETHER):
             part = slice(first, first + TOGETHER)
-            for place, pair in enumerate(self.score(sources[part], targets[part], **how), first):
+            pairs = self.score(
+                sources[part], targets[part], heads=heads, workers=workers, budget=budget
+            )
+            for place, pair in enumerate(pairs, first):
                 assert pair.weights_HTS is not None
                 yield place, [*pair.weights_HTS]
 

@@ -80,7 +80,7 @@ def record(
     sentence: the one to record, 0 the first, -1 the last. The text is split as `translate` splits
     it, and the trace has the translation of all sentences (`whole_translation`). All other
     arguments are about the recorded sentence alone. split=False, or a target, takes the text as
-    one sentence; with data.context, its last line, the lines before it being the context.
+    one sentence; if the model reads a context, that is all lines but the last.
     level: attention (and the likeliest tokens), states (and query, key, value, residual stream) or
     everything. prefix: the beginning of the translation, as text or ids. hypothesis: the rank of
     the finished hypothesis to record, 0 the best. target: record this translation, a text or

@@ -76,14 +76,14 @@ class EditEffect:
 
 
 def compare_traces(
-    translator: TranslationStages, text: str, edits: Iterable[Mapping[str, Any]], **how: Any
+    translator: TranslationStages, text: str, edits: Iterable[Mapping[str, Any]], **options: Any
 ) -> EditEffect:
-    """Record a text as it is and as edited; `how` is passed on to `record`."""
+    """Record a text as it is and as edited; `options` are passed on to `record`."""
     edits = list(edits)
-    before = record(translator, text, **how)
-    level = {"level": how["level"]} if "level" in how else {}
-    forced = record(translator, before.text, target=before, edits=edits, **level)
-    return EditEffect(before, forced, record(translator, text, edits=edits, **how))
+    before = record(translator, text, **options)
+    level = options.get("level", "everything")
+    forced = record(translator, before.text, target=before, edits=edits, level=level)
+    return EditEffect(before, forced, record(translator, text, edits=edits, **options))
 
 
 class ReadInstead(NamedTuple):

@@ -117,10 +117,20 @@ def train(
                 start = None if parent is None else InitModel.load(parent, config, new_tokens)
                 if pairs is not None and not (out / RUN / RECORD).exists():
                     data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
-                how: dict[str, Any] = {"parent": start, "init_from": init_from}
-                how |= {"alignments": alignments, "prior": lm_prior, "subwords": subwords}
-                how |= {"teachers": teachers}
-                prepared = _begin(group, config, data, out, valid, report, **how)
+                prepared = _begin(
+                    group,
+                    config,
+                    data,
+                    out,
+                    valid,
+                    report,
+                    parent=start,
+                    init_from=init_from,
+                    alignments=alignments,
+                    prior=lm_prior,
+                    subwords=subwords,
+                    teachers=teachers,
+                )
         return _run(out, prepared, report, device, group, began, goal, hooks)
 
 

@@ -173,8 +173,9 @@ class LanguageModel(LanguageReader):
         framed = [self._frame(ids, line) for line, ids in enumerate(rows)]
         if self.ability == COMPLETES:
             engine = self.weights.get_engine(self.weights.exact)
-            how: dict[str, Any] = {"budget": self.batch_budget, "workers": 1, "progress": progress}
-            scored = engine.score([[EOS]] * len(rows), rows, **how)
+            scored = engine.score(
+                [[EOS]] * len(rows), rows, budget=self.batch_budget, workers=1, progress=progress
+            )
             found = [each.log_probs for each in scored]
         else:
             found = [self._score_hidden(ids) for ids in framed]

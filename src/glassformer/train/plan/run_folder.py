@@ -8,7 +8,7 @@ OUT/run/            the files that only training needs; `--resume` reads nothing
     config.toml     all settings, as they were decided
     plan.json       with minutes: the decisions on the number of updates
     tokenizer*.json . store/ . valid.source . valid.target
-    valid.context   with data.context: the sentences before each source of valid.source, in JSON
+    valid.context   the sentences before each source of valid.source, if they are read, in JSON
     parent/         the initial model, if any
     distilled/      translations of the teachers, if any
     subwords/       SentencePiece models or BPE codes that were given

@@ -184,8 +184,7 @@ def join_group(device: str) -> Iterator[ProcessGroup]:
     with listening():
         store, rank, size = meet(PATIENCE)
         backend = "cpu:gloo,cuda:nccl" if is_gpu else "gloo"
-        how: dict[str, Any] = {"store": store, "rank": rank, "world_size": size}
-        dist.init_process_group(backend, timeout=PATIENCE, **how)
+        dist.init_process_group(backend, timeout=PATIENCE, store=store, rank=rank, world_size=size)
         patient = dist.new_group(backend="gloo", timeout=PREPARATION)
     try:
         local_rank, local_size = int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"])

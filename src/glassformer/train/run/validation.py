@@ -111,7 +111,7 @@ class Validation:
 class ValidText:
     """Sentences to validate on, with the group of each: the corpus that it comes from.
 
-    With data.context, the sources are extended.
+    If the model reads a context, the sources are extended.
     """
 
     sources: list[str]

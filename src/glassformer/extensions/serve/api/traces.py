@@ -151,10 +151,15 @@ def edit(
     if not body.edits:
         return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
     say = _tell(job, translator, "comparing")
-    how: dict[str, Any] = {"level": plain["level"], "target": base.trace, "edits": body.edits}
     from glassformer.see import EditEffect, record
 
-    forced = record(translator, base.trace.text, **how)
+    forced = record(
+        translator,
+        base.trace.text,
+        level=plain["level"],
+        target=base.trace,
+        edits=body.edits,
+    )
     job.check()
     after = _record(job, translator, plain, service, edits=body.edits)
     say(None)
