@@ -23,7 +23,7 @@ import numpy as np
 
 from glassformer.config import Decode
 from glassformer.extensions.pictures import Animation, save_figure
-from glassformer.extensions.pictures.chapters import Shown, group_chapters, spell_command
+from glassformer.extensions.pictures.chapters import ShownPicture, group_chapters, spell_command
 from glassformer.extensions.pictures.film import write_film
 from glassformer.extensions.pictures.parts import style
 from glassformer.extensions.pictures.parts.animate import write_gif
@@ -169,7 +169,7 @@ def record(model: str, text: str) -> Trace:
     return translator.see(text, decode=Decode(search="beam", beam=4))
 
 
-def paint(each: Collection, folder: Path) -> list[Shown]:
+def paint(each: Collection, folder: Path) -> list[ShownPicture]:
     """Draw what is missing of a set; return what its pictures find."""
     folder.mkdir(parents=True, exist_ok=True)
     found = []
@@ -182,7 +182,7 @@ def paint(each: Collection, folder: Path) -> list[Shown]:
             drawn = render_scene(scene)
             assert isinstance(drawn, Animation)
             write_gif(drawn.paint(GIF_DPI), moving)
-        found.append(Shown(id, scene.title, scene.description, still))
+        found.append(ShownPicture(id, scene.title, scene.description, still))
     return found
 
 
@@ -198,7 +198,9 @@ def save_small(scene: Scene, path: Path, dpi: int) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def list_chapters(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, list[Shown]]]:
+def list_chapters(
+    shown: dict[str, list[ShownPicture]],
+) -> Iterator[tuple[str, str, list[ShownPicture]]]:
     """Yield each chapter: its title, the name of its set, its pictures."""
     for title, here in group_chapters(shown["demo"]):
         yield title, "demo", here
@@ -207,7 +209,7 @@ def list_chapters(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, lis
             yield each.heading, name, shown[name]
 
 
-def find_great(shown: dict[str, list[Shown]]) -> Iterator[tuple[str, str, Shown]]:
+def find_great(shown: dict[str, list[ShownPicture]]) -> Iterator[tuple[str, str, ShownPicture]]:
     """Yield the file and the sentences of each great picture, and what it finds."""
     for file, told in GREAT:
         name, _, rest = file.partition("/")
@@ -225,7 +227,7 @@ def spell(name: str, id: str) -> str:
     return spell_command(id, *name_recording(name, id))
 
 
-def list_commands(name: str, here: list[Shown]) -> Iterator[str]:
+def list_commands(name: str, here: list[ShownPicture]) -> Iterator[str]:
     """Yield a command for each recording of a chapter, and all its pictures behind the first."""
     recordings: dict[tuple[str, str], list[str]] = {}
     for each in here:
@@ -235,7 +237,7 @@ def list_commands(name: str, here: list[Shown]) -> Iterator[str]:
         yield f"{spell_command(ids[0], model, text)}{more}"
 
 
-def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
+def tell_markdown(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterator[str]:
     """Yield the page that GitHub shows."""
     yield "# Gallery\n\nMost pictures are drawn from the recording of one translation by a model "
     yield "that comes with the package: their numbers are those that the network computed. Worked "
@@ -271,7 +273,7 @@ def tell_markdown(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
         yield "</table>\n"
 
 
-def tell_html(shown: dict[str, list[Shown]], folder: Path) -> Iterator[str]:
+def tell_html(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterator[str]:
     """Yield the page for a browser, which works without a network."""
     yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'

@@ -27,7 +27,7 @@ from glassformer.data.masking import choose_batches
 from glassformer.extensions.demo.corpus import Split
 from glassformer.foundation.disk import write_json, write_text
 from glassformer.foundation.progress import Reporter
-from glassformer.train.plan.preparation import Prepared, prepare_run
+from glassformer.train.plan.preparation import PreparedRun, prepare_run
 from glassformer.train.plan.run_folder import open_run
 from tools.demo_corpus import LANGUAGES
 from tools.demo_corpus.files import write_pairs
@@ -68,7 +68,7 @@ class Task:
     """The data that all engines train on, in the folder of one of our runs."""
 
     folder: Path
-    prepared: Prepared
+    prepared: PreparedRun
     flops: float  # per source+target token; 0: not counted
 
 
@@ -176,7 +176,7 @@ def write_demo(config: Config, work: Path) -> Path:
     return folder
 
 
-def _write_task(folder: Path, prepared: Prepared) -> None:
+def _write_task(folder: Path, prepared: PreparedRun) -> None:
     """Write the batches and settings for the other engines.
 
     Lengths are padded as is best for PyTorch's matrix products in each precision.
@@ -245,7 +245,7 @@ def make_row(
     return Row(name, facts[0], figures, first, ratio, spread)
 
 
-def _count_flops(prepared: Prepared, batches: Sequence[tuple[Any, Any]]) -> float:
+def _count_flops(prepared: PreparedRun, batches: Sequence[tuple[Any, Any]]) -> float:
     """Return the average operations of matrix products per source+target token of a Transformer."""
     if prepared.config.model.network != "transformer":
         return 0.0

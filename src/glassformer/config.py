@@ -32,10 +32,10 @@ TAG = re.compile(r"<(?!0x|s>|pad>)[\w-]*[^\W_][\w-]*>")  # a token that no text 
 
 def check_tag(tag: str) -> str:
     """Return a tag, between < and >; ValueError if it cannot be one."""
-    found = tag if tag.startswith("<") else f"<{tag}>"
-    if not TAG.fullmatch(found):
+    result = tag if tag.startswith("<") else f"<{tag}>"
+    if not TAG.fullmatch(result):
         raise ValueError("a tag has letters, digits, - and _ between < and >, like <bt>")
-    return found
+    return result
 
 
 # The settings that only one kind of search uses, and that search.
@@ -363,11 +363,13 @@ class Model(Settings):
         them.
         """
         names = "normalization", "gated", "key_value_heads", "embedding_norm", "ablate", "plugin"
-        found = self.list_changed((*names, "decoder"))
-        found += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
+        variations = self.list_changed((*names, "decoder"))
+        variations += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
         if self.positions.layout not in ("interleaved", "concatenated", "learned"):
-            found.append(f"positions.layout={self.positions.layout}")
-        return found + [f"attention.{each}" for each in self.attention.list_changed(("pattern",))]
+            variations.append(f"positions.layout={self.positions.layout}")
+        return variations + [
+            f"attention.{each}" for each in self.attention.list_changed(("pattern",))
+        ]
 
     @property
     def lacking(self) -> str:
@@ -582,8 +584,8 @@ class Data(Settings):
     def pairs(self) -> list[tuple[str | None, str | None]]:
         """Return the languages, source and target, of all corpora, each pair once."""
         own = (self.source_lang, self.target_lang)
-        found = ((c.source_lang or own[0], c.target_lang or own[1]) for c in self.corpus)
-        return list(dict.fromkeys(found)) or [own]
+        results = ((c.source_lang or own[0], c.target_lang or own[1]) for c in self.corpus)
+        return list(dict.fromkeys(results)) or [own]
 
     def tags_of(self, corpus: CorpusShare) -> list[str]:
         """Return the tokens before each source of a corpus: the language's, then its own."""
@@ -608,13 +610,13 @@ class Data(Settings):
         Without `pair`, there has to be one target language. ValueError if there is none, or no
         such pair.
         """
-        wanted = [p for p in self.pairs if pair is None or pair in (p[1], "-".join(map(str, p)))]
-        targets = list(dict.fromkeys(target for _, target in wanted))
+        fitting = [p for p in self.pairs if pair is None or pair in (p[1], "-".join(map(str, p)))]
+        targets = list(dict.fromkeys(target for _, target in fitting))
         if len(targets) == 1:
-            sources = list(dict.fromkeys(source for source, _ in wanted))
-            found = {"source_lang": sources[0] if len(sources) == 1 else None}
-            found |= {"target_lang": targets[0], "tag": self.tag or self.tag_language(targets[0])}
-            return self.model_copy(update={**found, "corpus": ()})
+            sources = list(dict.fromkeys(source for source, _ in fitting))
+            results = {"source_lang": sources[0] if len(sources) == 1 else None}
+            results |= {"target_lang": targets[0], "tag": self.tag or self.tag_language(targets[0])}
+            return self.model_copy(update={**results, "corpus": ()})
         known = ", ".join("-".join(each or "?" for each in p) for p in self.pairs)
         if pair is not None:
             raise ValueError(f"no translation to {pair} was trained; known here: {known}")
@@ -947,18 +949,18 @@ class Decode(Settings):
         return "beam_groups" if self.search == "beam" and self.beam_groups != 1 else ""
 
     def override(
-        self, given: "Decode | Mapping[str, Any] | None" = None, n_best: int | None = None
+        self, fields: "Decode | Mapping[str, Any] | None" = None, n_best: int | None = None
     ) -> "Decode":
         """Return these settings, with those that are given in the place of ours.
 
         A setting that only one search uses selects that search, unless `search` is given as well.
-        `n_best` translations need a beam of at least that width. If `given` is a `Decode`, the
+        `n_best` translations need a beam of at least that width. If `fields` is a `Decode`, the
         settings that it was made with count as given, and its defaults do not. The command line,
         Python, the server and `see` all choose their search here. ValueError names what is wrong.
         """
-        if isinstance(given, Decode):
-            given = {} if given is self else given.model_dump(exclude_unset=True)
-        changes = {name: value for name, value in (given or {}).items() if value is not None}
+        if isinstance(fields, Decode):
+            fields = {} if fields is self else fields.model_dump(exclude_unset=True)
+        changes = {name: value for name, value in (fields or {}).items() if value is not None}
         meant = {SEARCH_OF[name]: name for name in changes if name in SEARCH_OF}
         if not changes and (n_best is None or n_best <= 1):
             return self
@@ -1096,13 +1098,13 @@ class Config(Settings):
 
         Those that the network has not are left out.
         """
-        found = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
-        model, is_rnn = found.get("model", {}), self.model.network == "rnn"
+        payload = self.model_dump(mode="json", exclude_none=True, exclude_unset=self.is_open)
+        model, is_rnn = payload.get("model", {}), self.model.network == "rnn"
         for name in (*self.model.list_idle(), *(("heads",) if is_rnn else ())):
             model.pop(name, None)
         for name in OF_POSITIONS if is_rnn else ():
             model.get("positions", {}).pop(name, None)
-        return found
+        return payload
 
     def to_toml(self) -> str:
         import tomli_w

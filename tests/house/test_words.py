@@ -119,3 +119,39 @@ def test_former_keys_are_not_written() -> None:
     }
     assert len(keys) > 100 and len(fields) > 100
     assert not {each for each in keys | fields if each[1] in FORMER_KEYS}
+
+
+# Parts of a sentence that are names of nothing; the thing has a name.
+PRONOUNS = {"found", "told", "said", "given", "wanted", "made", "how"}
+PUBLIC = {("evaluate/aligner.py", "how"), ("train/seeds.py", "how")}  # keywords of users
+# Classes that are called by a participle: what users import, and errors.
+PARTICIPLES = {"Scored", "Classified", "Refused"}
+
+
+def list_local_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the parameters of functions and of what is assigned in them."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.arg):
+                    yield node.arg
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
+
+
+def test_things_have_names() -> None:
+    names = {(path, name) for path, tree in list_trees() for name in list_local_names(tree)}
+    assert len(names) > 5000
+    assert {each for each in names if each[1] in PRONOUNS} == PUBLIC
+
+
+def test_classes_are_called_by_a_noun() -> None:
+    classes = {
+        node.name
+        for _, tree in list_trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {name for name in classes if re.fullmatch("[A-Z][a-z]+ed", name)} <= PARTICIPLES
+    assert not classes & {"Held", "Shown", "Drawn", "Chosen", "Written", "Told", "Said", "Heard"}
+    assert not classes & {"Given", "Wanted", "Made", "Found", "Seen", "Kept", "Overheard"}

@@ -42,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"glassformer: {_say(error)}", file=sys.stderr)
         return EXPECTED
     except ModuleNotFoundError as error:
-        if said := explain_missing(error):
-            print(f"glassformer: {said}", file=sys.stderr)
+        if message := explain_missing(error):
+            print(f"glassformer: {message}", file=sys.stderr)
             return EXPECTED
         _report(error)
         return DEFECT
@@ -58,14 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    given = sys.argv[1:] if argv is None else argv
-    if list(given[:1]) == [VERSION]:
+    arguments = sys.argv[1:] if argv is None else argv
+    if list(arguments[:1]) == [VERSION]:
         print(f"glassformer {__version__}")
         return 0
     from .verbs import app
 
     try:
-        app(given, prog_name="glassformer")
+        app(arguments, prog_name="glassformer")
     except SystemExit as end:  # Typer ends so, after success or a usage error
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
@@ -98,9 +98,9 @@ def _report(error: Exception) -> None:
     """Print an unexpected error in one line; with GLASSFORMER_DEBUG=1, also its traceback."""
     if os.environ.get("GLASSFORMER_DEBUG"):
         traceback.print_exception(error)
-    said = " ".join(traceback.format_exception_only(error)[-1].split())
+    message = " ".join(traceback.format_exception_only(error)[-1].split())
     print(
-        f"glassformer: internal error: {said}\n"
+        f"glassformer: internal error: {message}\n"
         "This is a defect of glassformer, not of your input: please report it in its issue "
         "tracker,\nwith your command and what it prints when GLASSFORMER_DEBUG=1 is set.",
         file=sys.stderr,

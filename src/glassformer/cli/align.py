@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..evaluate.aligner import Aligner
     from ..translate.align.links import GoldSet, Links
-    from ..translate.align.pairs import Aligned
+    from ..translate.align.pairs import AlignedPair
 
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
@@ -96,7 +96,7 @@ def align(
     corpus = find_data(pair).train
     lines = corpus.fingerprints()[0].lines
     aligner, links = prepare_aligner(corpus, context.params)
-    found: list[Links] = []
+    results: list[Links] = []
     too_long: list[int] = []
     line = 0
     with open_output(output) as out, show_progress("aligning", lines, beside=out) as tell:
@@ -107,83 +107,85 @@ def align(
                 )
                 line += 1
                 too_long += [] if aligned.fits else [line]
-                found += [aligned.links] if links else []
+                results += [aligned.links] if links else []
             out.flush()
             tell(len(chunk))
-    report(found, links, too_long)
+    report(results, links, too_long)
 
 
-def align_without_model(given: dict[str, Any]) -> None:
+def align_without_model(options: dict[str, Any]) -> None:
     """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
     from ..data.corpus import find_data
     from ..evaluate.statistical_alignment import align_statistically, split_pairs
     from ..translate.align.links import measure_links, write_pharaoh
 
-    pair = pick_pair([given["model"], *(given["files"] or ())], given["source"], given["target"])
-    keep_apart(given["output"], *pair, given["gold"], given["learn_from"])
+    pair = pick_pair(
+        [options["model"], *(options["files"] or ())], options["source"], options["target"]
+    )
+    keep_apart(options["output"], *pair, options["gold"], options["learn_from"])
     texts = list(find_data(pair).train)
-    more = find_data(given["learn_from"]).train if given["learn_from"] else ()
-    links = align_statistically(texts, more, given["join"] or "grow-diag")
-    with open_output(given["output"]) as out:
+    more = find_data(options["learn_from"]).train if options["learn_from"] else ()
+    links = align_statistically(texts, more, options["join"] or "grow-diag")
+    with open_output(options["output"]) as out:
         out.writelines(f"{write_pharaoh(each)}\n" for each in links)
-    if given["gold"]:
+    if options["gold"]:
         sides = split_pairs(texts)
-        gold = load_gold(given, [(len(a), len(b)) for a, b in zip(*sides, strict=True)])
+        gold = load_gold(options, [(len(a), len(b)) for a, b in zip(*sides, strict=True)])
         warn(f"{measure_links(links, gold.pairs)}")
 
 
-def load_gold(given: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
+def load_gold(options: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
     """Return the gold links as the options say, and warn of those beyond their sentences."""
     from ..translate.align.links import read_gold
 
-    swapped = given["gold_order"] == ORDERS[1]
-    links = read_gold(given["gold"], lengths, first=given["gold_first"], swapped=swapped)
-    for said in links.beyond:
-        warn(f"{said}; it counts as missed")
+    swapped = options["gold_order"] == ORDERS[1]
+    links = read_gold(options["gold"], lengths, first=options["gold_first"], swapped=swapped)
+    for line in links.beyond:
+        warn(f"{line}; it counts as missed")
     return links
 
 
-def check_align_options(given: dict[str, Any]) -> None:
+def check_align_options(options: dict[str, Any]) -> None:
     """Raise ValueError for a value that an option does not take."""
     from ..translate.align.links import JOININGS
 
-    check_choice("gold-order", given["gold_order"], ORDERS)
-    check_choice("row", given["row"], ROWS)
-    check_choice("join", given["join"], JOININGS)
-    check_choice("engine", given["engine"], (EFLOMAL,))
-    if given["gold_first"] not in (None, 0, 1):
-        raise ValueError(f"--gold-first {given['gold_first']}: words count from 0 or 1")
+    check_choice("gold-order", options["gold_order"], ORDERS)
+    check_choice("row", options["row"], ROWS)
+    check_choice("join", options["join"], JOININGS)
+    check_choice("engine", options["engine"], (EFLOMAL,))
+    if options["gold_first"] not in (None, 0, 1):
+        raise ValueError(f"--gold-first {options['gold_first']}: words count from 0 or 1")
 
 
-def prepare_aligner(corpus: Corpus, given: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
+def prepare_aligner(corpus: Corpus, settings: dict[str, Any]) -> tuple[Aligner, GoldSet | None]:
     """Return the aligner with its heads chosen, and the gold links, if any.
 
     The choice of heads is printed; --save stores it in the model directories.
     """
     from ..evaluate.aligner import SAMPLE, Aligner
 
-    texts = list(corpus if given["gold"] else islice(corpus, SAMPLE))
-    how = {"reverse": given["reverse"], "how": given["join"] or "grow-diag"}
-    aligner = Aligner.load(given["model"], texts, device=given["device"], **how)
-    links = load_gold(given, aligner.count_words(texts)) if given["gold"] else None
-    if given["layer"] is not None:
-        aligner = aligner.take(given["layer"], given["head"], given["row"] or "reads")
+    texts = list(corpus if settings["gold"] else islice(corpus, SAMPLE))
+    options = {"reverse": settings["reverse"], "how": settings["join"] or "grow-diag"}
+    aligner = Aligner.load(settings["model"], texts, device=settings["device"], **options)
+    links = load_gold(settings, aligner.count_words(texts)) if settings["gold"] else None
+    if settings["layer"] is not None:
+        aligner = aligner.take(settings["layer"], settings["head"], settings["row"] or "reads")
     aligner = aligner.choose(texts, links)
     for direction in aligner.directions:
         warn(f"{direction.folder.name}: {direction.choice}")
-    if given["save"]:
+    if settings["save"]:
         for path, error in aligner.remember():
             warn(f"{path}: not stored ({error})")
     return aligner, links
 
 
-def write_links(aligned: Aligned) -> str:
+def write_links(aligned: AlignedPair) -> str:
     from ..translate.align.links import write_pharaoh
 
     return write_pharaoh(aligned.links)
 
 
-def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str:
+def show_links(aligner: Aligner, text: tuple[str, str], aligned: AlignedPair) -> str:
     """Return a pair of texts with its words and links as JSON; spans count characters."""
     links = [
         {
@@ -207,11 +209,11 @@ def show_links(aligner: Aligner, text: tuple[str, str], aligned: Aligned) -> str
     )
 
 
-def report(found: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
+def report(results: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
     """Warn of lines that could not be aligned, and compare the links with the gold links."""
     from ..translate.align.links import measure_links
 
     if too_long:
         warn(f"{name_lines(too_long)} is too long for this model: no links")
     if links:
-        warn(f"{measure_links(found, links.pairs)}")
+        warn(f"{measure_links(results, links.pairs)}")

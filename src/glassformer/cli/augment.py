@@ -78,30 +78,32 @@ def augment(
     if not text.is_file():
         raise ValueError(f"{text}: no such file")
     with show_progress("translating", count_if_file(text)) as tell:
-        made = make_pairs(describe_job(context.params), out, threads=threads, progress=tell)
+        pairs = make_pairs(describe_job(context.params), out, threads=threads, progress=tell)
     if as_json:
-        print(to_json(made.__dict__))
+        print(to_json(pairs.__dict__))
         return
-    were = "was" if made.found == 1 else "were"
-    again = f"; {say_count(made.found, 'shard')} {were} there already" if made.found else ""
-    print(f"{out}: {say_count(made.pairs, 'pair')} of {say_count(made.lines, 'line')}{again}")
+    were = "was" if pairs.found == 1 else "were"
+    again = f"; {say_count(pairs.found, 'shard')} {were} there already" if pairs.found else ""
+    print(f"{out}: {say_count(pairs.pairs, 'pair')} of {say_count(pairs.lines, 'line')}{again}")
 
 
-def describe_job(given: Mapping[str, Any]) -> Augmentation:
+def describe_job(options: Mapping[str, Any]) -> Augmentation:
     """Return the job that the options describe."""
     from ..model.files.directory import name_pair, open_model, split_pair
     from ..train.ideas.augmentation import Augmentation
 
-    models = [name_pair(each, given["to"]) for each in (given["model"], *(given["ensemble"] or ()))]
-    config = open_model(split_pair(given["model"])[0])[0]
-    n_best = given["copies"] if (given["search"] or config.decode.search) == "beam" else None
-    decode = decoding.choose_search(config, {**given, "n_best": n_best})
+    models = [
+        name_pair(each, options["to"]) for each in (options["model"], *(options["ensemble"] or ()))
+    ]
+    config = open_model(split_pair(options["model"])[0])[0]
+    n_best = options["copies"] if (options["search"] or config.decode.search) == "beam" else None
+    decode = decoding.choose_search(config, {**options, "n_best": n_best})
     same = ("kind", "copies", "min_confidence", "keep_doubtful", "precision", "device")
     return Augmentation(
         models=[str(each) for each in models],
-        source=str(given["text"].resolve()),
+        source=str(options["text"].resolve()),
         decode=decode.model_dump(),
-        seed=given["seed"] or 0,
-        shard_lines=given["shard_lines"],
-        **{name: given[name] for name in same},
+        seed=options["seed"] or 0,
+        shard_lines=options["shard_lines"],
+        **{name: options[name] for name in same},
     )

@@ -30,11 +30,11 @@ def average(
     if last and best:
         raise ValueError("--last and --best both say which models to average: give one of them")
     last = last or 5
-    found = training.average(run, out, None if best else last, best=best, device=device)
+    result = training.average(run, out, None if best else last, best=best, device=device)
     if as_json:
-        print(to_json({**found.values(), "signature": found.signature}))
+        print(to_json({**result.values(), "signature": result.signature}))
         return
-    scores = ", ".join(f"{name} {value:.2f}" for name, value in found.values().items())
+    scores = ", ".join(f"{name} {value:.2f}" for name, value in result.values().items())
     which = f"best {say_count(best, 'model')}" if best else f"last {say_count(last, 'checkpoint')}"
     print(f"{out}: the mean of the {which} of {run}")
     print(f"On the validation text: {scores}")

@@ -22,17 +22,19 @@ MACHINE = ("device", "precision", "threads", "workers")
 LM_WEIGHT = 0.1  # of a language model, where none is given
 
 
-def load_translator(model: Path, given: Mapping[str, Any]) -> Translator:
+def load_translator(model: Path, options: Mapping[str, Any]) -> Translator:
     """Return the translator of a model and of those that the options add to it."""
     from ..translator import Translator
 
-    machine = {name: given[name] for name in MACHINE}
-    found = Translator.load([model, *(given["ensemble"] or ())], given["to"], **machine)
-    if given["lm"]:
-        return found.with_language_model(given["lm"], given["lm_weight"] or LM_WEIGHT, **machine)
-    if given["lm_weight"] is not None:
+    machine = {name: options[name] for name in MACHINE}
+    translator = Translator.load([model, *(options["ensemble"] or ())], options["to"], **machine)
+    if options["lm"]:
+        return translator.with_language_model(
+            options["lm"], options["lm_weight"] or LM_WEIGHT, **machine
+        )
+    if options["lm_weight"] is not None:
         raise ValueError("--lm-weight has no effect without --lm")
-    return found
+    return translator
 
 
 def read_glossary(path: Path | None) -> Glossary | None:
@@ -51,7 +53,7 @@ def list_serving() -> dict[str, str]:
     return {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
 
 
-def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
+def choose_search(config: Config, options: Mapping[str, Any]) -> Decode:
     """Return the model's own settings, overridden by the options given (those not None).
 
     The rules are those of `Decode.override`. Since a user typed every option, raise ValueError
@@ -59,12 +61,12 @@ def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
     """
     from ..config import Decode
 
-    given = {name: value for name, value in given.items() if value is not None}
-    if given.get("n_best") == 1:  # true of any search
-        del given["n_best"]
-    changes = {name: value for name, value in given.items() if name in Decode.model_fields}
-    decode = config.decode.override(changes, given.get("n_best"))
-    for name in given:
+    options = {name: value for name, value in options.items() if value is not None}
+    if options.get("n_best") == 1:  # true of any search
+        del options["n_best"]
+    changes = {name: value for name, value in options.items() if name in Decode.model_fields}
+    decode = config.decode.override(changes, options.get("n_best"))
+    for name in options:
         needed = list_serving().get(name, decode.search)
         if needed != decode.search:
             option = "--" + name.replace("_", "-")
@@ -74,18 +76,18 @@ def choose_search(config: Config, given: Mapping[str, Any]) -> Decode:
     return decode
 
 
-def choose_options(config: Config, given: Mapping[str, Any]) -> SearchOptions:
+def choose_options(config: Config, settings: Mapping[str, Any]) -> SearchOptions:
     """Return the options of a search, as those of the command line say."""
     from ..translate import options
 
     return options.choose_options(
         config.decode,
-        decode=choose_search(config, given),
-        n_best=given["n_best"] or 1,
-        seed=given["seed"] or 0,
-        split=not given["no_split"],
-        again=not (given["no_guard"] or given["n_best"]),
-        glossary=read_glossary(given["glossary"]),
+        decode=choose_search(config, settings),
+        n_best=settings["n_best"] or 1,
+        seed=settings["seed"] or 0,
+        split=not settings["no_split"],
+        again=not (settings["no_guard"] or settings["n_best"]),
+        glossary=read_glossary(settings["glossary"]),
     )
 
 
@@ -100,7 +102,7 @@ def describe_search(decode: Decode) -> str:
 
 
 @dataclass
-class Flagged:
+class FlagCounts:
     """Counts of the texts whose check found something; it is made of every translation anyway."""
 
     total: int = 0

@@ -65,12 +65,12 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
     from ..train.publish.health import examine_machine, examine_model
 
     if model:
-        found, folder = examine_model(model), locate(model)
+        result, folder = examine_model(model), locate(model)
         if (folder / RUN / CHECKPOINTS).is_dir():
             from ..train.run.checkpoint import examine_checkpoints
 
-            found += examine_checkpoints(folder)
-        return found, {}
+            result += examine_checkpoints(folder)
+        return result, {}
     machine, versions = look_at_machine(here), list_versions()
     return examine_machine(machine, versions, find_libraries()), {
         **machine.to_json(),

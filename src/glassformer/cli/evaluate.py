@@ -161,7 +161,7 @@ def evaluate(
     glassformer evaluate ours.de test.de --against theirs.de
     glassformer evaluate my-language-model text.en
     """
-    typed, given = spell_typed(context), context.params
+    typed, inputs = spell_typed(context), context.params
     if files and is_language_model(files[0]):
         refuse("evaluate", typed, "on a language model")
         machine = {"device": device, "precision": check_exact(precision)}
@@ -176,60 +176,63 @@ def evaluate(
         print(evaluate_contrastive(models, contrastive, to, as_json, by=by, **machine))
         return
     asked = sort_files(files or (), source, hypothesis, reference or ())
-    check_request(asked, given, typed)
+    check_request(asked, inputs, typed)
     texts = read_texts(asked, against)
     if robust:
-        print(evaluate_robustness(asked.models, texts, given))
+        print(evaluate_robustness(asked.models, texts, inputs))
         return
-    systems = list(make_systems(asked.models, texts.ours, given)) if asked.models else []
+    systems = list(make_systems(asked.models, texts.ours, inputs)) if asked.models else []
     systems = systems or [System(str(asked.text), texts.ours)]
     if any(each.translator and each.translator.reader.context for each in systems):
         systems, texts = leave_out_ends(systems, texts)
-    found = measure(systems, texts, given)
+    result = measure(systems, texts, inputs)
     if asked.models and len(systems) == 1:
-        found = replace(found, honesty=examine_honesty(systems[0], texts, given))
+        result = replace(result, honesty=examine_honesty(systems[0], texts, inputs))
     print(
-        show_result(found, as_table, as_json), file=sys.stderr if output == STANDARD else sys.stdout
+        show_result(result, as_table, as_json),
+        file=sys.stderr if output == STANDARD else sys.stdout,
     )
     if html:
-        write_page(html, systems[0], found)
+        write_page(html, systems[0], result)
     if store and systems[0].translator:
-        store_evaluation(systems[0], found)
+        store_evaluation(systems[0], result)
 
 
-def examine_honesty(system: System, texts: Texts, given: dict[str, Any]) -> Any:
+def examine_honesty(system: System, texts: Texts, options: dict[str, Any]) -> Any:
     """Return what is to be known beside the scores of a model, if an extension examines that."""
     examine = find_addition("examine_honesty")
-    return examine and examine(system.translator, texts.ours, texts.references, system.lines, given)
+    return examine and examine(
+        system.translator, texts.ours, texts.references, system.lines, options
+    )
 
 
-def evaluate_robustness(models: Sequence[Path], texts: Texts, given: dict[str, Any]) -> str:
-    """Return the table of what one model loses on text as people write it; `given` are options."""
+def evaluate_robustness(models: Sequence[Path], texts: Texts, options: dict[str, Any]) -> str:
+    """Return the table of what one model loses on text as people write it."""
     if len(models) != 1:
         raise ValueError("--robust needs one MODEL, its source text and a file of references")
-    translator = load_translator(models[0], given)
-    decode = choose_decode(translator.config, given["changes"] or (), given)
-    split, again = not given["no_split"], not given["no_guard"]
+    translator = load_translator(models[0], options)
+    decode = choose_decode(translator.config, options["changes"] or (), options)
+    split, again = not options["no_split"], not options["no_guard"]
     references = [each or "" for each in texts.references[0]]
     data = translator.config.data
     table = need_addition("measure_robustness", "--robust")(
         lambda lines: translator.translate(lines, decode=decode, split=split, again=again),
         texts.ours,
         references,
-        (data.source_lang, given["target_lang"] or data.target_lang),
+        (data.source_lang, options["target_lang"] or data.target_lang),
     )
-    return to_json(table.to_json()) if given["as_json"] else str(table)
+    return to_json(table.to_json()) if options["as_json"] else str(table)
 
 
-def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[str]) -> None:
+def check_request(asked: EvaluationRequest, options: dict[str, Any], typed: set[str]) -> None:
     """Raise ValueError, before anything is computed, for options that do not fit together."""
     from ..evaluate.quality import check_settings
 
     if not asked.models:
         refuse("evaluate", typed, "without a MODEL")
-    if asked.source and not (asked.models or given["worst"] or given["comet"]):
+    if asked.source and not (asked.models or options["worst"] or options["comet"]):
         refuse("evaluate", typed, "without a MODEL, --worst or --comet")
-    if given["comet"]:
+    if options["comet"]:
         from ..evaluate.neural import load_comet
 
         load_comet()
@@ -240,12 +243,12 @@ def check_request(asked: EvaluationRequest, given: dict[str, Any], typed: set[st
     if not asked.references:
         scored = (asked.models or [asked.text])[0]
         raise ValueError(f"to score {scored}, give a file of references too")
-    inputs = (asked.text, None if asked.models else asked.source, given["against"])
-    keep_apart(given["output"], *inputs, *asked.references)
-    check_choice("test", given["test"], TESTS)
-    lang, cutter = given["target_lang"], given["tokenize"]
+    inputs = (asked.text, None if asked.models else asked.source, options["against"])
+    keep_apart(options["output"], *inputs, *asked.references)
+    check_choice("test", options["test"], TESTS)
+    lang, cutter = options["target_lang"], options["tokenize"]
     if not (asked.models and lang is None):  # a model knows its language, once it is loaded
-        check_settings(target_lang=lang, tokenize=cutter, literature=given["literature"])
+        check_settings(target_lang=lang, tokenize=cutter, literature=options["literature"])
 
 
 class EvaluationRequest(NamedTuple):
@@ -326,26 +329,28 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
 
 
 def make_systems(
-    models: Sequence[Path], texts: list[str], given: dict[str, Any]
+    models: Sequence[Path], texts: list[str], settings: dict[str, Any]
 ) -> Iterable[System]:
-    """Yield each model's translations; `given` are the options by name."""
+    """Yield each model's translations; `settings` are the options by name."""
     from ..evaluate.quality import check_settings
     from ..translate.options import choose_options
 
     for model in models:
-        translator = load_translator(model, given)
-        lang = given["target_lang"] or translator.config.data.target_lang
-        check_settings(target_lang=lang, tokenize=given["tokenize"], literature=given["literature"])
-        decode = choose_decode(translator.config, given["changes"] or (), given)
+        translator = load_translator(model, settings)
+        lang = settings["target_lang"] or translator.config.data.target_lang
+        check_settings(
+            target_lang=lang, tokenize=settings["tokenize"], literature=settings["literature"]
+        )
+        decode = choose_decode(translator.config, settings["changes"] or (), settings)
         options = choose_options(
             translator.config.decode,
             decode=decode,
-            split=not given["no_split"],
-            again=not given["no_guard"],
-            seed=given["seed"] or 0,
-            glossary=read_glossary(given["glossary"]),
+            split=not settings["no_split"],
+            again=not settings["no_guard"],
+            seed=settings["seed"] or 0,
+            glossary=read_glossary(settings["glossary"]),
         )
-        yield translate_all(model, translator, texts, given["output"], options)
+        yield translate_all(model, translator, texts, settings["output"], options)
 
 
 def leave_out_ends(systems: Sequence[System], texts: Texts) -> tuple[list[System], Texts]:
@@ -362,7 +367,7 @@ def leave_out_ends(systems: Sequence[System], texts: Texts) -> tuple[list[System
     return taken, Texts(take(texts.ours), references, take(texts.theirs), source)
 
 
-def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> Evaluation:
+def measure(systems: Sequence[System], texts: Texts, options: dict[str, Any]) -> Evaluation:
     """Return the scores of systems, the tests between them and the sentences that are asked for."""
     from ..evaluate.quality import score_quality
     from ..evaluate.resampling import SAMPLES
@@ -370,36 +375,36 @@ def measure(systems: Sequence[System], texts: Texts, given: dict[str, Any]) -> E
     from ..evaluate.sentences import find_worst
 
     first = systems[0]
-    lang = given["target_lang"]
+    lang = options["target_lang"]
     if first.translator:
         lang = lang or first.translator.config.data.target_lang
-    scoring: dict[str, Any] = {"target_lang": lang, "tokenize": given["tokenize"]}
+    scoring: dict[str, Any] = {"target_lang": lang, "tokenize": options["tokenize"]}
     warn_if_unspaced(first.lines, **scoring)
-    more = {"literature": given["literature"], "samples": SAMPLES if given["intervals"] else 0}
+    more = {"literature": options["literature"], "samples": SAMPLES if options["intervals"] else 0}
     scored = tuple(
         SystemResult(
             each.name,
             _add_comet(
                 score_quality(each.lines, texts.references, **scoring, **more),
-                (texts.source, each.lines, texts.references, given["comet"]),
+                (texts.source, each.lines, texts.references, options["comet"]),
             ),
             each.work,
         )
         for each in systems
     )
     pairs = [(each, first) for each in systems[1:]]
-    if given["against"]:
-        pairs.append((first, System(str(given["against"]), texts.theirs)))
-    test = given["test"] or TESTS[0]
+    if options["against"]:
+        pairs.append((first, System(str(options["against"]), texts.theirs)))
+    test = options["test"] or TESTS[0]
     compared = {
         f"{one.name} against {other.name}": _compare(one, other, texts, test, scoring)
         for one, other in pairs
     }
     worst = None
-    if given["worst"]:
+    if options["worst"]:
         shown = [*systems, *(other for _, other in pairs if other is not first)]
         sentences = judge_sentences(shown, texts.source, texts.references, **scoring)
-        worst = find_worst(sentences, given["worst"])
+        worst = find_worst(sentences, options["worst"])
     return Evaluation(scored, compared, worst)
 
 
@@ -418,8 +423,8 @@ def _compare(
     from ..evaluate.quality import METRICS
     from ..evaluate.significance import compare_systems
 
-    how = {**scoring, "test": test, "metrics": METRICS}
-    return compare_systems(one.lines, other.lines, texts.references, **how)
+    options = {**scoring, "test": test, "metrics": METRICS}
+    return compare_systems(one.lines, other.lines, texts.references, **options)
 
 
 def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | None) -> None:
@@ -430,24 +435,24 @@ def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | 
         warn("this looks Chinese or Japanese: only --target-lang zh or ja tells words apart")
 
 
-def show_result(found: Evaluation, as_table: bool, as_json: bool) -> str:
+def show_result(evaluation: Evaluation, as_table: bool, as_json: bool) -> str:
     """Return all results as text, or as JSON; or the worst sentences as a table."""
     if as_table:
         from ..evaluate.results import write_table
 
-        return write_table(found.worst or ())
-    return to_json(found.to_json()) if as_json else str(found)
+        return write_table(evaluation.worst or ())
+    return to_json(evaluation.to_json()) if as_json else str(evaluation)
 
 
-def write_page(path: Path, system: System, found: Evaluation) -> None:
+def write_page(path: Path, system: System, evaluation: Evaluation) -> None:
     """Write the worst sentences as a page of HTML, with the attention of the system's model."""
     from ..foundation.disk import write_text
 
     render_page = need_addition("render_evaluation", "--html")
-    write_text(path, render_page(found, system.translator))
+    write_text(path, render_page(evaluation, system.translator))
 
 
-def store_evaluation(system: System, found: Evaluation) -> None:
+def store_evaluation(system: System, evaluation: Evaluation) -> None:
     """Write the scores and the worst sentences to the directory of the system's model."""
     from ..model.files.directory import EVALUATION, write_json
 
@@ -455,4 +460,4 @@ def store_evaluation(system: System, found: Evaluation) -> None:
     folder = system.translator.weights.folder
     if folder is None:
         raise ValueError("--store needs a single model, not an ensemble")
-    write_json(folder / EVALUATION, found.to_json())
+    write_json(folder / EVALUATION, evaluation.to_json())

@@ -39,8 +39,8 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     rows += [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
     if changed:
         are = "is not the file" if len(changed) == 1 else "are not the files"
-        said = f"{', '.join(changed)} {are} that {CARD} describes: what it says may be wrong"
-        rows.append(("changed", said))
+        message = f"{', '.join(changed)} {are} that {CARD} describes: what it says may be wrong"
+        rows.append(("changed", message))
     rows += tell_card(card)
     if run:
         rows.append(("training", f"{locate(model) / RUN} holds {run}; publish leaves it behind"))
@@ -54,16 +54,16 @@ def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield scores, training and data as rows; none if the card has no facts."""
     for name, value in card.get("scores", {}).items():
         yield f"valid {name}", f"{value:.2f}"
-    if made := card.get("training"):
-        tokens = made["source_tokens"] + made["target_tokens"]
-        best = f"best after {made['best_step']:,}"
-        if "mean_of" in made:
-            best = f"mean after {', '.join(f'{n:,}' for n in made['mean_of'])}"
-        yield "updates", f"{made['steps']:,}, {best}"
+    if entry := card.get("training"):
+        tokens = entry["source_tokens"] + entry["target_tokens"]
+        best = f"best after {entry['best_step']:,}"
+        if "mean_of" in entry:
+            best = f"mean after {', '.join(f'{n:,}' for n in entry['mean_of'])}"
+        yield "updates", f"{entry['steps']:,}, {best}"
         yield "tokens seen", f"{tokens:,}"
-        yield "CPU-seconds", f"{made['cpu_seconds']:,.0f}, {made['device']} {made['precision']}"
-        if made["frozen"]:
-            yield "frozen", ", ".join(made["frozen"])
+        yield "CPU-seconds", f"{entry['cpu_seconds']:,.0f}, {entry['device']} {entry['precision']}"
+        if entry["frozen"]:
+            yield "frozen", ", ".join(entry["frozen"])
     if "counts" in card:
         yield "pairs", card["counts"]
     yield from tell_origin(card)
@@ -71,12 +71,14 @@ def tell_card(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "made with", ", ".join(f"{name} {it}" for name, it in card["versions"].items())
 
 
-def tell_origin(made: Mapping[str, Any], whose: str = "") -> Iterator[tuple[str, str]]:
+def tell_origin(result: Mapping[str, Any], whose: str = "") -> Iterator[tuple[str, str]]:
     """Yield the data as rows, then the model that training started from, with its own origin."""
-    for each in made.get("data", ()):
-        said = f"{each['name']}, {say_count(each['lines'], 'line')}, sha256 {each['sha256'][:16]}"
-        yield f"{whose}data", said
-    if parent := made.get("parent"):
+    for each in result.get("data", ()):
+        message = (
+            f"{each['name']}, {say_count(each['lines'], 'line')}, sha256 {each['sha256'][:16]}"
+        )
+        yield f"{whose}data", message
+    if parent := result.get("parent"):
         yield f"{whose}parent", f"{parent['name']}, sha256 {parent['sha256'][:16]}"
         yield from tell_origin(parent, "its ")
 

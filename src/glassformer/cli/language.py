@@ -29,7 +29,7 @@ def is_language_model(model: Path | None) -> bool:
     return bool(path and path.is_file() and Config.load(path).model.is_language_model)
 
 
-def open_reader(model: Path, **how: Any) -> Translator | LanguageModel:
+def open_reader(model: Path, **keywords: Any) -> Translator | LanguageModel:
     """Return the translator, or the language model, of a model directory."""
     from ..model.files.directory import open_model, split_pair
     from ..translate.language_model import LanguageModel
@@ -37,43 +37,47 @@ def open_reader(model: Path, **how: Any) -> Translator | LanguageModel:
 
     parts = open_model(split_pair(model)[0])
     if parts[0].model.is_language_model:
-        return LanguageModel(*parts, **how)
-    return Translator.load(model, **how)
+        return LanguageModel(*parts, **keywords)
+    return Translator.load(model, **keywords)
 
 
-def read_text(model: Path, files: Sequence[Path], **how: Any) -> tuple[LanguageModel, list[str]]:
+def read_text(
+    model: Path, files: Sequence[Path], **keywords: Any
+) -> tuple[LanguageModel, list[str]]:
     """Return a language model and the lines of its one text; ValueError for another number."""
     from ..data.files import read_lines
     from ..translate.language_model import LanguageModel
 
     if len(files) != 1:
         raise ValueError(f"a language model reads one text, not {len(files)} files")
-    return LanguageModel.load(model, **how), list(read_lines(files[0]))
+    return LanguageModel.load(model, **keywords), list(read_lines(files[0]))
 
 
-def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **how: Any) -> str:
+def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **keywords: Any) -> str:
     """Return the scores of a language model on a text, or on labelled sentences."""
     from ..data.corpus import find_sentences
     from ..evaluate.language import score_text
     from ..translate.language_reader import CLASSIFIES
 
-    reader, texts = read_text(model, files, **how)
+    reader, texts = read_text(model, files, **keywords)
     labels: Sequence[str] = ()
     if reader.ability == CLASSIFIES:
         pairs = [pair for pair in find_sentences(files[0]).train if all(pair)]
         texts, labels = [text for text, _ in pairs], [label for _, label in pairs]
     with show_progress("scoring", len(texts)) as tell:
-        found = score_text(reader, texts, labels, progress=tell)
+        result = score_text(reader, texts, labels, progress=tell)
     if as_json:
-        return to_json({"model": str(model), "lines": len(texts), **asdict(found)})
-    rows = [*found.scores.items(), ("loss", found.loss)]
-    told = "\n".join(f"{name:<12} {value:.3f}" for name, value in rows)
-    return f"{told}\n{say_count(len(texts), 'line')}, {found.signature}"
+        return to_json({"model": str(model), "lines": len(texts), **asdict(result)})
+    rows = [*result.scores.items(), ("loss", result.loss)]
+    table = "\n".join(f"{name:<12} {value:.3f}" for name, value in rows)
+    return f"{table}\n{say_count(len(texts), 'line')}, {result.signature}"
 
 
-def score_lines(model: Path, files: Sequence[Path], as_json: bool, **how: Any) -> Iterator[str]:
+def score_lines(
+    model: Path, files: Sequence[Path], as_json: bool, **keywords: Any
+) -> Iterator[str]:
     """Yield, for each line of a text, its log-probability."""
-    reader, texts = read_text(model, files, **how)
+    reader, texts = read_text(model, files, **keywords)
     for text, scored in zip(texts, reader.score(texts), strict=True):
         yield to_json({"text": text, **scored._asdict()}) if as_json else f"{scored.log_prob:.6f}"
 
@@ -105,19 +109,19 @@ def complete(
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     reader.check("complete")
-    given = dict(context.params)
-    number = given.pop("n_best") or 1
-    decode = decoding.choose_search(reader.config, given)
+    options = dict(context.params)
+    number = options.pop("n_best") or 1
+    decode = decoding.choose_search(reader.config, options)
     if number > 1 and decode.search != "sample":
-        decode = decoding.choose_search(reader.config, {**given, "n_best": number})
+        decode = decoding.choose_search(reader.config, {**options, "n_best": number})
     for line in read_typed(text):
-        for found in reader.search(line, decode=decode, n_best=number, seed=seed or 0):
+        for result in reader.search(line, decode=decode, n_best=number, seed=seed or 0):
             if as_json:
-                print(to_json({"prompt": line, **asdict(found)}))
+                print(to_json({"prompt": line, **asdict(result)}))
             elif number > 1:
-                print(f"{found.log_prob:.4f}\t{found.text}")
+                print(f"{result.log_prob:.4f}\t{result.text}")
             else:
-                print(found.text)
+                print(result.text)
 
 
 def fill(
@@ -143,12 +147,12 @@ def fill(
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     for line in read_typed(text):
-        found = reader.fill(line, top)
+        result = reader.fill(line, top)
         if as_json:
-            masks = [[asdict(each) for each in guesses] for guesses in found]
+            masks = [[asdict(each) for each in guesses] for guesses in result]
             print(to_json({"text": line, "masks": masks}))
             continue
-        for number, guesses in enumerate(found):
+        for number, guesses in enumerate(result):
             before, after = split_at_mask(line, MASK_TEXT, number)
             if number:
                 print()
@@ -187,9 +191,9 @@ def classify(
 
     reader = LanguageModel.load(model, device=device, precision=precision)
     lines = [*read_typed(text)]
-    for line, found in zip(lines, reader.classify(lines), strict=True):
+    for line, result in zip(lines, reader.classify(lines), strict=True):
         if as_json:
-            print(to_json({"text": line, **asdict(found)}))
+            print(to_json({"text": line, **asdict(result)}))
             continue
-        ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
-        print("\t".join([found.label, *(f"{label} {value:.4f}" for label, value in ranked)]))
+        ranked = sorted(result.probabilities.items(), key=lambda pair: -pair[1])
+        print("\t".join([result.label, *(f"{label} {value:.4f}" for label, value in ranked)]))

@@ -139,7 +139,7 @@ def pick_pair(
     return first, second
 
 
-def check_choice(name: str, given: str | None, values: Sequence[str]) -> None:
+def check_choice(name: str, inputs: str | None, values: Sequence[str]) -> None:
     """Raise ValueError for a value of an option that is not one of those it takes."""
-    if given is not None and given not in values:
-        raise ValueError(f"--{name} {given}: one of {', '.join(values)}")
+    if inputs is not None and inputs not in values:
+        raise ValueError(f"--{name} {inputs}: one of {', '.join(values)}")

@@ -118,22 +118,24 @@ def _leave(output: ResumableOutput, partial: Path) -> None:
             warn(f"what was done by then is in {partial}")
 
 
-def describe_job(given: Mapping[str, Any]) -> dict[str, Any] | None:
+def describe_job(options: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the output depends on: options, and SHA-256 of files and models; None: unknown.
 
     The standard input cannot be read again, so that nothing can be gone on with.
     """
-    if given["file"] == STANDARD or not given["file"].is_file():
+    if options["file"] == STANDARD or not options["file"].is_file():
         return None
     from ..foundation.version import __version__
     from ..model.files.directory import WEIGHTS, locate
 
     job: dict[str, Any] = {"glassformer": __version__}
-    for name, value in sorted(given.items()):
+    for name, value in sorted(options.items()):
         if name not in APART and value is not None:
             job[name] = [*map(str, value)] if isinstance(value, list) else _plain(value)
-    paths = [given[name] for name in FILES if given.get(name)]
-    models = [given[name] for name in FOLDERS if given.get(name)] + [*(given.get("ensemble") or ())]
+    paths = [options[name] for name in FILES if options.get(name)]
+    models = [options[name] for name in FOLDERS if options.get(name)] + [
+        *(options.get("ensemble") or ())
+    ]
     paths += [locate(model) / WEIGHTS for model in models]
     job["contents"] = [take_fingerprint(path).sha256 for path in paths if path.is_file()]
     return job

@@ -34,9 +34,9 @@ def score(
     """
     if is_language_model(model):
         refuse("score", spell_typed(context), "on a language model")
-        how = {"device": device, "precision": precision}
+        options = {"device": device, "precision": precision}
         with open_output(output) as out:
-            for line in score_lines(model, files or (), as_json, **how):
+            for line in score_lines(model, files or (), as_json, **options):
                 out.write(f"{line}\n")
         return
     from ..data.corpus import find_data
@@ -57,8 +57,8 @@ def score(
             read = sources
             if translator.reader.context:
                 read = [*map(extend_source, list_contexts(sources, document), sources)]
-            found = translator.score(read, targets, progress=tell)
-            for text, translation, scored in zip(sources, targets, found, strict=True):
+            result = translator.score(read, targets, progress=tell)
+            for text, translation, scored in zip(sources, targets, result, strict=True):
                 shown = {
                     "source": text,
                     "target": translation,

@@ -99,56 +99,58 @@ def see(
     glassformer see my-model "The cat is on the mat." --film cat.mp4
     glassformer see my-model "The cat is on the mat." --edit cut:cat
     """
-    given = context.params
-    check_see_options(given, spell_typed(context))
-    trace, changed = obtain(given)
-    tell_which(trace, changed, given)
+    options = context.params
+    check_see_options(options, spell_typed(context))
+    trace, changed = obtain(options)
+    tell_which(trace, changed, options)
     if save:
         trace.save(save, compact=compact, parameters=parameters)
         warn(f"saved in {save}")
-    answer(trace, changed, given)
+    answer(trace, changed, options)
 
 
-def answer(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
+def answer(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> None:
     """Print what was asked for: the cell, the pictures or the summary."""
-    if given["cell"] is not None and not given["picture"]:
-        print(show_cell(trace, given["cell"], given["form"], given["as_json"]))
-    elif is_picture_wanted(given):
-        need_addition("draw_typed_pictures", "a picture")(trace, given)
+    if options["cell"] is not None and not options["picture"]:
+        print(show_cell(trace, options["cell"], options["form"], options["as_json"]))
+    elif is_picture_wanted(options):
+        need_addition("draw_typed_pictures", "a picture")(trace, options)
     else:
-        print(show_trace(trace, changed, given))
+        print(show_trace(trace, changed, options))
 
 
-def is_picture_wanted(given: dict[str, Any]) -> bool:
-    return any(given[name] is not None for name in ("picture", "gallery", "slides", "film"))
+def is_picture_wanted(options: dict[str, Any]) -> bool:
+    return any(options[name] is not None for name in ("picture", "gallery", "slides", "film"))
 
 
-def tell_which(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> None:
+def tell_which(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> None:
     """Warn which sentence of a longer text was recorded, unless the answer says it."""
     from ..see.summary import tell_sentence
 
-    is_summary = not (changed or given["as_json"] or given["cell"] or is_picture_wanted(given))
-    if not is_summary and (told := tell_sentence(trace)):
-        warn(told)
+    is_summary = not (
+        changed or options["as_json"] or options["cell"] or is_picture_wanted(options)
+    )
+    if not is_summary and (sentence := tell_sentence(trace)):
+        warn(sentence)
 
 
-def check_see_options(given: dict[str, Any], typed: set[str]) -> None:
+def check_see_options(options: dict[str, Any], typed: set[str]) -> None:
     """Raise ValueError for a wrong value, or an option that has no effect.
 
     typed: the options that the user gave, and the names of the arguments.
     """
     refuse("see", typed, "inside one translation")
     for name in ("text", "target", "prefix"):
-        check_text_length(given[name], name)
-    check_choice("form", given["form"], FORMS)
-    if (given["model"] / HEAD).is_file():
-        if given["text"] is not None or given["edit"]:
-            folder = given["model"]
+        check_text_length(options[name], name)
+    check_choice("form", options["form"], FORMS)
+    if (options["model"] / HEAD).is_file():
+        if options["text"] is not None or options["edit"]:
+            folder = options["model"]
             raise ValueError(f"{folder} is a trace: it has its text, and no model to run again")
         refuse("see", typed, "on a saved trace")
-    elif is_language_model(given["model"]):
+    elif is_language_model(options["model"]):
         refuse("see", typed, "on a language model")
-    if given["edit"] and not given["picture"]:
+    if options["edit"] and not options["picture"]:
         refuse("see", typed, "on a comparison: add --picture")
 
 
@@ -160,42 +162,42 @@ def check_text_length(text: str | None, name: str) -> None:
         raise ValueError(f"{name}: character {error.start} is no valid UTF-8") from None
 
 
-def obtain(given: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
+def obtain(settings: dict[str, Any]) -> tuple[Trace, EditEffect | None]:
     """Return the recording and, with --edit, the effect of the edits; else None."""
     from ..see import Trace
 
-    folder, text = given["model"], given["text"]
+    folder, text = settings["model"], settings["text"]
     if (folder / HEAD).is_file():
         return Trace.load(folder), None  # needs no torch, so it is fast
     if text is None:
         raise ValueError('there is no text to look into: glassformer see MODEL "A sentence."')
     if is_language_model(folder):
-        return see_text(given), None
+        return see_text(settings), None
     from ..see import compare_traces, record
     from ..translator import Translator
 
-    edits = [edit for typed in given["edit"] or () for edit in read_typed_edits(typed)]
-    translator = Translator.load(folder, device=given["device"], precision=given["precision"])
-    options: RecordKeywords = {"level": given["level"], "target": given["target"]}
-    if given["target"] is None:
-        options["decode"] = decoding.choose_search(translator.config, given)
-        options["prefix"], options["seed"] = given["prefix"] or "", given["seed"] or 0
-        options["hypothesis"] = given["hypothesis"] or 0
-        options["sentence"] = given["sentence"] or 0
-    if not given["edit"]:
+    edits = [edit for typed in settings["edit"] or () for edit in read_typed_edits(typed)]
+    translator = Translator.load(folder, device=settings["device"], precision=settings["precision"])
+    options: RecordKeywords = {"level": settings["level"], "target": settings["target"]}
+    if settings["target"] is None:
+        options["decode"] = decoding.choose_search(translator.config, settings)
+        options["prefix"], options["seed"] = settings["prefix"] or "", settings["seed"] or 0
+        options["hypothesis"] = settings["hypothesis"] or 0
+        options["sentence"] = settings["sentence"] or 0
+    if not settings["edit"]:
         return record(translator, text, **options), None
     changed = compare_traces(translator, text, edits, **dict(options))
     return changed.after, changed
 
 
-def see_text(given: dict[str, Any]) -> Trace:
+def see_text(settings: dict[str, Any]) -> Trace:
     """Return the recording of one pass of a language model over the text."""
     from ..see.language import record_text
     from ..translate.language_model import LanguageModel
 
-    how = {"device": given["device"], "precision": given["precision"]}
-    reader = LanguageModel.load(given["model"], **how)
-    return record_text(reader, given["text"], level=given["level"])
+    options = {"device": settings["device"], "precision": settings["precision"]}
+    reader = LanguageModel.load(settings["model"], **options)
+    return record_text(reader, settings["text"], level=settings["level"])
 
 
 def read_typed_edits(typed: str) -> list[dict[str, Any]]:
@@ -206,24 +208,24 @@ def read_typed_edits(typed: str) -> list[dict[str, Any]]:
     return [{"do": "cut", "word": word}] if kind == "cut" else read_edits(Path(typed))
 
 
-def show_trace(trace: Trace, changed: EditEffect | None, given: dict[str, Any]) -> str:
+def show_trace(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> str:
     """Return a summary of the recording, or the effect of the edits."""
     from ..see import summary
 
-    if given["as_json"]:
+    if options["as_json"]:
         return to_json(changed.to_json() if changed else trace.to_json())
     if changed:
         return summary.tell_comparison(changed)
-    return summary.summarise(trace, given["top"], given["layer"], given["head"])
+    return summary.summarise(trace, options["top"], options["layer"], options["head"])
 
 
 def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
     from ..see.explain import read_cell
     from ..see.summary import tell_cell
 
-    found = trace.explain(*read_cell(cell))
+    result = trace.explain(*read_cell(cell))
     if as_json:
-        return to_json(found.to_json())
+        return to_json(result.to_json())
     if form == "text":
-        return tell_cell(found)
-    return found.to_latex() if form == "latex" else found.to_numpy()
+        return tell_cell(result)
+    return result.to_latex() if form == "latex" else result.to_numpy()

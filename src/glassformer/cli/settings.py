@@ -53,7 +53,7 @@ def read_settings() -> Mapping[str, Setting]:
 
     The option is called as the setting, or TABLE-NAME if an earlier table has that name too.
     """
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     taken: set[str] = set()
     for key in list_settings(Config):
         table, _, rest = key.partition(".")
@@ -61,8 +61,8 @@ def read_settings() -> Mapping[str, Setting]:
             short = rest.replace(".", "_")
             name = short if short not in taken else f"{table}_{short}"
             taken.add(name)
-            found[key] = Setting(key, name, find_field(key))
-    return found
+            settings[key] = Setting(key, name, find_field(key))
+    return settings
 
 
 def find_field(key: str) -> SettingField:
@@ -82,11 +82,11 @@ def list_limits(
         yield Setting(name, prefix + name, table.list_fields()[name], panel)
 
 
-def make_options(wanted: Sequence[str | Setting]) -> Iterator[Parameter]:
+def make_options(settings: Sequence[str | Setting]) -> Iterator[Parameter]:
     """Yield a parameter for each setting of these tables, or with one of these keys."""
-    yield from (_make_option(each) for each in wanted if isinstance(each, Setting))
+    yield from (_make_option(each) for each in settings if isinstance(each, Setting))
     for setting in read_settings().values():
-        if setting.key in wanted or setting.key.partition(".")[0] in wanted:
+        if setting.key in settings or setting.key.partition(".")[0] in settings:
             yield _make_option(setting)
 
 

@@ -42,17 +42,17 @@ class Work:
         return {**vars(self), "decode": self.decode.model_dump(mode="json")}
 
     def __str__(self) -> str:
-        told = (
+        facts = (
             f"model        {self.model}, {self.device}, {self.seconds:.1f} s\n"
             f"precision    {self.precision}\n"
             f"search       {describe_search(self.decode)}"
         )
         if self.terms:
-            told += f"\nglossary     {self.terms[1]:,} of {self.terms[0]:,} terms as it asks"
+            facts += f"\nglossary     {self.terms[1]:,} of {self.terms[0]:,} terms as it asks"
         if not self.suspect_lines:
-            return told
+            return facts
         kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
-        return f"{told}\nlook wrong   {say_count(self.suspect_lines, 'line')}: {kinds}"
+        return f"{facts}\nlook wrong   {say_count(self.suspect_lines, 'line')}: {kinds}"
 
 
 @dataclass(frozen=True)
@@ -87,22 +87,22 @@ def translate_all(
             options = options._replace(progress=progress)
             for _, _, each in translate_chunks(translator, chunks, options):
                 judged.append(each)
-        found = [each.best[0].text for each in judged]
+        results = [each.best[0].text for each in judged]
         if out:
-            out.writelines(f"{line}\n" for line in found)
+            out.writelines(f"{line}\n" for line in results)
     seconds = round(monotonic() - begun, 2)
     kinds = Counter(kind for each in judged for kind in {p.kind for p in each.problems})
     suspects = sum(bool(each.problems) for each in judged)
     where = str(translator.device), translator.precision
-    told = suspects, dict(kinds.most_common())
+    facts = suspects, dict(kinds.most_common())
     spell, terms = translator.tokenizers.target.normalization.clean, None
     if options.glossary:
-        terms = count_terms(options.glossary.rewrite(spell), texts, found)
-    work = Work(str(model), options.decode, *where, seconds, *told, terms)
-    return System(str(model), found, work, judged, translator)
+        terms = count_terms(options.glossary.rewrite(spell), texts, results)
+    work = Work(str(model), options.decode, *where, seconds, *facts, terms)
+    return System(str(model), results, work, judged, translator)
 
 
-def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, Any]) -> Decode:
+def choose_decode(config: Config, changes: Sequence[str], options: Mapping[str, Any]) -> Decode:
     """Return the model's own settings, overridden by --set and by the options of the search.
 
     Raise ValueError if a change is not one of decode.*.
@@ -113,7 +113,7 @@ def choose_decode(config: Config, changes: Sequence[str], given: Mapping[str, An
     from ..config import Config
 
     own = config.decode.override(Config.read({"decode": {}}, changes).decode)
-    return decoding.choose_search(config.model_copy(update={"decode": own}), given)
+    return decoding.choose_search(config.model_copy(update={"decode": own}), options)
 
 
 def list_models(path: Path) -> list[Path]:
@@ -123,8 +123,8 @@ def list_models(path: Path) -> list[Path]:
     folder = locate(path)
     if not folder.is_dir() or (folder / CONFIG).is_file():
         return [path]
-    found = [each.parent for each in folder.glob(f"*/{CONFIG}")]
-    return sorted(found, key=lambda each: (len(each.name), each.name)) or [path]  # seed-2, seed-10
+    models = [each.parent for each in folder.glob(f"*/{CONFIG}")]
+    return sorted(models, key=lambda each: (len(each.name), each.name)) or [path]  # seed-2, seed-10
 
 
 def judge_sentences(
@@ -136,22 +136,22 @@ def judge_sentences(
     """Return each sentence with its scores and flags, in the order of the test set."""
     from ..evaluate.sentences import SentenceResult, SystemSentence, score_each
 
-    told = []
+    texts = []
     for system in systems:
         scores = score_each(system.lines, references, **scoring)
         flags = find_flags(system, sources)
         sure: list[float | None] = [each.confidence for each in system.judged]
         sure = sure or [None] * len(scores)
         cells = zip(system.lines, scores, sure, flags, strict=True)
-        told.append([SystemSentence(system.name, *each) for each in cells])
+        texts.append([SystemSentence(system.name, *each) for each in cells])
     return [
         SentenceResult(
             line,
             sources[line - 1] if sources is not None else None,
             tuple(lines[line - 1] or "" for lines in references if lines[line - 1] is not None),
-            found,
+            result,
         )
-        for line, found in enumerate(zip(*told, strict=True), start=1)
+        for line, result in enumerate(zip(*texts, strict=True), start=1)
     ]
 
 
@@ -166,7 +166,7 @@ def find_flags(system: System, sources: Sequence[str] | None) -> list[dict[str, 
     if sources is None:
         return [{} for _ in system.lines]
     if not system.judged:
-        made = (Translation(line, [], 0, 0, [], True, []) for line in system.lines)
-        pairs = zip(sources, made, strict=True)
+        flags = (Translation(line, [], 0, 0, [], True, []) for line in system.lines)
+        pairs = zip(sources, flags, strict=True)
         return [{each.kind: each.said for each in find_problems(*pair)} for pair in pairs]
     return [{each.kind: each.said for each in judged.problems} for judged in system.judged]

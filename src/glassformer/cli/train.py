@@ -143,36 +143,40 @@ def train(
 
 
 def _begin(
-    given: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
+    settings: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Summary | SeedsSummary:
     """Begin a training, or those of several seeds; `now` is what is not stored of the options."""
-    changes, init_from, out = given["changes"] or (), given["init_from"] or (), given["out"]
-    recipe, files = part_words(given["words"] or (), given["data"])
-    texts = join_data([str(path) for path in files], given["data"])
+    changes, init_from, out = (
+        settings["changes"] or (),
+        settings["init_from"] or (),
+        settings["out"],
+    )
+    recipe, files = part_words(settings["words"] or (), settings["data"])
+    texts = join_data([str(path) for path in files], settings["data"])
     if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
         raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
-    config = choose_config(recipe, given["size"], given["parent"], typed, changes, init_from)
+    config = choose_config(recipe, settings["size"], settings["parent"], typed, changes, init_from)
     has_data = texts or any(each.paths for each in config.data.corpus)
     if missing := [*(["--data"] * (not has_data)), *(["--out"] * (not out))]:
         alone = ", or --resume alone" if len(missing) > 1 else ""
         raise ValueError(f"train needs {' and '.join(missing)}{alone}")
-    keep_apart(None, *map(Path, (*texts, *(given["valid"] or ()))))
-    if given["parent"] and init_from:
+    keep_apart(None, *map(Path, (*texts, *(settings["valid"] or ()))))
+    if settings["parent"] and init_from:
         raise ValueError("--from takes a model whole, --init-from takes parts: give one")
     from .. import train as training
 
-    valid = given["valid"] or None
-    how = {name: given[name] for name in ("parent", "alignments", "lm_prior")}
-    how |= {"new_tokens": given["new_tokenizer"], "init_from": init_from}
-    how |= {"subwords": given["subwords"] or (), "teachers": given["teacher"] or ()}
-    if not given["seeds"]:
-        return training.train(config, texts, out, valid=valid, **how, **now)
-    tests = {"valid": valid, "test": given["test"], "how": how}
-    return training.train_seeds(config, texts, out, given["seeds"], **tests, **now)
+    valid = settings["valid"] or None
+    options = {name: settings[name] for name in ("parent", "alignments", "lm_prior")}
+    options |= {"new_tokens": settings["new_tokenizer"], "init_from": init_from}
+    options |= {"subwords": settings["subwords"] or (), "teachers": settings["teacher"] or ()}
+    if not settings["seeds"]:
+        return training.train(config, texts, out, valid=valid, **options, **now)
+    tests = {"valid": valid, "test": settings["test"], "how": options}
+    return training.train_seeds(config, texts, out, settings["seeds"], **tests, **now)
 
 
 def _resume(
-    given: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
+    options: Mapping[str, Any], typed: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Summary | SeedsSummary:
     """Resume a training, or those of several seeds, which take no changes."""
     if typed.keys() - RESUMING:
@@ -183,8 +187,8 @@ def _resume(
     from .. import train as training
     from ..train.seeds import has_seeds
 
-    out, changes = given["resume"], given["changes"] or ()
-    accepted = {name: given[name] for name in ("accept_changed_data", "accept_changed_settings")}
+    out, changes = options["resume"], options["changes"] or ()
+    accepted = {name: options[name] for name in ("accept_changed_data", "accept_changed_settings")}
     if not has_seeds(out):
         return training.resume(out, changes=changes, **accepted, **now)
     if changes:
@@ -238,14 +242,16 @@ def choose_config(
     --minutes or --steps replaces what the recipe or the parent says of the end.
     """
     ends = {name: typed[name] for name in ENDS if name in typed}
-    said = [*(f"--{name}" for name in ends)]
-    said += [
+    ends_named = [*(f"--{name}" for name in ends)]
+    ends_named += [
         f"--set train.{name}"
         for name in ENDS
         if any(change.startswith(f"train.{name}=") for change in changes)
     ]
-    if ends and len(said) > 1:
-        raise ValueError(f"{said[0]} and {said[1]} both say when to stop: give one of them")
+    if ends and len(ends_named) > 1:
+        raise ValueError(
+            f"{ends_named[0]} and {ends_named[1]} both say when to stop: give one of them"
+        )
     from .settings import write_changes
 
     changes = [*write_changes(typed, but=ENDS), *changes]

@@ -150,47 +150,47 @@ def translate(
     keep_apart(output, file, document, prefix_file)
     from ..model.files.directory import name_pair
 
-    given = {**context.params, "model": name_pair(model, to)}
+    fields = {**context.params, "model": name_pair(model, to)}
     if document:
-        need_addition("translate_file", "a document")(document, output, given)
-    elif is_cluster_wanted(given):
-        need_addition("translate_shards", "--engine ray")(given)
+        need_addition("translate_file", "a document")(document, output, fields)
+    elif is_cluster_wanted(fields):
+        need_addition("translate_shards", "--engine ray")(fields)
     else:
-        translate_lines(given)
+        translate_lines(fields)
 
 
-def is_cluster_wanted(given: Mapping[str, Any]) -> bool:
+def is_cluster_wanted(options: Mapping[str, Any]) -> bool:
     """Return whether --engine ray is given; ValueError for another engine."""
-    if given["engine"] not in (None, "ray"):
-        raise ValueError(f"--engine {given['engine']}: the only engine to name is ray")
-    return given["engine"] == "ray"
+    if options["engine"] not in (None, "ray"):
+        raise ValueError(f"--engine {options['engine']}: the only engine to name is ray")
+    return options["engine"] == "ray"
 
 
-def translate_lines(given: Mapping[str, Any]) -> None:
+def translate_lines(settings: Mapping[str, Any]) -> None:
     """Translate a file or the standard input as the options say, chunk by chunk."""
-    check_is_no_text(given["file"])
-    file, form = given["file"], {name: given[name] for name in ("n_best", "as_json")}
-    size = given["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
+    check_is_no_text(settings["file"])
+    file, form = settings["file"], {name: settings[name] for name in ("n_best", "as_json")}
+    size = settings["chunk"] or (1 if file == STANDARD and sys.stdin.isatty() else CHUNK)
     with open_lines(file) as lines:
-        translator = decoding.load_translator(given["model"], given)
-        options = decoding.choose_options(translator.config, given)
+        translator = decoding.load_translator(settings["model"], settings)
+        options = decoding.choose_options(translator.config, settings)
         is_native = not options.decode.beyond_native
-        if given["precision"] == "auto" and is_native and translator.precision != "fp32":
+        if settings["precision"] == "auto" and is_native and translator.precision != "fp32":
             print(f"precision {translator.precision}", file=sys.stderr)
-        total, job = count_if_file(file), describe_job(given)
+        total, job = count_if_file(file), describe_job(settings)
         with (
-            open_resumable(given["output"], job, given["overwrite"]) as out,
+            open_resumable(settings["output"], job, settings["overwrite"]) as out,
             show_progress("translating", total, beside=out.file) as progress,
         ):
             say_where(out.lines)
             progress(out.lines)
             options = options._replace(progress=progress)
-            pairs = join_prefixes(lines, given["prefix_file"])
+            pairs = join_prefixes(lines, settings["prefix_file"])
             most = translator.reader.context
             before = [text for text, _ in islice(pairs, out.lines)][-most or None :]
-            extend = choose_extras(translator, given)
+            extend = choose_extras(translator, settings)
             in_parts: list[int] = []
-            flagged = decoding.Flagged()
+            flagged = decoding.FlagCounts()
             for line, text, checked in translate_chunks(
                 translator, cut_chunks(pairs, size), options, done=out.lines, before=before
             ):
@@ -202,7 +202,7 @@ def translate_lines(given: Mapping[str, Any]) -> None:
                     out.keep(line)
         if in_parts:
             warn(f"{name_lines(in_parts)} is too long to be translated whole: it was split")
-        if flagged.said and not given["as_json"]:
+        if flagged.said and not settings["as_json"]:
             warn(f"{flagged.said}: --json says which")
 
 
@@ -260,28 +260,28 @@ def translate_chunks(
 
 
 def choose_extras(
-    translator: Translator, given: Mapping[str, Any]
+    translator: Translator, options: Mapping[str, Any]
 ) -> Callable[[str, str, CheckedTranslation], str]:
     """Return a function that adds the alignment, and the confidence, to a line of output.
 
     It is called with the line, the source and its translations. JSON has the confidence anyway.
     """
-    if not (given["alignment"] or given["confidence"]):
+    if not (options["alignment"] or options["confidence"]):
         return lambda shown, text, checked: shown
     from ..model.files.directory import locate
     from ..translate.align.alignments import Alignments
     from ..translate.writing import as_text
 
-    alignments, folder = Alignments(), locate(given["model"])
+    alignments, folder = Alignments(), locate(options["model"])
 
     def extend(shown: str, text: str, checked: CheckedTranslation) -> str:
         columns: dict[str, object] = {}
-        if given["confidence"] and not given["as_json"]:
+        if options["confidence"] and not options["as_json"]:
             columns["confidence"] = f"{checked.confidence:.4f}"
-        if given["alignment"]:
+        if options["alignment"]:
             (links,) = translator.writer.align(alignments, folder, [as_text(text, checked)])
             columns["alignment"] = " ".join(f"{s}-{t}" for s, t, _ in sorted(links))
-        if given["as_json"]:
+        if options["as_json"]:
             return to_json({**json.loads(shown), **columns})
         return "\t".join([shown, *map(str, columns.values())])
 

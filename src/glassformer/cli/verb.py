@@ -93,8 +93,8 @@ class Verb(TyperCommand):
     It knows what other toolkits call its options.
     """
 
-    def __init__(self, *args: Any, **how: Any) -> None:
-        super().__init__(*args, **how)
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
         self.own = {each.name for each in self.params}
         self.is_complete = False
 
@@ -107,15 +107,15 @@ class Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = [*repeat_options(args, SEVERAL)] if self.name == "train" else args
-        given = list(args)
+        arguments = list(args)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             unknown = getattr(error, "option_name", None)  # of click, or of Typer's copy of it
             if type(error).__name__ == "NoSuchOption" and unknown:
-                self._answer(unknown, given)
+                self._answer(unknown, arguments)
                 options = [option for each in self.params for option in list_spellings(each)]
-                refuse_option(unknown, given, options, f"{self.name}")
+                refuse_option(unknown, arguments, options, f"{self.name}")
             raise_as_sentence(error, f"glassformer {self.name}")
             raise
 
@@ -128,20 +128,20 @@ class Verb(TyperCommand):
         own = {name: value for name, value in ctx.params.items() if name in self.own}
         return ctx.invoke(self.callback, **own)
 
-    def _answer(self, unknown: str, given: Sequence[str]) -> None:
+    def _answer(self, unknown: str, inputs: Sequence[str]) -> None:
         """Raise ValueError if other_names or the settings know what was meant."""
         from ..config import Config
         from ..foundation.validation_errors import find_settings, list_settings
 
-        typed = (word.split("=")[0] for word in given if word.startswith(unknown))
+        typed = (word.split("=")[0] for word in inputs if word.startswith(unknown))
         options = {option for each in self.params for option in each.opts}
         for name in (*typed, unknown):
             own = find_settings(name, list_settings(Config))[:1]
-            found = Ours((*own,), "") if own else find_name(name) or Ours((), "")
-            if meant := list(self._list_options(found.names, options)):
-                raise ValueError(f"there is no {name}; {suggest_names(meant, found.note)}")
-            if found.note and not found.names:
-                raise ValueError(f"there is no {name}. {found.note}")
+            result = Ours((*own,), "") if own else find_name(name) or Ours((), "")
+            if meant := list(self._list_options(result.names, options)):
+                raise ValueError(f"there is no {name}; {suggest_names(meant, result.note)}")
+            if result.note and not result.names:
+                raise ValueError(f"there is no {name}. {result.note}")
 
     def _list_options(self, ours: Sequence[str], options: set[str]) -> Iterator[str]:
         """Yield those of `ours` that this verb takes, as they are typed."""
@@ -178,10 +178,10 @@ def is_data(name: str) -> bool:
 
 
 def refuse_option(
-    unknown: str, given: Sequence[str], options: Sequence[str], verb: str = ""
+    unknown: str, inputs: Sequence[str], options: Sequence[str], verb: str = ""
 ) -> NoReturn:
     """Raise ValueError with the one option that is spelt nearly as `unknown`, if there is one."""
-    typed = next((word.split("=")[0] for word in given if word.startswith(unknown)), unknown)
+    typed = next((word.split("=")[0] for word in inputs if word.startswith(unknown)), unknown)
     program = f"glassformer {VERSION}"
     names = {option.lstrip("-"): option for option in (*options, VERSION)}
     near = [names[each] for each in get_close_matches(typed.lstrip("-"), names, 1, NEAR)]
@@ -199,21 +199,21 @@ def raise_as_sentence(error: Exception, command: str) -> None:
     """
     tell = getattr(error, "format_message", None)
     if tell and type(error).__name__ != "NoArgsIsHelpError":
-        said = tell().rstrip(".")
-        said = said[:1].lower() + said[1:]
-        raise ValueError(f"{said}; see {command} --help") from None
+        message = tell().rstrip(".")
+        message = message[:1].lower() + message[1:]
+        raise ValueError(f"{message}; see {command} --help") from None
 
 
-def make_params(wanted: Sequence[str | Setting]) -> list[Any]:
+def make_params(settings: Sequence[str | Setting]) -> list[Any]:
     """Return the options of settings as Typer makes them for the parameters of a function."""
-    if not wanted:
+    if not settings:
         return []
     from .settings import make_options
 
-    def holder(**given: object) -> None:
+    def holder(**fields: object) -> None:
         """Hold the options: it is never called."""
 
-    parameters = list(make_options(wanted))
+    parameters = list(make_options(settings))
     holder.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     holder.__annotations__ = {each.name: each.annotation for each in parameters}
     return _make_options_of(holder)

@@ -85,22 +85,22 @@ def make_verb(name: str) -> Any:
 class Group(TyperGroup):
     """The command glassformer, with a verb below it for each module."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**how)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords)
         self.commands = Verbs()  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*list_verbs()]  # as in the table: before 0.13, Typer would sort them
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        given = list(args)
+        arguments = list(args)
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             unknown = getattr(error, "option_name", None)
             if type(error).__name__ == "NoSuchOption" and unknown:
                 options = [name for each in self.get_params(ctx) for name in list_spellings(each)]
-                refuse_option(unknown, given, options)
+                refuse_option(unknown, arguments, options)
             raise_as_sentence(error, "glassformer")
             raise
 

@@ -53,7 +53,7 @@ class PairChanger:
             for each, ids, first in zip(self.tokenizers, pair, firsts, strict=True)
         ]
         changed = self._change_texts(texts[0], texts[1], random)
-        found = []
+        results = []
         for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
             tags, text = ids[: firsts[side]], ids[firsts[side] :]
             new = text
@@ -61,8 +61,8 @@ class PairChanger:
                 new = self._encode(side, after, random)
             if not 0 < len(new) <= self.longest - len(tags):
                 new = text
-            found.append([*tags, *self._change_tokens(side, new, random)])
-        return tuple(found)
+            results.append([*tags, *self._change_tokens(side, new, random)])
+        return tuple(results)
 
     def _find_text(self, side: int, ids: list[int]) -> int:
         """Return where the text begins: after the last tag, as a separator is one too."""
@@ -98,8 +98,8 @@ class PairChanger:
 class AugmentedBatches(Batches):
     """Batches of pairs that a `PairChanger` changes."""
 
-    def __init__(self, store: Store, *, changer: PairChanger, **how: Any) -> None:
-        super().__init__(store, **how)
+    def __init__(self, store: Store, *, changer: PairChanger, **keywords: Any) -> None:
+        super().__init__(store, **keywords)
         self._changer = changer
 
     def _read(self, epoch: int, order: Integers, number: int) -> Batch:

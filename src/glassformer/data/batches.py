@@ -104,8 +104,8 @@ class Batches:
         """
         if not self._period:
             whole = [float(math.ceil(weight)) for weight in self.mixture.weights]
-            how = {"batch_tokens": self._budget, "seed": self._seed, "pad_to": self._pad_to}
-            return Batches(self._store, **how, weights=whole).worst()
+            options = {"batch_tokens": self._budget, "seed": self._seed, "pad_to": self._pad_to}
+            return Batches(self._store, **options, weights=whole).worst()
         most, longest = [], []
         for epoch in range(self._store.samples):
             starts, order = self._cut(epoch), self._planned(epoch)[0]
@@ -168,8 +168,8 @@ class Batches:
         starts = self._cut(epoch)
         read = [order[starts[turn] : starts[turn + 1]] for turn in turns[:index].tolist()]
         last = self.mixture.corpora_of(np.concatenate([order[:0], *read]))
-        found: list[int] = (epoch * self.mixture.counts + last).tolist()
-        return found
+        pairs: list[int] = (epoch * self.mixture.counts + last).tolist()
+        return pairs
 
     def _cut(self, epoch: int) -> Integers:
         """Return where each batch starts among the sorted pairs, and where the last one ends."""

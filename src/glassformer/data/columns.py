@@ -146,9 +146,9 @@ def find_columns(cells: Sequence[str], names: Names, where: str) -> tuple[int, i
         return sides[0][0], sides[1][0]
     if not looks_like_names(cells) or not (is_header(cells) or _is_named(cells, sides, names)):
         return None
-    wanted = " and ".join(side.shown for side in names)
+    columns = " and ".join(side.shown for side in names)
     raise ValueError(
-        f"{where}: its columns are {', '.join(map(repr, cells))}: which are {wanted}? "
+        f"{where}: its columns are {', '.join(map(repr, cells))}: which are {columns}? "
         "Name them so, each once"
     )
 

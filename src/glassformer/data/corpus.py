@@ -153,9 +153,9 @@ def find_text(data: Path | str | Sequence[Path | str], lang: str | None = None) 
     path = _take_only(data)
     if path.is_dir():
         valid = [_packed_or_not(path / name, f".{lang}") for name in ("valid", "dev")]
-        found = next(filter(None, valid), None)
+        text = next(filter(None, valid), None)
         train = find_text(path / "train", lang).train
-        return FoundCorpora(train, Corpus((found, found)) if found else None)
+        return FoundCorpora(train, Corpus((text, text)) if text else None)
     if path == STANDARD:
         file = _keep_input("text")
     else:
@@ -173,9 +173,11 @@ def find_sentences(data: Path | str | Sequence[Path | str]) -> FoundCorpora:
     path = _take_only(data)
     if path.is_dir():
         valid = [_packed_or_not(path / name, ".tsv") for name in ("valid", "dev")]
-        found = next(filter(None, valid), None)
+        sentences = next(filter(None, valid), None)
         train = _packed_or_not(path / "train", ".tsv") or require_file(path / "train.tsv")
-        return FoundCorpora(LabelledCorpus((train,)), LabelledCorpus((found,)) if found else None)
+        return FoundCorpora(
+            LabelledCorpus((train,)), LabelledCorpus((sentences,)) if sentences else None
+        )
     return FoundCorpora(LabelledCorpus((require_file(path),)))
 
 

@@ -70,8 +70,8 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
             if is_wide or b"\0" in raw:  # of most letters, UTF-16 has a byte that is 0
                 kind = "this is UTF-16" if is_wide else "perhaps UTF-16, or no text"
             byte = f"byte 0x{error.object[error.start]:02X}"
-            said = f"not UTF-8 ({byte}): {kind}, save it as UTF-8"
-            raise ValueError(f"{name}, line {number}: {said}") from None
+            message = f"not UTF-8 ({byte}): {kind}, save it as UTF-8"
+            raise ValueError(f"{name}, line {number}: {message}") from None
         if number == 1 and "\r" in line[:-1] and not line.endswith("\n"):
             raise ValueError(f"{name}: its lines end with CR alone: save it with LF or CR LF")
         yield line.removesuffix("\n").removesuffix("\r")

@@ -75,7 +75,7 @@ class Glossary:
 
     def find(self, text: str) -> list[GlossaryTerm]:
         """Return the terms in a text, each once; a longer one hides those that overlap it."""
-        found: list[tuple[int, GlossaryTerm]] = []
+        terms: list[tuple[int, GlossaryTerm]] = []
         taken: list[tuple[int, int]] = []
         text = clean(text)
         for term, pattern in zip(self.terms, self._patterns, strict=True):
@@ -83,8 +83,8 @@ class Glossary:
                 start, end = match.span()
                 if all(end <= a or b <= start for a, b in taken):
                     taken.append((start, end))
-                    found.append((start, term))
-        return list(dict.fromkeys(term for _, term in sorted(found, key=lambda pair: pair[0])))
+                    terms.append((start, term))
+        return list(dict.fromkeys(term for _, term in sorted(terms, key=lambda pair: pair[0])))
 
 
 def make_term(source: str, target: str, name: str) -> GlossaryTerm:

@@ -47,7 +47,7 @@ def hold_out_of(corpora: Corpora, seed: int) -> tuple[Corpora, Corpora]:
         one, other = hold_out(corpora.parts[0], seed)
         return replace(corpora, parts=(one,)), replace(corpora, parts=(other,))
     is_made = [share.tag is not None for share in corpora.shares]
-    can_give = [not made or all(is_made) for made in is_made]
+    can_give = [not result or all(is_made) for result in is_made]
     masks, texts, givers = list[npt.NDArray[np.bool_]](), array("Q"), list[bool]()
     spans: list[npt.NDArray[np.int64]] = []  # the index of each whole pair in its corpus
     for part, gives in zip(corpora.parts, can_give, strict=True):
@@ -142,7 +142,7 @@ def _choose(label: Integers, seed: int) -> npt.NDArray[np.bool_]:
 
     `label` is the component of each pair.
     """
-    wanted = max(1, min(MOST_PAIRS, int(LARGEST_SHARE * len(label))))
+    largest = max(1, min(MOST_PAIRS, int(LARGEST_SHARE * len(label))))
     names, sizes = np.unique(label, return_counts=True)
     if not len(names):
         raise ValueError("no pair has text on both sides: there is nothing to train on")
@@ -150,8 +150,8 @@ def _choose(label: Integers, seed: int) -> npt.NDArray[np.bool_]:
         alike = "that all share a source or a target with one another"
         held = f"{len(label):,} pairs {alike}" if len(label) > 1 else "a single pair"
         raise ValueError(f"nothing can be held out of {held}: give a validation set, --valid")
-    small = np.flatnonzero(sizes <= max(sizes.min(), wanted // 20))
+    small = np.flatnonzero(sizes <= max(sizes.min(), largest // 20))
     order = small[np.argsort(np.random.PCG64(seed).random_raw(len(small)), kind="stable")]
-    fits = np.cumsum(sizes[order]) <= wanted
+    fits = np.cumsum(sizes[order]) <= largest
     fits[0] = True
     return np.isin(label, names[order[fits]])

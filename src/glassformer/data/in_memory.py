@@ -24,20 +24,20 @@ def keep_pairs(
     """
     named = pairs if isinstance(pairs, Mapping) else {"pairs": pairs}
     folder.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Path] = {}
-    for given, rows in named.items():
-        name = NAMES.get(given, given)
+    results: dict[str, Path] = {}
+    for kind, rows in named.items():
+        name = NAMES.get(kind, kind)
         if not name or Path(name).name != name:
-            raise ValueError(f"pairs: {given!r} cannot be the name of a corpus")
-        found[name] = path = folder / f"{name}.jsonl"
+            raise ValueError(f"pairs: {kind!r} cannot be the name of a corpus")
+        results[name] = path = folder / f"{name}.jsonl"
         partial = path.with_name(path.name + PARTIAL)
         with partial.open("w", encoding="utf-8") as file:
             for number, row in enumerate(rows, 1):
-                source, target = _read_row(row, f"{given}, row {number}", langs)
+                source, target = _read_row(row, f"{kind}, row {number}", langs)
                 line = {"source": source, "target": target}
                 file.write(json.dumps(line, ensure_ascii=True) + "\n")
         partial.replace(path)
-    return found
+    return results
 
 
 def _read_row(row: Any, name: str, langs: tuple[str | None, str | None]) -> tuple[str, str]:

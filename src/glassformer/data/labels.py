@@ -36,9 +36,9 @@ class Labels:
 
 def find_labels(labels: Iterable[str]) -> list[str]:
     """Return the different labels of a corpus, in order; raise ValueError for too many or one."""
-    found = sorted({label for label in labels if label.strip()})
-    if len(found) > MOST_LABELS:
-        raise ValueError(f"{len(found):,} different labels: a line is LABEL, a tab, a sentence")
-    if len(found) < 2:
-        raise ValueError(f"there is nothing to tell apart: the labels are {found}")
-    return found
+    ordered = sorted({label for label in labels if label.strip()})
+    if len(ordered) > MOST_LABELS:
+        raise ValueError(f"{len(ordered):,} different labels: a line is LABEL, a tab, a sentence")
+    if len(ordered) < 2:
+        raise ValueError(f"there is nothing to tell apart: the labels are {ordered}")
+    return ordered

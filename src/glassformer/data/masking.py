@@ -45,8 +45,8 @@ class MaskedBatches(Batches):
     column further right, as if each were the next one: so every loss is computed alike.
     """
 
-    def __init__(self, store: Store, *, vocabulary: int, seed: int, **how: Any) -> None:
-        super().__init__(store, seed=seed, **how)
+    def __init__(self, store: Store, *, vocabulary: int, seed: int, **keywords: Any) -> None:
+        super().__init__(store, seed=seed, **keywords)
         self._vocabulary = vocabulary
 
     def _read(self, epoch: int, order: Integers, number: int) -> Batch:
@@ -86,15 +86,15 @@ def choose_batches(
     """
     train, model = config.train, config.model
     assert train.pad_to is not None
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "batch_tokens": train.batch_tokens,
         "seed": train.seed,
         "pad_to": train.pad_to,
     }
     if model.labels:
-        return LabelledBatches(store, **how)
+        return LabelledBatches(store, **options)
     if model.network == "encoder":
-        return MaskedBatches(store, vocabulary=len(tokenizers[0]), **how)
+        return MaskedBatches(store, vocabulary=len(tokenizers[0]), **options)
     if config.data.augment.is_on or config.draws_anew:
         changer = PairChanger(
             config.data.augment,
@@ -103,5 +103,5 @@ def choose_batches(
             longest=min(config.data.max_length, model.positions.max_positions - 1),
             seed=train.seed,
         )
-        return AugmentedBatches(store, changer=changer, **how, weights=weights)
-    return Batches(store, **how, weights=weights)
+        return AugmentedBatches(store, changer=changer, **options, weights=weights)
+    return Batches(store, **options, weights=weights)

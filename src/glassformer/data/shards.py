@@ -55,7 +55,7 @@ def read_shard(source: Path, shard: Shard) -> list[str]:
     return list(decode_lines(chain(before, raws), str(source)))[len(before) :]
 
 
-def begin_parts(parts: Path, wanted: dict[str, Any], advice: str = "delete it") -> None:
+def begin_parts(parts: Path, requested: dict[str, Any], advice: str = "delete it") -> None:
     """Make the folder of the parts of a job; what is wanted stands in its manifest.
 
     Raises ValueError if it is there, and was made for another job.
@@ -63,10 +63,10 @@ def begin_parts(parts: Path, wanted: dict[str, Any], advice: str = "delete it") 
     manifest = parts / MANIFEST
     if not manifest.is_file():
         parts.mkdir(parents=True, exist_ok=True)
-        write_text(manifest, json.dumps(wanted, indent=1) + "\n")
+        write_text(manifest, json.dumps(requested, indent=1) + "\n")
         return
     begun = read_typed(manifest, dict[str, Any])
-    if other := [name for name in wanted if begun.get(name) != wanted[name]]:
+    if other := [name for name in requested if begun.get(name) != requested[name]]:
         raise ValueError(
             f"{parts} was begun with another {', '.join(other)}: go on so, or {advice}"
         )

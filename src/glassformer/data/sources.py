@@ -39,14 +39,14 @@ class Corpora:
 
     def fingerprints(self) -> tuple[Fingerprint, ...]:
         """Return the fingerprint of each file once. ValueError: see `Corpus.fingerprints`."""
-        found = {
+        results = {
             path: fingerprint
             for each in self.parts
             for path, fingerprint in zip(
                 dict.fromkeys(each.files), each.fingerprints(), strict=True
             )
         }
-        return tuple(found.values())
+        return tuple(results.values())
 
     def count_lines(self) -> int:
         """Return the number of lines, by which progress is told."""
@@ -102,25 +102,25 @@ def _split_options(written: str) -> tuple[str, dict[str, Any]]:
     path, *options = written.split(",")
     if any("=" not in each for each in options):
         path, options = written, []
-    found: dict[str, Any] = dict(each.split("=", 1) for each in options)
+    result: dict[str, Any] = dict(each.split("=", 1) for each in options)
     head, colon, weight = path.rpartition(":")
     with suppress(ValueError):
         if colon:
-            found["weight"], path = float(weight), head
-    for name in found:
+            result["weight"], path = float(weight), head
+    for name in result:
         if name not in OPTIONS:
             raise ValueError(
                 f"{written}: {name} is no option of a corpus; {', '.join(OPTIONS)} are"
             )
     with suppress(ValueError):
-        if "weight" in found:
-            found["weight"] = float(found["weight"])
-    if langs := found.pop("langs", None):
+        if "weight" in result:
+            result["weight"] = float(result["weight"])
+    if langs := result.pop("langs", None):
         source, dash, target = langs.partition("-")
         if not (source and dash and target):
             raise ValueError(f"{written}: write langs=en-de, source and target")
-        found |= {"source_lang": source, "target_lang": target}
-    return path, found
+        result |= {"source_lang": source, "target_lang": target}
+    return path, result
 
 
 def _join_sides(
@@ -152,19 +152,19 @@ def is_side(path: Path) -> bool:
 
 def _name_corpora(groups: Sequence[tuple[list[str], dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return the table of each corpus, with a name of its own."""
-    found: list[dict[str, Any]] = []
+    corpora: list[dict[str, Any]] = []
     for paths, options in groups:
         path = Path(paths[0])
         name = options.get("name") or path.name.split(".")[0] or path.name
-        taken = {each["name"] for each in found}
+        taken = {each["name"] for each in corpora}
         if name in taken and "name" not in options:
             langs = [options.get(f"{side}_lang") for side in ("source", "target")]
             above = f"{path.parent.name}/{name}"
             tries = [f"{name} {'-'.join(filter(None, langs))}".strip(), above]
             tries += [f"{name} {number}" for number in range(2, len(groups) + 2)]
             name = next(each for each in tries if each not in taken)
-        found.append({**options, "name": name})
-    return found
+        corpora.append({**options, "name": name})
+    return corpora
 
 
 def open_corpora(data: Data, corpora: Sequence[Sequence[str]]) -> tuple[Corpora, Corpora | None]:
@@ -174,12 +174,12 @@ def open_corpora(data: Data, corpora: Sequence[Sequence[str]]) -> tuple[Corpora,
     """
     own = CorpusShare(name="all")
     shares = data.corpus or (own,) * len(corpora)
-    found = [
+    results = [
         find_data(paths, each.source_lang or data.source_lang, each.target_lang or data.target_lang)
         for each, paths in zip(shares, corpora, strict=True)
     ]
-    valid = [(each.valid, share) for each, share in zip(found, shares, strict=True) if each.valid]
-    train = Corpora(tuple(each.train for each in found), tuple(shares))
+    valid = [(each.valid, share) for each, share in zip(results, shares, strict=True) if each.valid]
+    train = Corpora(tuple(each.train for each in results), tuple(shares))
     if not valid:
         return train, None
     return train, Corpora(

@@ -53,12 +53,14 @@ class Counts:
         return Counts(*map(sum, zip(asdict(self).values(), asdict(other).values(), strict=True)))
 
     def __str__(self) -> str:
-        said = f"{say_count(self.kept, 'pair')} kept"
+        message = f"{say_count(self.kept, 'pair')} kept"
         if self.empty or self.too_long:
-            said += f", {self.empty:,} with an empty side and {self.too_long:,} too long left out"
+            message += (
+                f", {self.empty:,} with an empty side and {self.too_long:,} too long left out"
+            )
         if self.surrogates:
-            said += f", {self.surrogates:,} lone surrogates replaced by U+FFFD"
-        return said
+            message += f", {self.surrogates:,} lone surrogates replaced by U+FFFD"
+        return message
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,9 @@ class Store:
         return (offsets[1:] - np.maximum(offsets[:-1], last)).astype(np.int32)
 
 
-def build_store(folder: Path | str, pairs: Iterable[Pair], *args: Any, **how: Any) -> Counts:
+def build_store(folder: Path | str, pairs: Iterable[Pair], *args: Any, **keywords: Any) -> Counts:
     """Encode the pairs of one corpus; see `build_mixed_store`."""
-    return build_mixed_store(folder, [StorePart("", pairs)], *args, **how)
+    return build_mixed_store(folder, [StorePart("", pairs)], *args, **keywords)
 
 
 def build_mixed_store(
@@ -205,8 +207,8 @@ def build_mixed_store(
                 longest = f"; data.max_length is {max_length:,} tokens" if own.too_long else ""
                 where = f"{part.name}: " if part.name else ""
                 raise ValueError(f"{where}nothing to train on: {own}{longest}")
-        told = {"counts": asdict(counts), "parts": listed if len(listed) > 1 else []}
-        text = json.dumps({**index, **told}, indent=1)
+        facts = {"counts": asdict(counts), "parts": listed if len(listed) > 1 else []}
+        text = json.dumps({**index, **facts}, indent=1)
         (partial / INDEX).write_text(text + "\n", encoding="utf-8")
     return counts
 

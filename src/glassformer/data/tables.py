@@ -54,11 +54,11 @@ def pick_sides(row: Any, names: Names, where: str) -> Pair:
         row = row["translation"]  # as data sets of Hugging Face have it
     keys = list(row) if isinstance(row, Mapping) else []
     sides = [side.find(keys) for side in names]
-    pair = [row[keys[found[0]]] for found in sides if found]
+    pair = [row[keys[result[0]]] for result in sides if result]
     if len(pair) != 2 or not all(side is None or isinstance(side, str) for side in pair):
-        wanted = " and ".join(side.shown for side in names)
+        text = " and ".join(side.shown for side in names)
         there = ", ".join(map(repr, keys[:SHOWN])) or "no keys"
-        raise ValueError(f"{where}: {wanted} must be there, as strings; found {there}")
+        raise ValueError(f"{where}: {text} must be there, as strings; found {there}")
     return pair[0] or "", pair[1] or ""
 
 

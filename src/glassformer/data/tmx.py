@@ -25,13 +25,13 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
     if not (source and target):
         raise ValueError(f"{path}: a .tmx has many languages: say --source-lang and --target-lang")
     languages: set[str] = set()
-    found = False
+    result = False
     for unit in _read_units(path):
         languages |= unit.keys()
         for pair in product(_choose(unit, source), _choose(unit, target)):
-            found = True
+            result = True
             yield pair
-    if not found:
+    if not result:
         there = ", ".join(sorted(languages)) or "none"
         raise ValueError(f"{path}: no pair of {source} and {target}; languages there: {there}")
 

@@ -70,5 +70,5 @@ def close_step(
     else:
         is_done_B = hope_B / length_penalty(before.limit_B, settings) <= best_BN[:, -1]
     stop_B = is_done_B | before.is_last_B
-    how = {"penalty_B": penalty_B, "best_BN": best_BN, "stop_B": stop_B}
-    return Step(before=before, forbidden=forbidden, **chosen, **how)
+    options = {"penalty_B": penalty_B, "best_BN": best_BN, "stop_B": stop_B}
+    return Step(before=before, forbidden=forbidden, **chosen, **options)

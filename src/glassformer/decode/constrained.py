@@ -33,7 +33,7 @@ class Continuation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SentenceCandidates:
     """The candidates of one sentence, best first, and which of them are kept or finished."""
 
     candidates: list[Continuation]
@@ -78,29 +78,33 @@ def step_constrained(
     lengths, scores = before.length_B.tolist(), before.log_prob_BW.tolist()
     history = before.tokens_BWL.tolist()
     last = before.is_last_B.tolist()
-    found: list[Chosen] = []
-    for b, wanted in enumerate(constraints):
-        made: dict[tuple[int, int], Continuation] = {}
+    results: list[SentenceCandidates] = []
+    for b, own in enumerate(constraints):
+        continuations: dict[tuple[int, int], Continuation] = {}
         for row in range(beam):
             if scores[b][row] == -math.inf:
                 continue
             r, past = b * beam + row, history[b][row][len(history[b][row]) - lengths[b] :]
             considered = dict(zip(tokens[r], tops[r], strict=True))
-            for each in wanted:
+            for each in own:
                 following = measure_progress(past, each)[1]
                 if following is not None:
                     considered[following] = float(log_probs_RV[r, following])
             for token, log_prob in considered.items():
                 if log_prob > -math.inf:
                     grown = past if token == EOS else [*past, token]
-                    met = measure_all(grown, wanted)
+                    met = measure_all(grown, own)
                     whole = scores[b][row] + log_prob
-                    made[row, token] = Continuation(whole, row, token, log_prob, met)
-        found.append(_choose(list(made.values()), beam, sum(c.size for c in wanted), last[b]))
-    return _build(found, before, settings, forbidden)
+                    continuations[row, token] = Continuation(whole, row, token, log_prob, met)
+        results.append(
+            _choose(list(continuations.values()), beam, sum(c.size for c in own), last[b])
+        )
+    return _build(results, before, settings, forbidden)
 
 
-def _choose(candidates: list[Continuation], beam: int, whole: int, is_last: bool) -> Chosen:
+def _choose(
+    candidates: list[Continuation], beam: int, whole: int, is_last: bool
+) -> SentenceCandidates:
     """Return which candidates of a sentence are kept, and which have ended."""
     candidates = sorted(
         (c for c in candidates if c.token != EOS or c.met == whole),
@@ -121,17 +125,20 @@ def _choose(candidates: list[Continuation], beam: int, whole: int, is_last: bool
     kept = sorted((kept + rest)[:beam])
     if is_last:  # the best that met most is cut there, so it comes first
         kept.sort(key=lambda place: (-candidates[place].met, place))
-    return Chosen(candidates, kept, [place in ends for place in range(len(candidates))])
+    return SentenceCandidates(candidates, kept, [place in ends for place in range(len(candidates))])
 
 
 def _build(
-    found: Sequence[Chosen], before: Hypotheses, settings: Decode, forbidden: tuple[Tensor, Tensor]
+    sentences: Sequence[SentenceCandidates],
+    before: Hypotheses,
+    settings: Decode,
+    forbidden: tuple[Tensor, Tensor],
 ) -> Step:
     """Return the step made of what was chosen; candidates that do not exist fill the tensors."""
     beam, device = before.beams, before.log_prob_BW.device
-    width = max(len(each.candidates) for each in found) + beam
+    width = max(len(each.candidates) for each in sentences) + beam
     parent, token, log_prob, token_log_prob, finished, kept = [], [], [], [], [], []
-    for each in found:
+    for each in sentences:
         empty = width - len(each.candidates)
         parent.append([c.row for c in each.candidates] + [0] * empty)
         token.append([c.token for c in each.candidates] + [PAD] * empty)

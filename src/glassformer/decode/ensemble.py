@@ -20,8 +20,8 @@ class EnsembleState:
 
     @property
     def length_R(self) -> Tensor:
-        found: Tensor = self.states[0].length_R
-        return found
+        tensor: Tensor = self.states[0].length_R
+        return tensor
 
     @property
     def beams(self) -> int:
@@ -43,11 +43,11 @@ class Ensemble:
 
     def step(self, tokens_RQ: Tensor, state: EnsembleState) -> Tensor:
         """Return the logarithms of the mean probabilities, R Q V."""
-        found = (
+        results = (
             network.step(tokens_RQ, own).float().log_softmax(-1)
             for network, own in zip(self.networks, state.states, strict=True)
         )
-        return reduce(torch.logaddexp, found) - math.log(len(self.networks))
+        return reduce(torch.logaddexp, results) - math.log(len(self.networks))
 
     def keep(self, rows: Tensor, state: EnsembleState) -> None:
         for network, own in zip(self.networks, state.states, strict=True):

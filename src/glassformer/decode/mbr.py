@@ -31,14 +31,14 @@ def load_utility(name: str) -> Callable[[str, str], float]:
 
 
 def rank_by_utility(
-    found: Sequence[Hypothesis], texts: Sequence[str], utility: str
+    hypothesis: Sequence[Hypothesis], texts: Sequence[str], utility: str
 ) -> list[Hypothesis]:
     """Return the hypotheses with different texts, that of the highest expected utility first.
 
     Of equals the more probable is first. Hypotheses that did not end come after all others.
     """
     times, score = Counter(texts), load_utility(utility)
-    first = dict(zip(reversed(texts), reversed(found), strict=True))
+    first = dict(zip(reversed(texts), reversed(hypothesis), strict=True))
     expected = {
         text: sum(
             n * (100.0 if text == other else score(text, other)) for other, n in times.items()

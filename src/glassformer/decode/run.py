@@ -91,7 +91,7 @@ def search(
     if constraints and settings.search != "beam":
         raise ValueError(f"a glossary needs search=beam, not search={settings.search}")
     limit = max((sentence.limit for sentence in sentences), default=0)
-    found: list[list[Hypothesis]] = [[] for _ in sentences]
+    hypothesis: list[list[Hypothesis]] = [[] for _ in sentences]
     queue = Queue(sentences, budget, count_rows(settings), workers)
     if refill is None:
         refill = torch.device(device).type != "cpu"
@@ -103,12 +103,12 @@ def search(
             batch = SearchBatch(network, settings, n_best, seed, limit, device)
             try:
                 for sentence, best in find_hypotheses(batch, queue, refill, watch):
-                    found[sentence.index] = best
+                    hypothesis[sentence.index] = best
                     if progress:
                         with queue.lock:
                             progress(1)
             except (RuntimeError, MemoryError) as error:
-                lost = [sentence for sentence in batch.admitted if not found[sentence.index]]
+                lost = [sentence for sentence in batch.admitted if not hypothesis[sentence.index]]
                 if not is_out_of_memory(error) or not lost:
                     raise
             else:
@@ -118,7 +118,7 @@ def search(
                 free_memory()
 
     run_in_threads(work, workers, stop=queue.waiting.clear)
-    return found
+    return hypothesis
 
 
 def find_hypotheses(
@@ -134,8 +134,8 @@ def find_hypotheses(
         if not batch.sentences:
             return
         if any(sentence.constraints for sentence in batch.sentences):
-            wanted = [sentence.constraints for sentence in batch.sentences]
-            step = step_constrained(batch.feed(), batch.hypotheses, batch.settings, wanted)
+            hypotheses = [sentence.constraints for sentence in batch.sentences]
+            step = step_constrained(batch.feed(), batch.hypotheses, batch.settings, hypotheses)
         else:
             step = choose(batch.feed(), batch.hypotheses, batch.settings)
         if watch:
@@ -258,10 +258,10 @@ class SearchBatch(Generic[S]):
                 raise explain_nothing(self.sentences[place].line, self._is_bound(step, place))
         if len(done) < len(stops):
             self._keep(step, [place for place, stop in enumerate(stops) if not stop])
-        found = [(self.sentences[place], rank(self.ended[place], self.n_best)) for place in done]
+        results = [(self.sentences[place], rank(self.ended[place], self.n_best)) for place in done]
         for place in reversed(done):
             del self.sentences[place], self.ended[place]
-        return found
+        return results
 
     def _keep(self, step: Step, stay: list[int]) -> None:
         """Keep the hypotheses, and the network's rows, that continue those of `step`.

@@ -37,7 +37,7 @@ def score_targets(
     ValueError where the log-probabilities are not finite.
     """
     pairs = plan_pairs(sources, targets)
-    found: list[list[float]] = [[] for _ in pairs]
+    results: list[list[float]] = [[] for _ in pairs]
     queue, lost = Queue(pairs, budget), list[QueuedSentence]()
     while queue.has_work(lost):
         lost = queue.take()
@@ -48,13 +48,13 @@ def score_targets(
                 raise
         else:
             for pair, log_probs in zip(lost, scored, strict=True):
-                found[pair.index] = log_probs
+                results[pair.index] = log_probs
             if progress:
                 progress(len(lost))
             lost = []
         if lost:
             free_memory()
-    return found
+    return results
 
 
 def _score(

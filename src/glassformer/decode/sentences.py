@@ -87,8 +87,8 @@ def explain_nothing(line: int | None, is_bound: bool) -> ValueError:
     """
     where = "" if line is None else f"line {line + 1}: "
     if is_bound:
-        said = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
-        return ValueError(f"{where}{said}")
+        message = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
+        return ValueError(f"{where}{message}")
     return NotFiniteError(
         f"{where}the network's logits are not finite numbers or far too large: its weights are "
         "damaged, or its training has diverged"
@@ -135,12 +135,12 @@ def plan_sentences(
                     f"line {line + 1}: {what} asks for {tokens} tokens, "
                     f"but with EOS there may be {limit}: at most {limit - 1} fit"
                 )
-        wanted = tuple(constraints[index]) if constraints else ()
-        if wanted:
-            needed = len(prefix) + sum(each.size for each in wanted) + 1
+        own = tuple(constraints[index]) if constraints else ()
+        if own:
+            needed = len(prefix) + sum(each.size for each in own) + 1
             room = needed + settings.max_extra
             limit = max(limit, room if longest is None else min(room, longest))
-        sentences.append(QueuedSentence(index, line, source, prefix, limit, wanted))
+        sentences.append(QueuedSentence(index, line, source, prefix, limit, own))
     return sentences
 
 
@@ -163,12 +163,12 @@ def longest_output(source_tokens: int, settings: Decode, longest: int | None) ->
     return limit if longest is None else min(limit, longest)
 
 
-def rank(found: list[Hypothesis], number: int) -> list[Hypothesis]:
+def rank(hypothesis: list[Hypothesis], number: int) -> list[Hypothesis]:
     """Return the best hypotheses by score; unfinished ones come after all finished ones.
 
     Groups of a diverse beam may find the same one; it is returned once.
     """
-    ordered = sorted(found, key=lambda each: (each.finished, each.score))  # the best is last
+    ordered = sorted(hypothesis, key=lambda each: (each.finished, each.score))  # the best is last
     different = {(each.finished, *each.tokens): each for each in ordered}
     return sorted(different.values(), key=lambda each: (not each.finished, -each.score))[:number]
 

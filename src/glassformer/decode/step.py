@@ -174,16 +174,16 @@ class Step:
         first = sentence * self.before.beams
         rows = slice(first, first + self.before.beams)
         tokens_WC, log_probs_WC = (x_RC[rows].tolist() for x_RC in self.forbidden)
-        found = []
+        results = []
         for parent, (tokens, log_probs) in enumerate(zip(tokens_WC, log_probs_WC, strict=True)):
             for token, token_log_prob in dict(zip(tokens, log_probs, strict=True)).items():
                 log_prob = log_prob_W[parent] + token_log_prob
                 if token > BOS and log_prob > -math.inf:
                     fate = Fate.TOO_SHORT if token == EOS else Fate.REPEATS
-                    found.append(
+                    results.append(
                         Candidate(parent, token, token_log_prob, log_prob, log_prob / penalty, fate)
                     )
-        return found
+        return results
 
 
 def endings(step: Step) -> Iterator[tuple[int, Hypothesis]]:

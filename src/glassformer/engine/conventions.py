@@ -32,19 +32,19 @@ class ConventionEngine:
         return self.engine.precision
 
     def search(
-        self, sources: Rows, settings: Decode, *, prefixes: Rows | None = None, **how: Any
+        self, sources: Rows, settings: Decode, *, prefixes: Rows | None = None, **keywords: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source, without the tokens that they begin with."""
-        given = [()] * len(sources) if prefixes is None else prefixes
-        begun = [[*self.begin, *prefix] for prefix in given]
-        found = self.engine.search(self._cut(sources), settings, prefixes=begun, **how)
-        return [[self._drop(each) for each in ways] for ways in found]
+        beginnings = [()] * len(sources) if prefixes is None else prefixes
+        begun = [[*self.begin, *prefix] for prefix in beginnings]
+        result = self.engine.search(self._cut(sources), settings, prefixes=begun, **keywords)
+        return [[self._drop(each) for each in ways] for ways in result]
 
-    def score(self, sources: Rows, targets: Rows, **how: Any) -> list[ScoredPair]:
+    def score(self, sources: Rows, targets: Rows, **keywords: Any) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target."""
-        found = self.engine.score(self._cut(sources), self._begin(targets), **how)
+        result = self.engine.score(self._cut(sources), self._begin(targets), **keywords)
         skipped = len(self.begin)
-        return [each._replace(log_probs=each.log_probs[skipped:]) for each in found]
+        return [each._replace(log_probs=each.log_probs[skipped:]) for each in result]
 
     def attend(
         self,
@@ -72,10 +72,10 @@ class ConventionEngine:
     def _begin(self, targets: Rows) -> Rows:
         return [[*self.begin, *target] for target in targets]
 
-    def _drop(self, found: Hypothesis) -> Hypothesis:
-        forced = found.token_log_probs[: len(self.begin)]
-        return found._replace(
-            tokens=found.tokens[len(self.begin) :],
-            log_prob=found.log_prob - sum(forced),
-            token_log_probs=found.token_log_probs[len(self.begin) :],
+    def _drop(self, hypothesis: Hypothesis) -> Hypothesis:
+        forced = hypothesis.token_log_probs[: len(self.begin)]
+        return hypothesis._replace(
+            tokens=hypothesis.tokens[len(self.begin) :],
+            log_prob=hypothesis.log_prob - sum(forced),
+            token_log_probs=hypothesis.token_log_probs[len(self.begin) :],
         )

@@ -153,7 +153,7 @@ def score_in_c(
     starts = [*accumulate((pair.limit for pair in pairs), initial=0)]
     log_probs = (ctypes.c_float * starts[-1])()
     ids, next_log_probs = ((kind * (len(pairs) * next_size))() for kind in NEXT)
-    wanted = structs.WantedStruct(
+    request = structs.WantedStruct(
         log_probs=ctypes.addressof(log_probs),
         heads_count=len(heads),
         next_size=next_size,
@@ -161,7 +161,7 @@ def score_in_c(
         next_ids=ctypes.addressof(ids),
         next_log_probs=ctypes.addressof(next_log_probs),
     )
-    _call(workers, "gf_score", batch, budget, progress, None, ctypes.byref(wanted))
+    _call(workers, "gf_score", batch, budget, progress, None, ctypes.byref(request))
     if not (math.isfinite(sum(log_probs)) and attention.is_finite()):
         raise NotFiniteError("what the network computes is not finite: its weights are too large")
     after = [*zip(ids, next_log_probs, strict=True)]
@@ -200,8 +200,8 @@ class _Attention:
     def read(self, pair: QueuedSentence) -> Array | None:
         if not self.count:
             return None
-        found = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
-        return found.reshape(self.count, pair.limit, -1)
+        result = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
+        return result.reshape(self.count, pair.limit, -1)
 
 
 class _Batch:
@@ -303,11 +303,11 @@ def _catch_interrupt(raised: list[BaseException]) -> Iterator[None]:
         yield
         return
 
-    def keep(found: sys.UnraisableHookArgs) -> None:
-        if isinstance(found.exc_value, KeyboardInterrupt):
-            raised.append(found.exc_value)
+    def keep(args: sys.UnraisableHookArgs) -> None:
+        if isinstance(args.exc_value, KeyboardInterrupt):
+            raised.append(args.exc_value)
         else:
-            usual(found)
+            usual(args)
 
     usual, sys.unraisablehook = sys.unraisablehook, keep
     try:
@@ -338,12 +338,12 @@ def _explain(
 def _read_results(results: structs.ResultsStruct, count: int) -> Iterator[list[Hypothesis]]:
     """Yield the hypotheses of each sentence. What they are made of is copied."""
     hypotheses = _copy(results.hypotheses, HYPOTHESIS.size * results.hypotheses_count)
-    found = [*HYPOTHESIS.iter_unpack(hypotheses)]
+    entries = [*HYPOTHESIS.iter_unpack(hypotheses)]
     tokens = array("i", _copy(results.tokens, 4 * results.tokens_count)).tolist()
     log_probs = array("f", _copy(results.log_probs, 4 * results.tokens_count)).tolist()
     for first, start, number in PLACE.iter_unpack(_copy(results.places, PLACE.size * count)):
         best = list[Hypothesis]()
-        for length, finished, log_prob, score in found[first : first + number]:
+        for length, finished, log_prob, score in entries[first : first + number]:
             end = start + length
             ids = tokens[start : end - 1 if finished else end]
             best.append(Hypothesis(ids, log_prob, score, log_probs[start:end], bool(finished)))

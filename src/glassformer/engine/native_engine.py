@@ -70,12 +70,12 @@ class NativeEngine:
         return self.model.precision
 
     def search(
-        self, sources: Rows, settings: Decode, *, workers: int = 1, **how: Any
+        self, sources: Rows, settings: Decode, *, workers: int = 1, **keywords: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `native.search_in_c`."""
         shortlist = self._open_shortlist(settings) if settings.shortlist else None
         with self._borrow(workers) as borrowed:
-            return search_in_c(borrowed, sources, settings, shortlist=shortlist, **how)
+            return search_in_c(borrowed, sources, settings, shortlist=shortlist, **keywords)
 
     def use_shortlist(self, find: Callable[[], Shortlist]) -> None:
         """Let searches that want a short-list have that which `find` opens."""
@@ -100,11 +100,11 @@ class NativeEngine:
         return self._shortlist
 
     def score(
-        self, sources: Rows, targets: Rows, *, workers: int = 1, **how: Any
+        self, sources: Rows, targets: Rows, *, workers: int = 1, **keywords: Any
     ) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target; see `native.score_in_c`."""
         with self._borrow(workers) as borrowed:
-            return score_in_c(borrowed, sources, targets, **how)
+            return score_in_c(borrowed, sources, targets, **keywords)
 
     def attend(
         self,
@@ -155,10 +155,10 @@ class NativeEnsembleEngine(NativeEngine):
         self.members = members
 
     def attend(
-        self, sources: Rows, targets: Rows, heads: Sequence[Head], **how: Any
+        self, sources: Rows, targets: Rows, heads: Sequence[Head], **keywords: Any
     ) -> Iterator[tuple[int, list[Array]]]:
         """Yield what the first member attends to; see `NativeEngine.attend`."""
-        return self.members[0].attend(sources, targets, heads, **how)
+        return self.members[0].attend(sources, targets, heads, **keywords)
 
     def _open_shortlist(self, settings: Decode) -> Shortlist | None:
         return None
@@ -171,14 +171,14 @@ def _hire(model: NativeModel | NativeEnsemble, number: int) -> Workers:
     library.pool_close.restype = None
     if library.pool_open(ctypes.c_int32(number), ctypes.byref(pool)):
         raise MemoryError("not enough memory for threads")
-    made = Workers(library, [NetworkStruct() for _ in range(number)], pool, model.budget)
-    for network in made.networks:
+    workers = Workers(library, [NetworkStruct() for _ in range(number)], pool, model.budget)
+    for network in workers.networks:
         try:
             model.open_network(network)
         except MemoryError:
-            _dismiss(model, made)
+            _dismiss(model, workers)
             raise
-    return made
+    return workers
 
 
 def _dismiss(model: NativeModel | NativeEnsemble, workers: Workers) -> None:

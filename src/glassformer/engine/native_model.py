@@ -88,10 +88,10 @@ class NativeModel:
         structs = (TensorStruct * len(tensors))(
             *(_describe_tensor(name, each) for name, each in tensors.items())
         )
-        wanted = _describe_settings(settings, vocabularies, precision)
+        values = _describe_settings(settings, vocabularies, precision)
         reason = ctypes.create_string_buffer(300)
         error = library.model_open(
-            byref(wanted), structs, len(structs), byref(self._handle), reason, len(reason)
+            byref(values), structs, len(structs), byref(self._handle), reason, len(reason)
         )
         if error == OUT_OF_MEMORY:
             raise MemoryError("not enough memory for the model")
@@ -171,8 +171,8 @@ def explain_settings(settings: Settings, prefix: str = "") -> str:
     for name, field in type(settings).model_fields.items():
         value, usual = getattr(settings, name), field.default
         if isinstance(value, Settings) and isinstance(usual, Settings):
-            if said := explain_settings(value, f"{prefix}{name}."):
-                return said
+            if problem := explain_settings(value, f"{prefix}{name}."):
+                return problem
             continue
         known = KNOWN.get(f"{prefix}{name}", (usual,))
         if known is not None and value not in known:

@@ -57,10 +57,10 @@ def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
     """Return the log-probability of every token of the translations; NaN if none is finite."""
     sources, targets = zip(*examples, strict=True)
     try:
-        found = engine.score(sources, targets, workers=1)
+        result = engine.score(sources, targets, workers=1)
     except NotFiniteError:
         return [math.nan]
-    return [log_prob for each in found for log_prob in each.log_probs]
+    return [log_prob for each in result for log_prob in each.log_probs]
 
 
 def recall(key: str) -> dict[str, float] | None:
@@ -83,7 +83,7 @@ def remember(key: str, values: dict[str, float]) -> None:
 
 def _read() -> dict[str, Any]:
     try:
-        found = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
+        payload = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RuntimeError):  # RuntimeError: the home folder is unknown
         return {}
-    return found if isinstance(found, dict) else {}
+    return payload if isinstance(payload, dict) else {}

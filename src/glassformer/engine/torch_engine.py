@@ -42,20 +42,20 @@ class TorchEngine:
         self.precision, self.device, self.threads = precision, device, threads
 
     def search(
-        self, sources: Rows, settings: Decode, *, workers: int = 1, **how: Any
+        self, sources: Rows, settings: Decode, *, workers: int = 1, **keywords: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `decode.search`."""
-        how |= {"device": self.device, "workers": workers}
+        keywords |= {"device": self.device, "workers": workers}
         with self._compute(workers):
-            return search(self.view, sources, settings, **how)
+            return search(self.view, sources, settings, **keywords)
 
     def score(
-        self, sources: Rows, targets: Rows, *, workers: int = 1, **how: Any
+        self, sources: Rows, targets: Rows, *, workers: int = 1, **keywords: Any
     ) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target; see `decode.score_targets`."""
         with self._compute(workers):
-            found = score_targets(self.view, sources, targets, device=self.device, **how)
-        return [ScoredPair(log_probs) for log_probs in found]
+            result = score_targets(self.view, sources, targets, device=self.device, **keywords)
+        return [ScoredPair(log_probs) for log_probs in result]
 
     def attend(
         self,
@@ -80,13 +80,13 @@ class TorchEngine:
                     "what the network computes is not finite: its weights are too large"
                 )
             for place, i in enumerate(batch):
-                found = []
+                results = []
                 for layer, head in heads:
                     weights_HTS = layers[f"decoder.{layer}.cross_attention.weights"][place]
                     weights_TS = weights_HTS.mean(0) if head is None else weights_HTS[head]
                     cut_TS = weights_TS[: len(targets[i]) + 1, : len(sources[i])]
-                    found.append(cut_TS.cpu().numpy())
-                yield i, found
+                    results.append(cut_TS.cpu().numpy())
+                yield i, results
 
     @contextmanager
     def _compute(self, workers: int) -> Iterator[None]:

@@ -45,11 +45,11 @@ class Engine(Protocol):
     def precision(self) -> str: ...
 
     def search(
-        self, sources: Rows, settings: Decode, *, workers: int, **how: Any
+        self, sources: Rows, settings: Decode, *, workers: int, **keywords: Any
     ) -> list[list[Hypothesis]]: ...
 
     def score(
-        self, sources: Rows, targets: Rows, *, workers: int, **how: Any
+        self, sources: Rows, targets: Rows, *, workers: int, **keywords: Any
     ) -> list[ScoredPair]: ...
 
     def attend(
@@ -178,8 +178,8 @@ class Weights:
                     raise ValueError("this search needs PyTorch: pip install 'glassformer[train]'")
                 from .torch_engine import TorchEngine
 
-                how = self.network, self.view, self.exact, self.device, self.threads
-                self._engines["torch"] = TorchEngine(*how)
+                arguments = self.network, self.view, self.exact, self.device, self.threads
+                self._engines["torch"] = TorchEngine(*arguments)
             return self._engines["torch"]
 
     def count_workers(self, sentences: int, rows: int = 1) -> int:
@@ -188,22 +188,22 @@ class Weights:
         A row is a hypothesis of a search, or a token of a target that is scored.
         """
         if not self.is_native:
-            wanted = self.workers or 1
+            workers = self.workers or 1
         elif self.workers:
-            wanted = self.workers * (self.threads or 1)
+            workers = self.workers * (self.threads or 1)
         else:
             most = min(self.threads or count_threads(), count_cores())
             vocabulary = self._shapes[OUTPUTS[self.settings.tie]][0]
-            wanted = choose_workers(self.settings, vocabulary, sentences * rows, most)
-        return max(1, min(wanted, sentences))
+            workers = choose_workers(self.settings, vocabulary, sentences * rows, most)
+        return max(1, min(workers, sentences))
 
     def _make_engine(self, precision: str) -> Engine:
         if precision != "bf16" and self.is_native:
-            made = NativeEngine.open(self.settings, self._store(), precision)
+            engine = NativeEngine.open(self.settings, self._store(), precision)
             if isinstance(self.origin, WeightsFile):
-                made.use_shortlist(self._open_shortlist)
+                engine.use_shortlist(self._open_shortlist)
                 self.origin.release()
-            return made
+            return engine
         why = self._explain_absence() if self.device == "cpu" else ""
         if find_spec("torch") is None:
             why = why or f"precision={precision} is not for the engine in C"
@@ -249,9 +249,9 @@ class Weights:
             model = __name__.replace("engine.weights", "model.")
             if not all(home.startswith((model, "torch.nn.modules.")) for home in homes):
                 return False
-        names, found = (SOURCE, OUTPUTS[self.settings.tie]), self._shapes
-        sizes = [found[name][0] for name in names if name in found]
-        return len(sizes) == len(names) and found == list_shapes(self.settings, *sizes)
+        names, result = (SOURCE, OUTPUTS[self.settings.tie]), self._shapes
+        sizes = [result[name][0] for name in names if name in result]
+        return len(sizes) == len(names) and result == list_shapes(self.settings, *sizes)
 
     def _is_int8_close(self) -> bool:
         """Return whether int8 translates the golden pairs of this model nearly as fp32 does."""
@@ -266,8 +266,8 @@ class Weights:
 
 
 @cache
-def say_once(said: str) -> None:
-    print(f"glassformer: {said}", file=sys.stderr)
+def say_once(message: str) -> None:
+    print(f"glassformer: {message}", file=sys.stderr)
 
 
 def read_examples(folder: Path, encode: Encode) -> list[Example]:
@@ -284,10 +284,10 @@ class JoinedWeights(Weights):
 
     takes_shortlist = False
 
-    def __init__(self, members: Sequence[Weights], encode: Encode, **how: Any) -> None:
+    def __init__(self, members: Sequence[Weights], encode: Encode, **keywords: Any) -> None:
         """Take loaded members, all on one device."""
         first = members[0]
-        super().__init__(first.origin, first.settings, encode, **how)
+        super().__init__(first.origin, first.settings, encode, **keywords)
         self.members = list(members)
 
     @property
@@ -326,12 +326,12 @@ class FusedWeights(JoinedWeights):
     is_native = False
 
     def __init__(
-        self, members: Sequence[Weights], encode: Encode, weight: float, **how: Any
+        self, members: Sequence[Weights], encode: Encode, weight: float, **keywords: Any
     ) -> None:
         """Take loaded members, all on one device. ValueError if int8 is asked for."""
-        if how.get("precision") == "int8":
+        if keywords.get("precision") == "int8":
             raise ValueError("precision=int8 is not for a search with a language model: use fp32")
-        super().__init__(members, encode, **how)
+        super().__init__(members, encode, **keywords)
         self.weight = weight
 
     @cached_property

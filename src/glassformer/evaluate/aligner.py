@@ -18,7 +18,7 @@ from ..translate.align.choose_head import (
 )
 from ..translate.align.links import GoldSet, Joining, join_links
 from ..translate.align.pairs import (
-    Aligned,
+    AlignedPair,
     AlignmentCandidate,
     Pair,
     Row,
@@ -45,7 +45,7 @@ class Direction:
     def take(self, choice: AlignmentChoice) -> Direction:
         return replace(self, choice=choice, is_new=True)
 
-    def align(self, pairs: Sequence[Pair]) -> list[Aligned]:
+    def align(self, pairs: Sequence[Pair]) -> list[AlignedPair]:
         assert self.choice is not None
         return align_pairs(self.translator.searcher, pairs, self.choice.candidate)
 
@@ -151,10 +151,10 @@ class Aligner:
                 for side, of, by in zip(sides, pairs, links[: len(sides)], strict=True)
             ]
         elif len(sides) == 2 and not any(_is(side, "hand", "gold", "agreement") for side in sides):
-            found = choose_by_agreement(
+            result = choose_by_agreement(
                 (sides[0].translator.searcher, sides[1].translator.searcher), pairs
             )
-            chosen = [side.take(choice) for side, choice in zip(sides, found, strict=True)]
+            chosen = [side.take(choice) for side, choice in zip(sides, result, strict=True)]
         else:
             chosen = [
                 side if side.choice else side.take(choose_alone(side.translator.searcher, of))
@@ -162,13 +162,13 @@ class Aligner:
             ]
         return replace(self, forward=chosen[0], backward=chosen[1] if len(chosen) > 1 else None)
 
-    def align(self, texts: Sequence[TextPair]) -> list[Aligned]:
+    def align(self, texts: Sequence[TextPair]) -> list[AlignedPair]:
         """Return the alignment of each pair of texts, without links if one is empty or too long."""
         pairs = self.read(texts)
-        found = [each.align(of) for each, of in zip(self.directions, pairs, strict=True)]
-        if len(found) == 1:
-            return found[0]
-        return [_join(one, other, self.how) for one, other in zip(*found, strict=True)]
+        results = [each.align(of) for each, of in zip(self.directions, pairs, strict=True)]
+        if len(results) == 1:
+            return results[0]
+        return [_join(one, other, self.how) for one, other in zip(*results, strict=True)]
 
 
 def _load(model: Path | str, device: str) -> Direction:
@@ -190,9 +190,9 @@ def _is(direction: Direction, *ways: str) -> bool:
     return direction.choice is not None and direction.choice.chosen_by in ways
 
 
-def _join(one: Aligned, other: Aligned, how: Joining) -> Aligned:
+def _join(one: AlignedPair, other: AlignedPair, joining: Joining) -> AlignedPair:
     """Return the joined links of both directions, with the forward weight, else the backward."""
     back = {(i, j): weight for (j, i), weight in other.weights.items()}
-    both = join_links(one.links, frozenset(back), how)
+    both = join_links(one.links, frozenset(back), joining)
     weights = {link: one.weights.get(link, back.get(link, 0.0)) for link in sorted(both)}
     return replace(one, weights=weights, fits=one.fits and other.fits)

@@ -43,10 +43,10 @@ def score_text(
     progress: Progress | None = None,
 ) -> TextScore:
     """Return the scores of a text, of which `labels` are the classes where they are predicted."""
-    found = score_lines(reader, texts, labels, seed)
+    lines = score_lines(reader, texts, labels, seed)
     if progress:
         progress(len(texts))
-    return sum_scores(reader, found)
+    return sum_scores(reader, lines)
 
 
 def score_lines(
@@ -58,22 +58,22 @@ def score_lines(
         return [LineScore(-each.log_prob, len(each.token_log_probs), 0) for each in scored]
     if reader.ability == FILLS:
         return _score_masked(reader, texts, seed)
-    found = zip(reader.classify(list(texts)), labels, strict=True)
+    lines = zip(reader.classify(list(texts)), labels, strict=True)
     return [
         LineScore(-math.log(max(each.probabilities.get(label, 0), 1e-30)), 1, each.label == label)
-        for each, label in found
+        for each, label in lines
     ]
 
 
 def _score_masked(reader: LanguageModel, texts: Sequence[str], seed: int) -> list[LineScore]:
-    masked, wanted = list[list[int]](), list[list[int]]()
+    masked, hidden = list[list[int]](), list[list[int]]()
     for line, text in enumerate(texts):
         ids_BS = np.array([reader.encode_text(text)])
         hidden_BS, wanted_BS = mask_tokens(ids_BS, len(reader.tokenizer), (seed, line))
         masked.append(hidden_BS[0].tolist())
-        wanted.append(wanted_BS[0].tolist())
+        hidden.append(wanted_BS[0].tolist())
     lines = []
-    for own, guesses in zip(wanted, reader.guess_masked(masked, wanted), strict=True):
+    for own, guesses in zip(hidden, reader.guess_masked(masked, hidden), strict=True):
         right = sum(id == it for (id, _), it in zip(guesses, filter(None, own), strict=True))
         lines.append(LineScore(-sum(value for _, value in guesses), len(guesses), right))
     return lines

@@ -23,13 +23,13 @@ def score_comet(
     comet = load_comet()
     rows = zip(sources, hypotheses, *references, strict=True)
     data = [
-        {"src": source, "mt": said, "ref": next(each for each in lines if each is not None)}
-        for source, said, *lines in rows
+        {"src": source, "mt": translation, "ref": next(each for each in lines if each is not None)}
+        for source, translation, *lines in rows
     ]
     path = model if model.endswith(".ckpt") else comet.download_model(model)
     scorer = comet.load_from_checkpoint(path)
-    found = scorer.predict(data, batch_size=BATCH, gpus=0, progress_bar=False)
-    return Score("COMET", 100 * float(found.system_score), f"model:{model}|version:{_version()}")
+    result = scorer.predict(data, batch_size=BATCH, gpus=0, progress_bar=False)
+    return Score("COMET", 100 * float(result.system_score), f"model:{model}|version:{_version()}")
 
 
 def load_comet() -> Any:
@@ -37,8 +37,8 @@ def load_comet() -> Any:
     try:
         return import_module("comet")
     except ImportError:
-        said = "COMET is a package of its own: pip install unbabel-comet"
-        raise ValueError(said) from None
+        message = "COMET is a package of its own: pip install unbabel-comet"
+        raise ValueError(message) from None
 
 
 def _version() -> str:

@@ -21,8 +21,8 @@ class SystemResult:
     work: Any = None  # a record that has `to_json`
 
     def to_json(self) -> dict[str, Any]:
-        made = self.work.to_json() if self.work else {"model": self.name}
-        return {**made, **self.quality.to_json()}
+        payload = self.work.to_json() if self.work else {"model": self.name}
+        return {**payload, **self.quality.to_json()}
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, filter(None, (self.work, self.quality))))
@@ -46,10 +46,10 @@ class Evaluation:
         compared = {name: each.to_json() for name, each in self.comparisons.items()}
         if len(self.systems) == 1:
             own = self.systems[0]
-            found = own.to_json() if own.work else own.quality.to_json()
+            payload = own.to_json() if own.work else own.quality.to_json()
             if self.honesty:
-                found |= {"honesty": self.honesty.to_json()}
-            return found | ({"comparison": each} if (each := _only(compared)) else {}) | worst
+                payload |= {"honesty": self.honesty.to_json()}
+            return payload | ({"comparison": each} if (each := _only(compared)) else {}) | worst
         summary = {
             name: {"mean": mean(values), "standard_deviation": stdev(values)}
             for name, values in self._list_values().items()
@@ -72,8 +72,8 @@ class Evaluation:
     def _list_values(self) -> dict[str, list[float]]:
         """Return the scores of all systems by metric."""
         names = [score.name for score in self.systems[0].quality.scores]
-        found = {name: [each.quality[name].value for each in self.systems] for name in names}
-        return found | {"exact match": [100 * each.quality.exact_match for each in self.systems]}
+        values = {name: [each.quality[name].value for each in self.systems] for name in names}
+        return values | {"exact match": [100 * each.quality.exact_match for each in self.systems]}
 
     def _tabulate(self) -> str:
         """Return a row for each system, the mean, the standard deviation and the signatures."""
@@ -101,7 +101,7 @@ def show_sentence(result: SentenceResult) -> str:
         if len(result.systems) > 1:
             rows.append(("system", each.system))
         rows += [("translation", each.translation), ("", scores)]
-        rows += [(kind, said) for kind, said in each.flags.items()]
+        rows += [(kind, message) for kind, message in each.flags.items()]
     head = f"line {result.line}"
     return "\n".join([head, *(f"  {name:<11}  {text}".rstrip() for name, text in rows)])
 

@@ -53,15 +53,15 @@ def score_each(
     errors are those of `score_quality`.
     """
     check_lines(hypotheses, references)
-    found: list[dict[str, float]] = [{} for _ in hypotheses]
+    results: list[dict[str, float]] = [{} for _ in hypotheses]
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
         if name == "BLEU":
             metric = build_bleu(tokenize or choose_tokenizer(target_lang), effective_order=True)
-        for scores, hypothesis, *lines in zip(found, hypotheses, *references, strict=True):
+        for scores, hypothesis, *lines in zip(results, hypotheses, *references, strict=True):
             known = [line for line in lines if line is not None]
             scores[name] = metric.sentence_score(hypothesis, known).score
-    return found
+    return results
 
 
 def find_worst(

@@ -158,10 +158,10 @@ def is_still(path: Path, file: IO[str]) -> bool:
 def stamp_file(path: Path) -> FileStamp | None:
     """Return a stamp that changes when a file does; None if there is none."""
     try:
-        found = path.stat()
+        result = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return result.st_mtime_ns, result.st_size, result.st_ino
 
 
 def open_alone(path: Path, *, keep: bool = False) -> TextIO:
@@ -210,7 +210,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        said = f"no JSON: {error.msg}, line {error.lineno}"
-        raise ValueError(f"{path}: damaged ({said})") from None
+        message = f"no JSON: {error.msg}, line {error.lineno}"
+        raise ValueError(f"{path}: damaged ({message})") from None
     except RecursionError:
         raise ValueError(f"{path}: damaged (nested too deeply)") from None

@@ -27,8 +27,8 @@ def list_extensions() -> tuple[str, ...]:
     """Return the names of the extensions that are there, in order of the alphabet."""
     if not os.path.isdir(FOLDER):
         return ()
-    with os.scandir(FOLDER) as found:
-        names = [each.name for each in found if each.is_dir() and each.name.isidentifier()]
+    with os.scandir(FOLDER) as extensions:
+        names = [each.name for each in extensions if each.is_dir() and each.name.isidentifier()]
     return tuple(sorted(name for name in names if os.path.exists(f"{FOLDER}/{name}/__init__.py")))
 
 

@@ -40,9 +40,9 @@ def push_model(folder: Path, name: str) -> str:
     """
     hub = need("huggingface_hub")
     with _explain(HUB + name):
-        found = hub.create_repo(name, exist_ok=True)
+        repo = hub.create_repo(name, exist_ok=True)
         hub.upload_folder(repo_id=name, folder_path=str(folder))
-        return str(found)
+        return str(repo)
 
 
 @contextmanager
@@ -51,5 +51,5 @@ def _explain(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{name}: {said}") from None
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{name}: {message}") from None

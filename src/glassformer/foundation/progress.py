@@ -120,13 +120,13 @@ class ProgressLines:
         self.latest.append((now, done))
         before, then = self.latest[0]
         rate = (done - then) / (now - before)
-        said = f"{self.what}: {done:,}"
+        message = f"{self.what}: {done:,}"
         if total:
-            said += f" of {total:,} ({100 * done / total:.0f} %)"
-        said += f", {rate:,.{0 if rate >= 100 else 1}f} a second"
+            message += f" of {total:,} ({100 * done / total:.0f} %)"
+        message += f", {rate:,.{0 if rate >= 100 else 1}f} a second"
         if total and rate:
-            said += f", {say_time((total - done) / rate)} left"
-        self.say(f"{said}, {note}" if note else said)
+            message += f", {say_time((total - done) / rate)} left"
+        self.say(f"{message}, {note}" if note else message)
 
     def end(self) -> None:
         """Print the last line, if there were any before it."""

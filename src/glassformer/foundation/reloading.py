@@ -47,9 +47,9 @@ class Reloadable:
 
     def __copy__(self) -> Self:
         """Return a translator that shares everything with this one."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        return result
 
 
 def remember_source(load: Loader) -> Loader:
@@ -58,9 +58,9 @@ def remember_source(load: Loader) -> Loader:
     @wraps(load)
     def call(cls: type[Reloadable], folder: Any, to: str | None = None, **keywords: Any) -> Any:
         folder = folder if isinstance(folder, Path | str) else [*folder]
-        made = load(cls, folder, to, **keywords)
-        made.loaded = LoadedModel(cls, folder, to, keywords)
-        return made
+        result = load(cls, folder, to, **keywords)
+        result.loaded = LoadedModel(cls, folder, to, keywords)
+        return result
 
     return call  # type: ignore[return-value]
 

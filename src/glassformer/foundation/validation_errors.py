@@ -29,8 +29,8 @@ WANTED = {
 
 def _say(first: Mapping[str, Any]) -> str:
     """Return what is wrong with the value of one of pydantic's errors."""
-    if wanted := WANTED.get(first["type"]):
-        return f"must be {wanted.format_map(first.get('ctx', {}))}"
+    if entry := WANTED.get(first["type"]):
+        return f"must be {entry.format_map(first.get('ctx', {}))}"
     return str(first["msg"]).removeprefix("Value error, ")
 
 
@@ -49,12 +49,12 @@ def explain_error(error: ValueError, settings: type[Settings]) -> str:
     where = [str(part) for part in first["loc"]]
     if first["type"] == "extra_forbidden":
         return f"unknown setting {'.'.join(where)}; {_suggest_setting(where, settings)}"
-    place, given = ".".join(where), first["input"]
-    shown = f" (got {given!r})" if not isinstance(given, Mapping) else ""
-    theirs = find_value(place, given) if first["type"] == "literal_error" else None
+    place, value = ".".join(where), first["input"]
+    shown = f" (got {value!r})" if not isinstance(value, Mapping) else ""
+    theirs = find_value(place, value) if first["type"] == "literal_error" else None
     hint = f"; {suggest_names(theirs.names, theirs.note)}" if theirs else ""
-    said = f"{_say(first)}{shown}{hint}"
-    return f"{place}: {said}" if place else said
+    message = f"{_say(first)}{shown}{hint}"
+    return f"{place}: {message}" if place else message
 
 
 def _suggest_setting(where: list[str], settings: type[Settings]) -> str:

@@ -81,9 +81,9 @@ def make_tables(settings: Model, source: int, target: int) -> tuple[nn.Embedding
     """
 
     def table(vocabulary: int) -> nn.Embedding:
-        made = nn.Embedding(vocabulary, settings.d_model)
-        nn.init.normal_(made.weight, std=settings.d_model**-0.5)
-        return made
+        embedding = nn.Embedding(vocabulary, settings.d_model)
+        nn.init.normal_(embedding.weight, std=settings.d_model**-0.5)
+        return embedding
 
     if settings.tie == "three-way":
         if source != target:

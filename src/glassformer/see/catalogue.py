@@ -84,8 +84,8 @@ def read_derived(network: str = "transformer") -> dict[str, Entry]:
 @cache
 def read_modules(network: str = "transformer") -> dict[str, dict[str, str]]:
     """Return the equations of modules that have no windows, and words on them, by class."""
-    found: dict[str, dict[str, str]] = _extend(network, 0)["modules"]
-    return found
+    modules: dict[str, dict[str, str]] = _extend(network, 0)["modules"]
+    return modules
 
 
 def _read_windows(network: str) -> dict[str, dict[str, Any]]:

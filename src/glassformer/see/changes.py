@@ -148,10 +148,10 @@ class Changes:
 
     def remove(self, what: str, name: str | None) -> None:
         """Remove positions, scale, mask, residual or norm, everywhere or in one part."""
-        found = [op for op in self._find(what) if name is None or _is_part(op.name, name)]
-        if not found:
+        results = [op for op in self._find(what) if name is None or _is_part(op.name, name)]
+        if not results:
             raise ValueError(f"there is no {what} in {name}")
-        for op in found:
+        for op in results:
             if what == "positions":
                 self._add(op.name, torch.zeros_like, is_alike=True)
             elif what == "mask":

@@ -66,9 +66,9 @@ def _check_words(document: Document) -> Iterator[str]:
         if len({*closed}) < len(closed) or not {*closed} <= {*range(1, len(word.symbols))}:
             yield f"words.{number}.merges close {closed} of {len(word.symbols)} symbols"
         left += len(word.symbols) - len(closed)
-    wanted = len(document.source) - 1 - sum(is_tag(token.text) for token in document.source)
-    if document.words and left != wanted:
-        yield f"words have {left} tokens, but source has {wanted}"
+    expected = len(document.source) - 1 - sum(is_tag(token.text) for token in document.source)
+    if document.words and left != expected:
+        yield f"words have {left} tokens, but source has {expected}"
 
 
 def _check_rows(document: Document) -> Iterator[str]:
@@ -111,9 +111,9 @@ def _check_shapes(document: Document, tensors: Mapping[str, Array]) -> Iterator[
         if name not in graph:
             yield f"{name} is no tensor of a model with these settings"
             continue
-        wanted = tuple(axis.size for axis in graph[name].axes)
-        if array.shape != wanted:
-            yield f"{name} is {list(array.shape)}, but must be {list(wanted)}"
+        expected = tuple(axis.size for axis in graph[name].axes)
+        if array.shape != expected:
+            yield f"{name} is {list(array.shape)}, but must be {list(expected)}"
         if array.dtype not in (np.float32, np.bool_):
             yield f"{name} is of {array.dtype}"
     for name, op in graph.items():

@@ -114,8 +114,8 @@ def read_lens(trace: RecordedTensors, rows: Sequence[int] | None = None) -> Arra
             spread = (centred**2).mean(-1, keepdims=True)
             y = centred / np.sqrt(spread + trace.settings.norm_epsilon)
             y = y * trace["decoder_norm.weight"] + _norm_bias(trace, "decoder_norm")
-        found = y @ trace["output_table.weight"].T + _output_bias(trace)
-        logits.append(found.astype(np.float32))
+        result = y @ trace["output_table.weight"].T + _output_bias(trace)
+        logits.append(result.astype(np.float32))
     return np.stack(logits)
 
 
@@ -143,10 +143,10 @@ def attribute_logit(trace: RecordedTensors, row: int, token: int) -> dict[str, f
     if trace.settings.norm == "pre":
         written = _pass_norm(trace, written, "last", "decoder_norm", row)
     vector = trace["output_table.weight"][token]
-    found = {name: float(each @ vector) for name, each in written.items()}
+    results = {name: float(each @ vector) for name, each in written.items()}
     if trace.settings.output_bias:
-        found["output_bias"] = float(_output_bias(trace)[token])
-    return found
+        results["output_bias"] = float(_output_bias(trace)[token])
+    return results
 
 
 def list_blocks(trace: RecordedTensors) -> tuple[str, ...]:
@@ -211,10 +211,10 @@ def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
     groups: list[list[int]] = []
     before = None
     for place, token in enumerate(tokens):
-        said = text[token.start : token.end]
-        core = said.strip()[:1]
-        kind = (core.isalnum() or core in "'’") if said else None
-        if before is None or kind != before or said[:1].isspace():
+        own = text[token.start : token.end]
+        core = own.strip()[:1]
+        kind = (core.isalnum() or core in "'’") if own else None
+        if before is None or kind != before or own[:1].isspace():
             groups.append([])
         groups[-1].append(place)
         before = kind

@@ -69,7 +69,7 @@ class Prediction(StrictModel):
     draw_probs: tuple[float, ...] = ()  # and those of `ids`; empty where nothing was sampled
 
 
-class Considered(StrictModel):
+class SearchCandidate(StrictModel):
     """A continuation of a hypothesis that the search considered, and what became of it."""
 
     parent: int  # the row that it continues
@@ -101,7 +101,7 @@ class Search(StrictModel):
     prefix: int  # tokens that were forced
     hypotheses: tuple[FoundHypothesis, ...]  # all that ended, best first
     chosen: int | None  # which of them was recorded; None: a text that was given
-    steps: tuple[tuple[Considered, ...], ...]  # best first
+    steps: tuple[tuple[SearchCandidate, ...], ...]  # best first
 
 
 class SentenceSpans(StrictModel):
@@ -130,14 +130,14 @@ class Numerics(StrictModel):
     chosen_differently: tuple[int, ...]  # rows whose most probable token is another in each
 
 
-class Noticed(StrictModel):
+class FoundProblem(StrictModel):
     """A problem that the quality check found in the translation, as in `translate --json`."""
 
     kind: str
     said: str
 
 
-class Stored(StrictModel):
+class TensorFile(StrictModel):
     """The file, shape and axes of a tensor on disk."""
 
     file: str
@@ -189,12 +189,12 @@ class Document(StrictModel):
     predictions: tuple[Prediction, ...]
     search: Search | None
     confidence: float | None = None  # as `translate --json` has it; None: a text that was given
-    problems: tuple[Noticed, ...] = ()
+    problems: tuple[FoundProblem, ...] = ()
     numerics: Numerics
     edits: tuple[dict[str, Any], ...] = ()
     whole: Whole | None = None  # None: the text is one sentence
     tolerance: float | None = None  # of a compact trace: of the largest value of each tensor
-    tensors: dict[str, Stored] = Field(default_factory=dict)
+    tensors: dict[str, TensorFile] = Field(default_factory=dict)
 
 
 def find_level(name: str) -> Level:

@@ -38,7 +38,7 @@ from ..translate.stages import TranslationStages
 from .changes import Changes
 from .document import Token
 from .recorded import RecordedTensors
-from .search_networks import Uncached
+from .search_networks import UncachedNetwork
 from .tokens import find_word_tokens, read_source
 
 
@@ -120,7 +120,7 @@ _ADAPTER: TypeAdapter[Change] = TypeAdapter(Change)
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditedSentence:
     """A sentence and a network with edits applied."""
 
     translator: TranslationStages
@@ -178,7 +178,7 @@ class Edited:
             yield self.translator.model
             return
         with watch(self.translator.model, lambda name: False, functions) as (view, _):
-            yield view if changes.is_cacheable else Uncached(view)
+            yield view if changes.is_cacheable else UncachedNetwork(view)
 
 
 def read_edits(path: Path | str) -> list[dict[str, Any]]:
@@ -188,10 +188,10 @@ def read_edits(path: Path | str) -> list[dict[str, Any]]:
     """
     try:
         check_file_size(Path(path))
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        payload = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON ({error})") from None
-    edits = found.get("edits") if isinstance(found, dict) else found
+    edits = payload.get("edits") if isinstance(payload, dict) else payload
     if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         raise ValueError(f'{path}: a list of edits is needed, such as [{{"do": "silence", ...}}]')
     return edits
@@ -203,7 +203,7 @@ def prepare_edits(
     prefix: str | Sequence[int],
     edits: Iterable[Mapping[str, Any]],
     record: Callable[..., RecordedTensors],
-) -> Edited:
+) -> EditedSentence:
     """Check the edits, and apply those that change the text.
 
     record: `recording.record`, with which a swap records the other sentence. Raises ValueError
@@ -213,15 +213,15 @@ def prepare_edits(
     for number, edit in enumerate(plain):
         change = _check(number, edit)
         if isinstance(change, WordEdit):
-            text, found = _replace_word(text, change.word, change.by)
-            if not found:
+            text, result = _replace_word(text, change.word, change.by)
+            if not result:
                 raise ValueError(f"edit {number + 1}: there is no word {change.word!r} in {text!r}")
         elif isinstance(change, Prefix):
             prefix = change.text
         elif isinstance(change, Swap):
             vectors[number] = _borrow(record, translator, number, change)
     source = tuple(read_source(translator, text))
-    edited = Edited(translator, text, prefix, tuple(plain), vectors, source)
+    edited = EditedSentence(translator, text, prefix, tuple(plain), vectors, source)
     edited.functions()  # raises now if an edit is wrong
     return edited
 

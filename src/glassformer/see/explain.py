@@ -151,22 +151,22 @@ def explain(trace: RecordedTensors, name: str, index: Sequence[int]) -> Explanat
     array = trace[name]  # raises for an unknown name
     equation = trace.graph[name]
     where = _check(name, equation, array, index)
-    found = Parts([Term(float(array[where]))])
+    parts = Parts([Term(float(array[where]))])
     mask, recomputed = None, float(array[where])
     if equation.right:
         reader = Reader.place(trace, equation, where)
-        found = reader.take_apart(equation.right)
+        parts = reader.take_apart(equation.right)
         mask, recomputed = reader.find_mask(), reader.value(equation.right)
     return Explanation(
         name,
         where,
         float(array[where]),
         to_formula(equation),
-        tuple(found.terms),
-        found.scale,
-        found.bias,
-        found.divisor,
-        found.function,
+        tuple(parts.terms),
+        parts.scale,
+        parts.bias,
+        parts.divisor,
+        parts.function,
         mask,
         recomputed,
         trace,
@@ -175,10 +175,10 @@ def explain(trace: RecordedTensors, name: str, index: Sequence[int]) -> Explanat
 
 def read_cell(cell: str) -> tuple[str, tuple[int, ...]]:
     """Return name and index of a cell, which is written `NAME[i,j,k]`."""
-    found = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
-    if not found:
+    match = re.fullmatch(r"\s*([^\[\]]+)\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*", cell)
+    if not match:
         raise ValueError(f"cell {cell}: write it as NAME[i,j,k], such as memory[0,3]")
-    return found[1].strip(), tuple(map(int, found[2].split(",")))
+    return match[1].strip(), tuple(map(int, match[2].split(",")))
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ class Reader:
         return Reader(self.trace, self.equation, {**self.at, **at})
 
     def value(self, part: Expression) -> float:
-        found = evaluate_expression(part, self.at, self.trace.__getitem__, self.equation.sizes)
-        return float(found.cells)
+        expression = evaluate_expression(part, self.at, self.trace.__getitem__, self.equation.sizes)
+        return float(expression.cells)
 
     def find_cells(self, part: Expression) -> tuple[Cell, ...]:
         """Return the cells of an expression, each once, including those that a sum runs over."""
@@ -252,16 +252,16 @@ class Reader:
         (place,) = sums
         rest = [sign * self.value(x) for n, (sign, x) in enumerate(addends) if n != place]
         sign, product = addends[place]
-        found = self._take_product(product)
-        return found._replace(scale=sign * found.scale, bias=math.fsum(rest))
+        result = self._take_product(product)
+        return result._replace(scale=sign * result.scale, bias=math.fsum(rest))
 
     def _take_sums(self, addends: list[tuple[int, Expression]]) -> Parts:
         """Return the terms of several sums, one after the other; all else is the bias."""
         terms, rest = list[Term](), list[float]()
         for sign, each in addends:
             if isinstance(each, Reduction):
-                found = self._list_terms(each)
-                terms += [replace(term, value=sign * term.value) for term in found]
+                result = self._list_terms(each)
+                terms += [replace(term, value=sign * term.value) for term in result]
             else:
                 rest.append(sign * self.value(each))
         return Parts(terms, bias=math.fsum(rest))

@@ -83,10 +83,10 @@ Expression: TypeAlias = "Number | Letter | Constant | Cells | Operation | Call |
 def parse_equation(text: str) -> tuple[Cells, Expression]:
     """Return the left and the right side of an equation. Raises ValueError if it is malformed."""
     left, _, right = text.partition(" = ")
-    made, expression = parse_expression(left), parse_expression(right)
-    if not isinstance(made, Cells):
+    equation, expression = parse_expression(left), parse_expression(right)
+    if not isinstance(equation, Cells):
         raise ValueError(f"{text}: the left side must be a tensor with its indices")
-    return made, expression
+    return equation, expression
 
 
 @cache
@@ -102,50 +102,52 @@ class _Parser:
         self.text, self.tokens, self.place = text, TOKEN.findall(text), 0
 
     def read(self) -> Expression:
-        found = self._operation(0)
+        result = self._operation(0)
         if self.place < len(self.tokens):
             raise ValueError(f"{self.text}: {self._next()} is not expected there")
-        return found
+        return result
 
     def _peek(self) -> str:
         return self.tokens[self.place] if self.place < len(self.tokens) else ""
 
-    def _next(self, wanted: str = "") -> str:
+    def _next(self, requested: str = "") -> str:
         token, self.place = self._peek(), self.place + 1
-        if not token or (wanted and token != wanted):
-            raise ValueError(f"{self.text}: {wanted or 'more'} is expected where {token!r} stands")
+        if not token or (requested and token != requested):
+            raise ValueError(
+                f"{self.text}: {requested or 'more'} is expected where {token!r} stands"
+            )
         return token
 
     def _operation(self, level: int) -> Expression:
         """Parse operations of one level of precedence, from left to right."""
         below = self._product if level == len(LEVELS) - 1 else lambda: self._operation(level + 1)
-        found = below()
+        operation = below()
         while self._peek() in LEVELS[level]:
-            found = Operation(self._next(), found, below())
-        return found
+            operation = Operation(self._next(), operation, below())
+        return operation
 
     def _product(self) -> Expression:
         if self._peek() == "-":
             self._next()
             return Operation("-", Number(0), self._product())
-        found = self._power()
+        operation = self._power()
         while re.match(r"[\w(]", self._peek()) and self._peek() != "and":
-            found = Operation(" ", found, self._power())
-        return found
+            operation = Operation(" ", operation, self._power())
+        return operation
 
     def _power(self) -> Expression:
-        found = self._atom()
+        result = self._atom()
         if self._peek() == "**":
             self._next()
-            return Operation("**", found, self._atom())
-        return found
+            return Operation("**", result, self._atom())
+        return result
 
     def _atom(self) -> Expression:
         token = self._next()
         if token == "(":
-            found = self._operation(0)
+            result = self._operation(0)
             self._next(")")
-            return found
+            return result
         if token[0].isdigit():
             return Number(float(token))
         if self._peek() == "[":
@@ -163,12 +165,12 @@ class _Parser:
 
     def _list(self, begin: str, end: str) -> tuple[Expression, ...]:
         self._next(begin)
-        found = [self._operation(0)]
+        results = [self._operation(0)]
         while self._peek() == ",":
             self._next()
-            found.append(self._operation(0))
+            results.append(self._operation(0))
         self._next(end)
-        return tuple(found)
+        return tuple(results)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

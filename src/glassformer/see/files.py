@@ -25,7 +25,7 @@ from ..foundation.compatibility.former_names import rename_keys, rename_settings
 from ..foundation.disk import PARTIAL, put_folder, read_json, write_bytes, write_text
 from ..foundation.validation_errors import name_place
 from .consistency import find_contradiction
-from .document import LEVELS, VERSION, Document, Stored, find_level
+from .document import LEVELS, VERSION, Document, TensorFile, find_level
 from .recorded import Array, RecordedTensors
 
 HEAD, PARAMETERS, VOCABULARY = "trace.json", "parameters.safetensors", "vocabulary.json"
@@ -74,15 +74,15 @@ def load_trace(path: Path) -> Loaded:
     It is raised too for a folder that is no trace, or is one of an unknown version.
     """
     document = _read_head(path / HEAD)
-    found: dict[str, Array] = {}
+    trace: dict[str, Array] = {}
     for file in dict.fromkeys(stored.file for stored in document.tensors.values()):
         if file not in TENSORS:  # so that no path leaves the folder
             raise ValueError(f"{path / HEAD}: {file} is no file of a trace")
-        found |= _read(path / file)
+        trace |= _read(path / file)
     for name, stored in document.tensors.items():
-        if name not in found or found[name].shape != stored.shape:
+        if name not in trace or trace[name].shape != stored.shape:
             raise ValueError(f"{path / stored.file}: damaged: {name} is not as {HEAD} says")
-    tensors = {name: _unpack(found[name]) for name in document.tensors}
+    tensors = {name: _unpack(trace[name]) for name in document.tensors}
     parameters = _read(path / PARAMETERS) if (path / PARAMETERS).is_file() else {}
     words = read_json(path / VOCABULARY) if (path / VOCABULARY).is_file() else None
     if wrong := find_contradiction(document, tensors, words):
@@ -99,8 +99,8 @@ def fingerprint(parameters: Mapping[str, Array]) -> str | None:
     return digest.hexdigest() if parameters else None
 
 
-def _describe(trace: RecordedTensors, name: str) -> Stored:
-    return Stored(
+def _describe(trace: RecordedTensors, name: str) -> TensorFile:
+    return TensorFile(
         file=f"{find_level(name)}.safetensors",
         shape=trace.tensors[name].shape,
         dims=trace.graph[name].dims,
@@ -153,25 +153,25 @@ def _read(path: Path) -> dict[str, Array]:
 def _read_head(path: Path) -> Document:
     if not path.is_file():
         raise ValueError(f"{path.parent} is no trace: it has no {path.name}")
-    found = read_json(path)
-    version = found.get("schema_version") if isinstance(found, dict) else None
+    payload = read_json(path)
+    version = payload.get("schema_version") if isinstance(payload, dict) else None
     if version in (1, 2):
-        found, version = _rename(found), VERSION
+        payload, version = _rename(payload), VERSION
     if version != VERSION:
         raise ValueError(f"{path}: a trace of version {version}, but this is read: {VERSION}")
     try:
-        return Document.model_validate(found)
+        return Document.model_validate(payload)
     except ValidationError as error:
         raise ValueError(f"{path}: not as this version has it: {name_place(error)}") from None
 
 
-def _rename(found: dict[str, Any]) -> dict[str, Any]:
+def _rename(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the document of a trace of an earlier version with its names of today."""
-    found = {**rename_keys(found), "schema_version": VERSION}
-    if isinstance(found.get("tensors"), dict):
-        found["tensors"] = {rename_tensor(name): each for name, each in found["tensors"].items()}
-    found["settings"] = rename_settings({"model": found.get("settings")})["model"]
-    if isinstance(found.get("search"), dict):
-        decode = {"decode": found["search"].get("settings")}
-        found["search"]["settings"] = rename_settings(decode)["decode"]
-    return found
+    fields = {**rename_keys(fields), "schema_version": VERSION}
+    if isinstance(fields.get("tensors"), dict):
+        fields["tensors"] = {rename_tensor(name): each for name, each in fields["tensors"].items()}
+    fields["settings"] = rename_settings({"model": fields.get("settings")})["model"]
+    if isinstance(fields.get("search"), dict):
+        decode = {"decode": fields["search"].get("settings")}
+        fields["search"]["settings"] = rename_settings(decode)["decode"]
+    return fields

@@ -36,15 +36,17 @@ def record_text(reader: LanguageReader, text: str, *, level: Level = "everything
     framed = reader.encode_text(text) if is_decoder else reader.encode_masked(text)
     ids, outputs = torch.tensor([framed], device=reader.device), _list_outputs(reader)
     with torch.inference_mode():
-        given = ids[:, :-1] if is_decoder else ids
+        read_BS = ids[:, :-1] if is_decoder else ids
         with watch(reader.model, keep=lambda name: belongs(name, level)) as (view, taken):
-            logits_TV = view(given, given)[0].float()
+            logits_TV = view(read_BS, read_BS)[0].float()
         fast: Any = reader.weights.view
-        apart_TV = (fast(given, given)[0].float().log_softmax(-1) - logits_TV.log_softmax(-1)).abs()
-        wanted = framed[1:] if is_decoder else framed
+        apart_TV = (
+            fast(read_BS, read_BS)[0].float().log_softmax(-1) - logits_TV.log_softmax(-1)
+        ).abs()
+        expected = framed[1:] if is_decoder else framed
         if reader.ability == CLASSIFIES:
-            wanted = [1 + int(logits_TV[0, 1:].argmax())]
-        predictions = list_predictions(logits_TV[: len(wanted)], wanted, outputs.__getitem__)
+            expected = [1 + int(logits_TV[0, 1:].argmax())]
+        predictions = list_predictions(logits_TV[: len(expected)], expected, outputs.__getitem__)
     rows, predicted = read_masked(reader, framed[1:-1], text)
     document = Document(
         glassformer=__version__,

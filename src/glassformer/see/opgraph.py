@@ -208,11 +208,11 @@ class _Builder:
             return wired[0]
         if None in wired:
             return None
-        made = with_children(part, tuple(filter(None, wired)))
-        if isinstance(made, Cells):
-            name = self._resolve(made.name, module, stem)
-            return Cells(name, self._fit(made.index, name)) if name else None
-        return made
+        result = with_children(part, tuple(filter(None, wired)))
+        if isinstance(result, Cells):
+            name = self._resolve(result.name, module, stem)
+            return Cells(name, self._fit(result.index, name)) if name else None
+        return result
 
     def _resolve(self, local: str, module: str, stem: str) -> str | None:
         """Return the full name of a module's local name; None if the network has no such tensor."""

@@ -71,8 +71,8 @@ def recompute(equation: Equation, fetch: Fetch) -> Array:
         letter: Along(n, np.arange(size))
         for n, (letter, size) in enumerate(zip(letters, shape, strict=True))
     }
-    found = evaluate_expression(equation.right, where, fetch, equation.sizes)
-    return np.broadcast_to(_spread(found, range(len(shape))), shape)
+    expression = evaluate_expression(equation.right, where, fetch, equation.sizes)
+    return np.broadcast_to(_spread(expression, range(len(shape))), shape)
 
 
 def evaluate_expression(
@@ -139,8 +139,8 @@ def _take(cells: Array, index: list[Grid]) -> Grid:
     if all(_is_whole(at, size) for at, size in zip(places, cells.shape, strict=True)):
         kept = [at.axes[0] for at in places if at.axes]
         if len(set(kept)) == len(kept):
-            found = cells[tuple(slice(None) if at.axes else int(at.cells) for at in places)]
-            return Grid(axes, found.transpose(np.argsort(kept)))
+            cell = cells[tuple(slice(None) if at.axes else int(at.cells) for at in places)]
+            return Grid(axes, cell.transpose(np.argsort(kept)))
     return Grid(axes, cells[tuple(_spread(at, axes).astype(np.int64) for at in places)])
 
 

@@ -26,15 +26,15 @@ from .document import (
     LEVELS,
     AlignmentHead,
     Document,
+    FoundProblem,
     Level,
-    Noticed,
     Numerics,
     Prediction,
     Search,
     Token,
     belongs,
 )
-from .edit import Edited, prepare_edits
+from .edit import EditedSentence, prepare_edits
 from .recorded import Parameters, to_arrays
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, translate_whole
@@ -155,7 +155,7 @@ def _check_arguments(
 
 
 def _record_pass(
-    translator: TranslationStages, edited: Edited, passage: Passage, level: Level
+    translator: TranslationStages, edited: EditedSentence, passage: Passage, level: Level
 ) -> tuple[dict[str, list[Tensor]], Tensor]:
     """Return what the windows of a level saw in one pass, and its logits, T V."""
     keep = {"keep": lambda name: belongs(name, level), "edit": edited.functions()}
@@ -168,16 +168,16 @@ def _record_pass(
 
 
 def _defer_beam(
-    translator: TranslationStages, edited: Edited, passage: Passage
+    translator: TranslationStages, edited: EditedSentence, passage: Passage
 ) -> Callable[[], Search] | None:
     """Return a function that searches the same sentence with a beam; None without a search."""
-    found = passage.search
-    if found is None:
+    result = passage.search
+    if result is None:
         return None
-    return lambda: search_with_beam(translator, edited, passage.source, found.settings)
+    return lambda: search_with_beam(translator, edited, passage.source, result.settings)
 
 
-def _check_source(translator: TranslationStages, edited: Edited) -> list[Token]:
+def _check_source(translator: TranslationStages, edited: EditedSentence) -> list[Token]:
     """Return the tokens of the sentence. ValueError if there are none, or too many."""
     source = [*edited.source]
     if len(source) == 1:
@@ -199,7 +199,7 @@ def _pass(network: EncoderDecoder, passage: Passage, device: torch.device | str)
 
 
 def _compare(
-    translator: TranslationStages, edited: Edited, passage: Passage, logits_TV: Tensor
+    translator: TranslationStages, edited: EditedSentence, passage: Passage, logits_TV: Tensor
 ) -> Numerics:
     """Return how far the recording differs from a pass in the precision of the translation."""
     largest, differently = None, ()
@@ -231,14 +231,14 @@ def _compare(
 def _predict(
     translator: TranslationStages, passage: Passage, logits_TV: Tensor
 ) -> tuple[Prediction, ...]:
-    token, found = translator.tokenizers.target.token, passage.search
-    drawn = found.settings if found and found.settings.search == "sample" else None
+    token, result = translator.tokenizers.target.token, passage.search
+    drawn = result.settings if result and result.settings.search == "sample" else None
     return list_predictions(logits_TV, passage.wanted, token, drawn)
 
 
 def _describe(
     translator: TranslationStages,
-    edited: Edited,
+    edited: EditedSentence,
     source: list[Token],
     passage: Passage,
     level: Level,
@@ -285,20 +285,20 @@ def _judge(translator: TranslationStages, text: str, passage: Passage) -> dict[s
     first = len(translator.reader.begin)  # a tag is not judged
     tokens = [translator.tokenizers.target.token(id) for id in passage.written[first:]]
     log_probs, log_prob = [*passage.log_probs[first:]], sum(passage.log_probs[first:])
-    found = Translation(
+    translation = Translation(
         passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
     )
     own = text.rpartition("\n")[2] if translator.reader.context else text
     read = translator.reader.prepare(own)
-    sentence = Sentence(own, adapted=read.adapted, aside=read.aside, translations=[found])
+    sentence = Sentence(own, adapted=read.adapted, aside=read.aside, translations=[translation])
     problems = translator.checker.check(sentence).problems
-    noticed = tuple(Noticed(kind=each.kind, said=each.said) for each in problems)
-    return {"confidence": cap_confidence(found, problems), "problems": noticed}
+    noticed = tuple(FoundProblem(kind=each.kind, said=each.said) for each in problems)
+    return {"confidence": cap_confidence(translation, problems), "problems": noticed}
 
 
 def list_predictions(
     logits_TV: Tensor,
-    wanted: Sequence[int],
+    requested: Sequence[int],
     token: Callable[[int], str],
     drawn: Decode | None = None,
 ) -> tuple[Prediction, ...]:
@@ -308,7 +308,7 @@ def list_predictions(
     probabilities that it draws with are kept too.
     """
     log_prob_TV = logits_TV.cpu().double().log_softmax(-1)
-    wanted_T1 = torch.tensor(wanted)[:, None]
+    wanted_T1 = torch.tensor(requested)[:, None]
     own_T1 = log_prob_TV.gather(1, wanted_T1)
     best = log_prob_TV.topk(min(TOP, log_prob_TV.size(1)))
     columns = {

@@ -18,7 +18,7 @@ from ..model.encoder_decoder import EncoderDecoder
 from ..model.masks import padding_mask
 
 
-class Overheard:
+class LogitsKeeper:
     """A network of the search protocol that keeps its last logits.
 
     If `settings` say that the search samples, probabilities are those that it draws with.
@@ -51,7 +51,7 @@ class Overheard:
 
 
 @dataclass
-class Written:
+class UncachedState:
     """The state of a search: the tokens of each row, all of one length, for one sentence."""
 
     memory: Any  # what the network's `encode` returned
@@ -61,7 +61,7 @@ class Written:
     beams: int = 1
 
 
-class Uncached:
+class UncachedNetwork:
     """A network of the search protocol for one sentence, with full passes of the decoder.
 
     It recomputes all rows at each step, so that any edit is exact.
@@ -70,26 +70,26 @@ class Uncached:
     def __init__(self, network: EncoderDecoder):
         self.network = network
 
-    def start(self, source_BS: Tensor) -> Written:
+    def start(self, source_BS: Tensor) -> UncachedState:
         mask = padding_mask(source_BS)
         memory = self.network.encode(source_BS, mask)
-        return Written(memory, mask, source_BS[:, :0], torch.zeros_like(source_BS[:, 0]))
+        return UncachedState(memory, mask, source_BS[:, :0], torch.zeros_like(source_BS[:, 0]))
 
-    def step(self, tokens_RQ: Tensor, state: Written) -> Tensor:
+    def step(self, tokens_RQ: Tensor, state: UncachedState) -> Tensor:
         past_RL = state.tokens_RL[:, : int(state.length_R[0])]
         state.tokens_RL = torch.cat((past_RL, tokens_RQ), 1)
         state.length_R = state.length_R + tokens_RQ.size(1)
         y_RLD = self.network.decode(state.tokens_RL, state.memory, state.source_mask)
         return self.network.logits(y_RLD)[:, -tokens_RQ.size(1) :].float()
 
-    def keep(self, rows: Tensor, state: Written) -> None:
+    def keep(self, rows: Tensor, state: UncachedState) -> None:
         state.tokens_RL, state.length_R = (
             x.index_select(0, rows) for x in (state.tokens_RL, state.length_R)
         )
         state.beams = len(rows)
 
-    def admit(self, source_BS: Tensor, state: Written) -> None:
+    def admit(self, source_BS: Tensor, state: UncachedState) -> None:
         raise ValueError("an edited search has one sentence")
 
-    def rewind(self, length_R: Tensor, state: Written) -> None:
+    def rewind(self, length_R: Tensor, state: UncachedState) -> None:
         state.length_R = length_R

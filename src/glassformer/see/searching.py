@@ -12,9 +12,9 @@ from ..text import Tokenizer
 from ..text.sentences import has_letters
 from ..translate.options import Choice
 from ..translate.stages import TranslationStages
-from .document import Considered, FoundHypothesis, Search
-from .edit import Edited
-from .search_networks import Overheard, Uncached
+from .document import FoundHypothesis, Search, SearchCandidate
+from .edit import EditedSentence
+from .search_networks import LogitsKeeper, UncachedNetwork
 from .tokens import spell_tokens
 from .trace import Trace
 
@@ -47,7 +47,7 @@ class Passage:
 
 def find_passage(
     translator: TranslationStages,
-    edited: Edited,
+    edited: EditedSentence,
     source: list[int],
     decode: Choice,
     hypothesis: int,
@@ -70,13 +70,13 @@ def find_passage(
     forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
     forced = _begin(translator, forced)
     steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
-    found = _rank(steps)
-    if not 0 <= hypothesis < len(found):
+    passage = _rank(steps)
+    if not 0 <= hypothesis < len(passage):
         raise ValueError(
-            f"hypothesis={hypothesis}: {len(found)} ended, 0 to {len(found) - 1}; "
+            f"hypothesis={hypothesis}: {len(passage)} ended, 0 to {len(passage) - 1}; "
             f"search=beam with beam={max(hypothesis, 1) + 1} finds more"
         )
-    chosen = found[hypothesis]
+    chosen = passage[hypothesis]
     return Passage(
         source,
         chosen.tokens,
@@ -87,7 +87,7 @@ def find_passage(
             settings=settings,
             seed=seed,
             prefix=len(forced),
-            hypotheses=tuple(_tell(tokenizer, each) for each in found),
+            hypotheses=tuple(_tell(tokenizer, each) for each in passage),
             chosen=hypothesis,
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
@@ -95,7 +95,7 @@ def find_passage(
 
 
 def draw_samples(
-    translator: TranslationStages, edited: Edited, decode: Choice, count: int, seed: int
+    translator: TranslationStages, edited: EditedSentence, decode: Choice, count: int, seed: int
 ) -> list[str]:
     """Return `count` translations of a sentence that are drawn at random, under its edits.
 
@@ -108,9 +108,9 @@ def draw_samples(
         autocast(translator.weights.exact, translator.device),
         edited.network() as network,
     ):
-        if isinstance(network, Uncached):
+        if isinstance(network, UncachedNetwork):
             raise ValueError("samples are drawn together: not under an edit of single positions")
-        found = search(
+        result = search(
             network,
             [source] * count,
             settings,
@@ -121,11 +121,11 @@ def draw_samples(
             longest=translator.reader.longest,
             device=translator.device,
         )
-    return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in found]
+    return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in result]
 
 
 def search_with_beam(
-    translator: TranslationStages, edited: Edited, source: Sequence[int], settings: Decode
+    translator: TranslationStages, edited: EditedSentence, source: Sequence[int], settings: Decode
 ) -> Search:
     """Search with a beam of 2; length, stopping and repeated n-grams are as in `settings`."""
     plain = Decode(search="beam", beam=BEAM)
@@ -141,14 +141,14 @@ def search_with_beam(
     }
     decode = plain.model_copy(update={name: getattr(settings, name) for name in kept})
     with torch.inference_mode():
-        found = find_passage(translator, edited, [*source], decode, 0, None, 0).search
-    assert found is not None, "without a target there is a search"
-    return found
+        result = find_passage(translator, edited, [*source], decode, 0, None, 0).search
+    assert result is not None, "without a target there is a search"
+    return result
 
 
 def _search(
     translator: TranslationStages,
-    edited: Edited,
+    edited: EditedSentence,
     source: list[int],
     settings: Decode,
     forced: list[int],
@@ -163,14 +163,14 @@ def _search(
     """
     most = settings.beam if settings.search == "beam" else 1
     with autocast(translator.weights.exact, translator.device), edited.network() as network:
-        heard = Overheard(network, HEARD, settings) if progress else None
-        for wanted in (1, hypothesis + 1):
+        heard = LogitsKeeper(network, HEARD, settings) if progress else None
+        for number in (1, hypothesis + 1):
             steps = list[Step]()
             search(
                 heard or network,
                 [source],
                 settings,
-                n_best=wanted,
+                n_best=number,
                 prefixes=[forced],
                 lengths=translator.reader.count_lengths([source]),
                 lines=[key],
@@ -193,7 +193,7 @@ def _rank(steps: list[Step]) -> list[Hypothesis]:
 
 
 def _keep(
-    steps: list[Step], heard: Overheard | None, progress: Progress | None
+    steps: list[Step], heard: LogitsKeeper | None, progress: Progress | None
 ) -> Callable[[list[int], Step], object]:
     def watch(_: list[int], step: Step) -> None:
         steps.append(step)
@@ -227,23 +227,23 @@ def _force(translator: TranslationStages, source: list[int], target: str | Trace
     return Passage(source, written, finished, spell_tokens(tokenizer, written))
 
 
-def _tell(tokenizer: Tokenizer, found: Hypothesis) -> FoundHypothesis:
+def _tell(tokenizer: Tokenizer, hypothesis: Hypothesis) -> FoundHypothesis:
     return FoundHypothesis(
-        ids=tuple(found.tokens),
-        text=spell_tokens(tokenizer, found.tokens),
-        log_prob=found.log_prob,
-        score=found.score,
-        finished=found.finished,
+        ids=tuple(hypothesis.tokens),
+        text=spell_tokens(tokenizer, hypothesis.tokens),
+        log_prob=hypothesis.log_prob,
+        score=hypothesis.score,
+        finished=hypothesis.finished,
     )
 
 
-def _replay(tokenizer: Tokenizer, step: Step) -> tuple[Considered, ...]:
+def _replay(tokenizer: Tokenizer, step: Step) -> tuple[SearchCandidate, ...]:
     """Return the candidates of one step; the k-th that is KEPT is row k of the next."""
-    told, row = [], 0
+    texts, row = [], 0
     for candidate in step.candidates(0):
         lives = candidate.fate is Fate.KEPT
-        told.append(
-            Considered(
+        texts.append(
+            SearchCandidate(
                 parent=candidate.parent,
                 row=row if lives else None,
                 id=candidate.token,
@@ -256,4 +256,4 @@ def _replay(tokenizer: Tokenizer, step: Step) -> tuple[Considered, ...]:
             )
         )
         row += lives
-    return tuple(told)
+    return tuple(texts)

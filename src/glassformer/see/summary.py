@@ -82,10 +82,10 @@ def _list_endings(trace: RecordedTensors) -> Iterator[str]:
     if search is None or len(search.hypotheses) == 1:
         return
     yield from ("", "what ended, by its score:")
-    for number, found in enumerate(search.hypotheses):
+    for number, endings in enumerate(search.hypotheses):
         if number < ENDINGS or number == search.chosen:
             mark = "*" if number == search.chosen else " "
-            yield f"  {number:3}{mark} {found.score:.3f}   {found.text}"
+            yield f"  {number:3}{mark} {endings.score:.3f}   {endings.text}"
 
 
 def _draw_attention(trace: RecordedTensors, layer: int | None, head: int | None) -> Iterator[str]:
@@ -158,29 +158,29 @@ def _choose(trace: RecordedTensors, layer: int | None, head: int | None) -> tupl
     return np.mean([block[head] for block in blocks], 0), f"{place}, head {head}"
 
 
-def tell_comparison(found: EditEffect, k: int = 12) -> str:
+def tell_comparison(effect: EditEffect, k: int = 12) -> str:
     """Return as text what an edit changed.
 
     It has both translations, the probability of each token before and after, and the `k` tensors
     that changed most.
     """
-    lines = [f"before  {found.before.translation}", f"after   {found.after.translation}", ""]
-    lines += _tell_readings(found)
+    lines = [f"before  {effect.before.translation}", f"after   {effect.after.translation}", ""]
+    lines += _tell_readings(effect)
     lines.append("the translation before, token by token: probability before and after")
-    for change in found.changes:
+    for change in effect.changes:
         instead = f"   now {_show(change.instead)}" if change.instead != change.token else ""
         shares = f"{change.before:7.2%} -> {change.after:7.2%}"
         lines.append(f"  {_pad(_show(change.token), 12)} {shares}{instead}")
-    moved = [(name, size) for name, size in found.differences.items() if size]
-    lines += ["", f"{len(moved)} of {len(found.differences)} tensors moved; the most:"]
+    moved = [(name, size) for name, size in effect.differences.items() if size]
+    lines += ["", f"{len(moved)} of {len(effect.differences)} tensors moved; the most:"]
     moved.sort(key=lambda pair: -pair[1])
     return "\n".join([*lines, *(f"  {name} by {size:.4g}" for name, size in moved[:k])])
 
 
-def _tell_readings(found: EditEffect) -> Iterator[str]:
+def _tell_readings(effect: EditEffect) -> Iterator[str]:
     """Yield for each word that was cut: who read it most, and what is read instead."""
-    readings = found.readings
-    if readings and found.before.translation == found.after.translation:
+    readings = effect.readings
+    if readings and effect.before.translation == effect.after.translation:
         yield "the translation is the same: the network did not need what was cut"
     for each in readings:
         share, now = f"{each.share:.0%} of its attention", f"{each.instead_after:.0%}"
@@ -191,14 +191,14 @@ def _tell_readings(found: EditEffect) -> Iterator[str]:
         yield ""
 
 
-def tell_cell(found: Explanation) -> str:
+def tell_cell(explanation: Explanation) -> str:
     """Return the explanation of a number, and the chain from it down to a token or a position."""
     way = [
         f"  {step.name}[{','.join(map(str, step.index))}] = {step.value:.6g}"
-        for step in found.chain[1:]
+        for step in explanation.chain[1:]
     ]
     down = ["", "by its largest terms it goes back to", *way] if way else []
-    return "\n".join([found.to_text(), *down])
+    return "\n".join([explanation.to_text(), *down])
 
 
 def _show(text: str) -> str:
@@ -221,8 +221,8 @@ def show_in_notebook(trace: RecordedTensors, k: int = 3) -> str:
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
     drawn = "" if trace.settings.network != "transformer" else _show_attention(trace)
     whole = ""
-    if told := tell_sentence(trace):
-        whole = f"<p><bdi>{escape(trace.whole_translation)}</bdi></p><p>{escape(told)}</p>"
+    if sentence := tell_sentence(trace):
+        whole = f"<p><bdi>{escape(trace.whole_translation)}</bdi></p><p>{escape(sentence)}</p>"
     return (
         f"{whole}<p><bdi>{escape(trace.text)}</bdi> "
         f"→ <b><bdi>{escape(trace.translation)}</bdi></b></p>"
@@ -242,8 +242,8 @@ def _show_attention(trace: RecordedTensors) -> str:
 def _show_step(trace: RecordedTensors, step: int, k: int) -> str:
     written = trace.predicted[step]
     others = [each for each in trace.top(step, k + 1) if each.id != written.id][:k]
-    told = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)
+    text = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)
     own = f"{math.exp(trace.predictions[step].log_prob):.1%}"
-    cells = (trace.target[step].text.strip(), written.text.strip(), own, told)
+    cells = (trace.target[step].text.strip(), written.text.strip(), own, text)
     columns = "".join(f'<td style="text-align:left">{escape(each)}</td>' for each in cells)
     return f"<tr>{columns}</tr>"

@@ -18,10 +18,10 @@ def read_source(translator: TranslationStages, text: str) -> list[Token]:
     The sources of some imported models have no EOS.
     """
     token = translator.tokenizers.source.token  # which may have other names
-    found, left = translator.reader.tokenize(text.strip()), len(text) - len(text.lstrip())
+    source, left = translator.reader.tokenize(text.strip()), len(text) - len(text.lstrip())
     tokens = [
         Token(text=token(id), id=id, start=left + start, end=left + end)
-        for id, (start, end) in zip(found.ids, found.spans, strict=True)
+        for id, (start, end) in zip(source.ids, source.spans, strict=True)
     ]
     if tokens and not translator.config.text.source_eos:
         return tokens
@@ -36,7 +36,7 @@ def find_word_tokens(
     occurrence: which of several, 0 the first, -1 the last; None: all of them. Raises ValueError if
     the text has no such word.
     """
-    spans = [found.span() for found in word_pattern(word).finditer(text)]
+    spans = [match.span() for match in word_pattern(word).finditer(text)]
     if not spans:
         raise ValueError(f"there is no word {word!r} in {text!r}")
     if occurrence is not None:

@@ -51,13 +51,13 @@ class EditEffect:
     @property
     def differences(self) -> dict[str, float | None]:
         """Return the largest difference of each tensor; None if its shape has changed."""
-        found: dict[str, float | None] = {}
+        results: dict[str, float | None] = {}
         for name in self.before.names():
             one, other = self.before[name], self.forced[name]
-            found[name] = None
+            results[name] = None
             if one.shape == other.shape:
-                found[name] = float(np.abs(one.astype(np.float64) - other).max())
-        return found
+                results[name] = float(np.abs(one.astype(np.float64) - other).max())
+        return results
 
     @property
     def readings(self) -> list[ReadInstead]:
@@ -114,7 +114,7 @@ def find_readings(effect: EditEffect) -> list[ReadInstead]:
     shares, shares_now = (
         merge_words(each, rows, columns) for each in (weights, mean_cross_attention(forced))
     )
-    found = []
+    readings = []
     for cut in cuts:
         keys = find_word_tokens(before.source, before.text, cut["word"], cut.get("occurrence"))
         query = cut.get("query")
@@ -124,7 +124,7 @@ def find_readings(effect: EditEffect) -> list[ReadInstead]:
         gained = shares_now[word] - shares[word]
         gained[[bool({*column} & {*keys}) for column in columns]] = -np.inf
         to = int(gained.argmax())
-        found.append(
+        readings.append(
             ReadInstead(
                 cut=cut["word"],
                 word=_spell(before.translation, before.predicted, rows[word]),
@@ -136,13 +136,13 @@ def find_readings(effect: EditEffect) -> list[ReadInstead]:
                 instead_after=float(shares_now[word, to]),
             )
         )
-    return found
+    return readings
 
 
 def _spell(text: str, tokens: Sequence[Token], group: Sequence[int]) -> str:
     """Return what tokens spell in a text, or the name of the mark that they are."""
-    said = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
-    return said or tokens[group[0]].text
+    words_read = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
+    return words_read or tokens[group[0]].text
 
 
 def _multiply(trace: Trace, rows: Sequence[int]) -> float:

@@ -76,12 +76,12 @@ class Wires(Recorder):
 
         def enter(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
             inputs: dict[str, str] = {}
-            given = [
+            noted = [
                 self._note(re.sub(r"_[A-Z]+$", "", parameter), argument, inputs)
                 for parameter, argument in zip(parameters, arguments, strict=False)
             ]
             self.inputs.setdefault(name, inputs)  # of the first position, in a recurrence
-            return tuple(given)
+            return tuple(noted)
 
         def leave(module: nn.Module, arguments: Any, x: Any) -> None:
             self._kept.append(x)
@@ -95,8 +95,8 @@ class Wires(Recorder):
         """Note the name of an argument; for a function, that of the tensor it returns."""
         if callable(argument) and not isinstance(argument, Tensor):
 
-            def call(*given: Any) -> Any:
-                returned = argument(*given)
+            def call(*value: Any) -> Any:
+                returned = argument(*value)
                 self._note(parameter, returned, inputs)
                 return returned
 

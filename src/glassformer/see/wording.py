@@ -98,37 +98,43 @@ def _write_bare(part: Expression, cells: WriteCells) -> tuple[str, int]:
     raise ValueError(f"{part} cannot be written")
 
 
-def write_term(part: Expression, found: Callable[[Cells], tuple[str, float]]) -> str:
+def write_term(part: Expression, results: Callable[[Cells], tuple[str, float]]) -> str:
     """Return an expression as text, with the index and the number of each cell."""
 
     def cells(inner: Cells) -> str:
-        name, value = found(inner)
+        name, value = results(inner)
         return f"{name} {value:.6g}"
 
     return spell_out(part, cells)
 
 
-def to_text(found: Explanation) -> str:
+def to_text(explanation: Explanation) -> str:
     """Return an explanation as lines: the terms, or the largest of many, with a running sum."""
-    index = ",".join(map(str, found.index))
-    lines = [f"{found.name}[{index}] = {found.value:.6g}", *_say(found), f"  {found.formula}"]
-    if found.op.right is None:
+    index = ",".join(map(str, explanation.index))
+    lines = [
+        f"{explanation.name}[{index}] = {explanation.value:.6g}",
+        *_say(explanation),
+        f"  {explanation.formula}",
+    ]
+    if explanation.op.right is None:
         return "\n".join(lines)
-    lines += _list_terms(found.terms)
-    if found.divisor:
+    lines += _list_terms(explanation.terms)
+    if explanation.divisor:
         lines.append("  divided by the sum of")
-        lines += _list_terms(found.divisor)
-    elif found.scale != 1:
-        lines.append(f"  times {found.scale:.6g}")
-    if found.bias:
-        lines.append(f"  plus {found.bias:.6g}")
-    if found.function:
-        lines.append(f"  and of that the {found.function}")
-    if found.mask is False:
+        lines += _list_terms(explanation.divisor)
+    elif explanation.scale != 1:
+        lines.append(f"  times {explanation.scale:.6g}")
+    if explanation.bias:
+        lines.append(f"  plus {explanation.bias:.6g}")
+    if explanation.function:
+        lines.append(f"  and of that the {explanation.function}")
+    if explanation.mask is False:
         lines.append("  hidden by the mask")
-    lines.append(f"  = {found.recomputed:.6g}")
-    if found.trace.edits and abs(found.value - found.recomputed) > 1e-3 * max(1, abs(found.value)):
-        lines.append(f"  but an edit put {found.value:.6g} in its place")
+    lines.append(f"  = {explanation.recomputed:.6g}")
+    if explanation.trace.edits and abs(explanation.value - explanation.recomputed) > 1e-3 * max(
+        1, abs(explanation.value)
+    ):
+        lines.append(f"  but an edit put {explanation.value:.6g} in its place")
     return "\n".join(lines)
 
 
@@ -144,19 +150,21 @@ def _list_terms(terms: tuple[Term, ...]) -> Iterator[str]:
         yield f"  and {hidden} smaller terms; all {len(sums)} sum to {sums[-1]:.6g}"
 
 
-def _say(found: Explanation) -> Iterator[str]:
+def _say(explanation: Explanation) -> Iterator[str]:
     """Yield the index of the cell with its tokens, and the catalogue's text about the tensor."""
-    trace = found.trace
+    trace = explanation.trace
     places = []
-    for axis, place in zip(found.op.axes, found.index, strict=False):
-        side = find_side(found.name, axis.dim)
+    for axis, place in zip(explanation.op.axes, explanation.index, strict=False):
+        side = find_side(explanation.name, axis.dim)
         token = f" {getattr(trace, side)[place].text!r}" if side else ""
         if axis.dim == "vocabulary" and trace.vocabulary is not None:
             token = f" {trace.vocabulary[place]!r}"
         places.append(f"{axis.dim} {place}{token}")
     if places:
         yield f"  {', '.join(places)}"
-    if entry := look_up(found.name, found.op.module, found.trace.settings.network):
+    if entry := look_up(
+        explanation.name, explanation.op.module, explanation.trace.settings.network
+    ):
         yield f"  {entry.en}"
 
 
@@ -170,24 +178,24 @@ def find_side(name: str, dim: str) -> str | None:
     return "source" if is_source else "target"
 
 
-def to_latex(found: Explanation) -> str:
+def to_latex(explanation: Explanation) -> str:
     """Return LaTeX: an `aligned` of symbol, numbers and value; long sums are shortened."""
-    entry = look_up(found.name, found.op.module, found.trace.settings.network)
-    last = found.name.rpartition(".")[2].replace("_", r"\_")
+    entry = look_up(explanation.name, explanation.op.module, explanation.trace.settings.network)
+    last = explanation.name.rpartition(".")[2].replace("_", r"\_")
     symbol = entry.symbol if entry else rf"\mathrm{{{last}}}"
-    symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, found.index))}}}"
-    value = _write_number(found.recomputed)
-    if found.op.right is None or found.name.endswith(".masked"):
+    symbol = rf"\Big[{symbol}\Big]_{{{','.join(map(str, explanation.index))}}}"
+    value = _write_number(explanation.recomputed)
+    if explanation.op.right is None or explanation.name.endswith(".masked"):
         return rf"\begin{{aligned}} {symbol} &= {value} \end{{aligned}}"
-    numbers = _Latex(found).write(found.op.right, {})
+    numbers = _Latex(explanation).write(explanation.op.right, {})
     return rf"\begin{{aligned}} {symbol} &= {numbers} \\ &= {value} \end{{aligned}}"
 
 
 class _Latex:
     """A writer of an equation in LaTeX, with the numbers of one cell."""
 
-    def __init__(self, found: Explanation):
-        self.reader = found.reader
+    def __init__(self, explanation: Explanation):
+        self.reader = explanation.reader
 
     def write(self, part: Expression, at: dict[str, int], around: int = 0) -> str:
         text, tightness = self._write_bare(part, at)
@@ -223,8 +231,8 @@ class _Latex:
             case Call("sigmoid", (inner,)):
                 return rf"\sigma\left( {self.write(inner, at)} \right)", ATOM
             case Call("sin" | "cos" | "max" | "tanh" as function, arguments):
-                given = ", ".join(self.write(each, at) for each in arguments)
-                return rf"\{function}\left( {given} \right)", ATOM
+                text = ", ".join(self.write(each, at) for each in arguments)
+                return rf"\{function}\left( {text} \right)", ATOM
         return _write_number(self.reader.move(at).value(part)), ATOM
 
 
@@ -236,11 +244,11 @@ def _write_number(value: float) -> str:
     return f"({digits})" if value < 0 else digits
 
 
-def to_numpy(found: Explanation) -> str:
+def to_numpy(explanation: Explanation) -> str:
     """Return NumPy code that computes the number from a recording named `trace`."""
-    equation = found.op
+    equation = explanation.op
     lines = ["import math", "", "import numpy as np", ""]
-    index = ", ".join(map(str, found.index))
+    index = ", ".join(map(str, explanation.index))
     if equation.right is None:
         return "\n".join([*lines, f'value = trace["{equation.name}"][{index}]', ""])
     for part in walk(equation.right):
@@ -248,7 +256,7 @@ def to_numpy(found: Explanation) -> str:
             line = f"{part.letter} = np.arange({equation.sizes[part.letter]})"
             lines += [line] if line not in lines else []
     letters = (axis.letter for axis in equation.axes)
-    at = {letter: str(place) for letter, place in zip(letters, found.index, strict=True)}
+    at = {letter: str(place) for letter, place in zip(letters, explanation.index, strict=True)}
     lines.append('with np.errstate(over="ignore"):')
     return "\n".join([*lines, f"    value = {_code(equation.right, at)}", ""])
 
@@ -278,8 +286,8 @@ def _code_bare(part: Expression, at: dict[str, str]) -> tuple[str, int]:
             return at.get(name, name), ATOM
         case Cells(name, index):
             places = ", ".join(_code(each, at) for each in index)
-            found = f'trace["{name}"][{places}]'
-            return (found if name.endswith(".ids") else f"np.float64({found})"), ATOM
+            result = f'trace["{name}"][{places}]'
+            return (result if name.endswith(".ids") else f"np.float64({result})"), ATOM
         case Operation("/", Call("exp", (above,)), Reduction("sum", letter, Call("exp", (below,)))):
             inner = _code(below, {key: at[key] for key in at if key != letter})
             top = f"np.max({inner})"  # subtracted from both against overflow

@@ -28,8 +28,8 @@ def split_clauses(text: str, most: int, read: Callable[[str], Tokens]) -> list[S
         return [(0, len(text))]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     places = [
-        [found.end() for found in _CLAUSE.finditer(text)],
-        [found.start() for found in _SPACE.finditer(text)],
+        [match.end() for match in _CLAUSE.finditer(text)],
+        [match.start() for match in _SPACE.finditer(text)],
         sorted({*starts, len(text)}),
     ]
     parts: list[Span] = []

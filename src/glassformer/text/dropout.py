@@ -43,10 +43,10 @@ def merge(
     def find(left: int) -> Candidate | None:
         if left < 0 or ids[left] < 0 or after[left] == end:
             return None
-        found = merges.get((ids[left], ids[after[left]]))
-        return found and (found[0], left, found[1])
+        merged = merges.get((ids[left], ids[after[left]]))
+        return merged and (merged[0], left, merged[1])
 
-    candidates = [found for found in map(find, range(end)) if found]
+    candidates = [candidate for candidate in map(find, range(end)) if candidate]
     heapify(candidates)
     aside: list[Candidate] = []
     while candidates:
@@ -63,9 +63,9 @@ def merge(
         ids[left], ids[right], after[left] = together, -1, after[right]
         if after[left] < end:
             before[after[left]] = left
-        for found in (find(before[left]), find(left), *aside):
-            if found:
-                heappush(candidates, found)
+        for candidate in (find(before[left]), find(left), *aside):
+            if candidate:
+                heappush(candidates, candidate)
         aside.clear()
     return [id for id in ids if id >= 0]
 
@@ -90,13 +90,13 @@ class LatticeSampler:
             ways = self._sum_up(text, alpha)
             if len(self._kept) < MOST_WORDS:
                 self._kept[text, alpha] = ways
-        found, end = list[str](), len(text)
+        results, end = list[str](), len(text)
         while end:
             starts, shares = ways[end - 1]
             start = starts[0] if len(starts) == 1 else random.choices(starts, shares)[0]
-            found.append(text[start:end])
+            results.append(text[start:end])
             end = start
-        return found[::-1]
+        return results[::-1]
 
     def _sum_up(self, text: str, alpha: float) -> list[Ways]:
         """Return, for each place but the first, where its last token may start, and how often."""
@@ -157,10 +157,10 @@ class SeededSampler:
 
     def draw(self, text: str, random: Random) -> list[int]:
         """Return a segmentation of a text, as token ids."""
-        found: list[int] = []
+        results: list[int] = []
         for word in self._tokenizer.words(text):
-            found += self._draw_word(word, int(random.random() * MOST_SAMPLES))
-        return found
+            results += self._draw_word(word, int(random.random() * MOST_SAMPLES))
+        return results
 
     def _draw_word(self, word: str, number: int) -> list[int]:
         ids = self._kept.get((word, number))

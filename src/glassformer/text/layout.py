@@ -62,14 +62,14 @@ def open_layout(path: Path | str) -> Any:
         return None
 
 
-def name_kind(found: Any) -> str:
+def name_kind(value: Any) -> str:
     """Return the kind of a tokenizer by what its file says.
 
     Of those that a training learned, `learned_unigram` or `bpe`; of those of imported models
     `unigram`, `sentencepiece_bpe` or `codes`. Only the latter have a token for what is unknown.
     """
     try:
-        model, splitter = found["model"], found["pre_tokenizer"]
+        model, splitter = value["model"], value["pre_tokenizer"]
         if model["type"] == "Unigram":
             return "unigram" if model["unk_id"] else "learned_unigram"
         if model["unk_token"] == "<unk>":
@@ -80,20 +80,20 @@ def name_kind(found: Any) -> str:
 
 
 def read_layout(
-    found: Any, path: Path | str
+    value: Any, path: Path | str
 ) -> tuple[list[str], list[tuple[str, str]], Normalization]:
     """Return the vocabulary, the merges and what happens to a text before.
 
     Raise ValueError, which names the file, for one that `write_layout` would not write.
     """
     try:
-        ids: dict[str, int] = found["model"]["vocab"]
+        ids: dict[str, int] = value["model"]["vocab"]
         vocabulary = sorted(ids, key=ids.__getitem__)
-        merges = [(left, right) for left, right in found["model"]["merges"]]
-        normalization = Normalization.parse(found["normalizer"]["normalizers"])
+        merges = [(left, right) for left, right in value["model"]["merges"]]
+        normalization = Normalization.parse(value["normalizer"]["normalizers"])
         whole = {left + right for left, right in merges}.union(*merges) <= ids.keys()
         model = describe_merges(vocabulary, merges)
-        if whole and starts_right(vocabulary) and found == describe_layout(model, normalization):
+        if whole and starts_right(vocabulary) and value == describe_layout(model, normalization):
             "".join(vocabulary).encode()  # fails on a lone surrogate
             return vocabulary, merges, normalization
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

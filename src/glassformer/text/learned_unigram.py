@@ -39,16 +39,16 @@ class LearnedUnigram(Tokenizer):
         self._backend.pre_tokenizer = self._split
 
     @classmethod
-    def parse(cls, found: Any, path: Path | str) -> Self:
+    def parse(cls, value: Any, path: Path | str) -> Self:
         """Return the tokenizer that a file describes. ValueError, which names it, if damaged."""
         try:
-            entries = [(token, score) for token, score in found["model"]["vocab"]]
+            entries = [(token, score) for token, score in value["model"]["vocab"]]
             vocabulary, scores = [token for token, _ in entries], [score for _, score in entries]
-            normalization = Normalization.parse(found["normalizer"]["normalizers"])
+            normalization = Normalization.parse(value["normalizer"]["normalizers"])
             described = describe_layout(_describe(vocabulary, scores), normalization)
             if (
                 starts_right(vocabulary)
-                and found == described
+                and value == described
                 and len({*vocabulary}) == len(vocabulary)
                 and all(type(score) is float and score <= 0 for score in scores)
             ):

@@ -27,8 +27,8 @@ def change_digits(source: str, target: str, random: Random) -> tuple[str, str]:
     shared = {*NUMBER.findall(source)} & {*NUMBER.findall(target)}
     new = {number: _draw_number(len(number), random) for number in sorted(shared)}
 
-    def replace(found: re.Match[str]) -> str:
-        return new.get(found[0], found[0])
+    def replace(match: re.Match[str]) -> str:
+        return new.get(match[0], match[0])
 
     return NUMBER.sub(replace, source), NUMBER.sub(replace, target)
 

@@ -39,8 +39,8 @@ class Normalization(NamedTuple):
     @classmethod
     def choose(cls, settings: Text, side: str) -> Normalization:
         """Return what the settings say of one side, source or target."""
-        wanted = ("source", "both") if side == "source" else ("both",)
-        nfkc, lowercase, punctuation = (getattr(settings, kind) in wanted for kind in KINDS)
+        sides = ("source", "both") if side == "source" else ("both",)
+        nfkc, lowercase, punctuation = (getattr(settings, kind) in sides for kind in KINDS)
         return cls(nfkc, lowercase, punctuation)
 
     @classmethod

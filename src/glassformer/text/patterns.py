@@ -16,9 +16,9 @@ class LazyPattern:
         self.pattern = pattern
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self.pattern), name)
-        setattr(self, name, found)
-        return found
+        result = getattr(re.compile(self.pattern), name)
+        setattr(self, name, result)
+        return result
 
 
 class RarePattern(LazyPattern):

@@ -74,8 +74,8 @@ def find_language_mark(text: str) -> str:
 
     Models with several target languages have such marks as tokens; each sentence needs its own.
     """
-    found = _LANGUAGE_MARK.match(text) if _LANGUAGE_MARK.is_possible(text) else None
-    return found[0] if found else ""
+    match = _LANGUAGE_MARK.match(text) if _LANGUAGE_MARK.is_possible(text) else None
+    return match[0] if match else ""
 
 
 def has_letters(text: str) -> bool:
@@ -138,7 +138,7 @@ def _find_quotations(text: str) -> list[Span]:
     """Return the spans of quotations within a sentence, the last one first."""
     if not _QUOTATION.is_possible(text):
         return []
-    return [found.span() for found in _QUOTATION.finditer(text)][::-1]
+    return [match.span() for match in _QUOTATION.finditer(text)][::-1]
 
 
 def _find_end(

@@ -122,12 +122,12 @@ def find_moved_marks(text: str, spans: Sequence[Span]) -> list[Span]:
 
     It is empty at the end of a sentence that has no such marks.
     """
-    found: list[Span] = []
+    moved_marks: list[Span] = []
     limits = [*(start for start, _ in spans[1:]), len(text)]
     for (start, end), limit in zip(spans, limits, strict=False):
         moved = None if text.isascii() else MOVED.match(text, end)
         is_open = start < end and not MARKS.match(text[end - 1])
-        found.append(
+        moved_marks.append(
             moved.span("marks") if moved and is_open and moved.end() <= limit else (end, end)
         )
-    return found
+    return moved_marks

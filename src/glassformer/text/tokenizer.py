@@ -190,14 +190,14 @@ class Tokenizer:
 
     def encode_inside(self, text: str) -> list[int]:
         """Return the ids of a text as it stands inside another, where no space is before it."""
-        found: list[int] = self._backend.encode(self.normalization.clean(text)).ids
-        return found
+        result: list[int] = self._backend.encode(self.normalization.clean(text)).ids
+        return result
 
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)
         clean = self.normalization.clean
-        found = self._backend.encode_batch_fast([add_space(clean(text)) for text in texts])
-        return [encoding.ids for encoding in found]
+        encodings = self._backend.encode_batch_fast([add_space(clean(text)) for text in texts])
+        return [encoding.ids for encoding in encodings]
 
     def tokens(self, text: str) -> Tokens:
         """Return the tokens of a text, with the span of the text that each comes from."""

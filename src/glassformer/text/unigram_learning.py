@@ -72,8 +72,8 @@ def _choose(
         losses_V = _find_losses(tokens, counts_V)
         losses_V[counts_V < RARE] = -inf
         losses_V[:single] = inf
-        wanted = max(room, int(KEPT * len(tokens)))
-        kept_V = np.sort(np.argsort(-losses_V, kind="stable")[:wanted])
+        largest = max(room, int(KEPT * len(tokens)))
+        kept_V = np.sort(np.argsort(-losses_V, kind="stable")[:largest])
         tokens, counts_V = [tokens[id] for id in kept_V], counts_V[kept_V]
         lattices = lattices.keep(kept_V, len(losses_V))
 
@@ -81,8 +81,8 @@ def _choose(
 def _normalize(counts_V: Floats) -> Floats:
     """Return ln p; a token that is never expected, like a rare character, is barely possible."""
     counts_V = np.maximum(counts_V, RARE / 10)
-    found: Floats = np.log(counts_V / counts_V.sum())
-    return found
+    result: Floats = np.log(counts_V / counts_V.sum())
+    return result
 
 
 def _find_losses(tokens: list[str], counts_V: Floats) -> Floats:
@@ -114,12 +114,12 @@ def _cut_without(token: str, scores: Mapping[str, float]) -> list[str]:
             if end - start < len(token) and token[start:end] in scores
         ]
         best.append(max(ways))
-    found, end = list[str](), len(token)
+    results, end = list[str](), len(token)
     while end:
         start = best[end][1]
-        found.append(token[start:end])
+        results.append(token[start:end])
         end = start
-    return found
+    return results
 
 
 @dataclass(frozen=True)

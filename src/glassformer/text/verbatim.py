@@ -82,14 +82,14 @@ def find_verbatim(text: str) -> list[Verbatim]:
     """Return the parts with a shape of their own, in order: links, placeholders, numbers."""
     if not HINT.search(text):
         return []
-    found = list[Verbatim]()
+    verbatim = list[Verbatim]()
     for match in SCAN.finditer(text):
         kind, (start, end) = str(match.lastgroup), match.span()
         if kind in ("link", "mail", "path"):
             end = start + len(_strip_end(match[0]))
         if end > start:
-            found.append(Verbatim(start, end, kind))
-    return found
+            verbatim.append(Verbatim(start, end, kind))
+    return verbatim
 
 
 def find_names(

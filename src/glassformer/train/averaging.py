@@ -47,18 +47,18 @@ def average(
         raise ValueError("say which models to average: last or best")
     if not checkpoints(run / RUN / CHECKPOINTS):
         raise ValueError(f"{run} holds no training with checkpoints")
-    wanted = list_best(run / RUN, best) if best is not None else list_last(run / RUN, last or 0)
+    snapshots = list_best(run / RUN, best) if best is not None else list_last(run / RUN, last or 0)
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     prepared = prepare_run(run, Reporter(quiet=True))
-    save_model(out, prepared.config, prepared.tokenizers, _mean(wanted))
+    save_model(out, prepared.config, prepared.tokenizers, _mean(snapshots))
     valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
-    found = validate(*parts, device=device, precision="fp32", turn=0)
+    result = validate(*parts, device=device, precision="fp32", turn=0)
     copy_known_words(run / RUN, out)
     write_golden(out, *prepared.golden)
-    _describe(out, read_facts(run), [int(path.name) for path in wanted], found)
-    return found
+    _describe(out, read_facts(run), [int(path.name) for path in snapshots], result)
+    return result
 
 
 def list_last(folder: Path, count: int) -> list[Path]:
@@ -76,9 +76,9 @@ def list_best(folder: Path, count: int) -> list[Path]:
     """Return the best models of a run, by its latest checkpoint; ValueError if there are fewer."""
     kept = read_progress(checkpoints(folder / CHECKPOINTS)[-1]).kept_best
     if not 1 <= count <= len(kept):
-        wanted = read_settings(folder, read_record(folder.parent)).train.keep_best
+        keep_best = read_settings(folder, read_record(folder.parent)).train.keep_best
         cure = f"train with --set train.keep_best={count}"
-        if len(kept) < count <= wanted:
+        if len(kept) < count <= keep_best:
             cure = "it has not been validated more often: train longer, or give fewer"
         raise ValueError(
             f"{folder.parent} keeps {len(kept)} of its best models, so best={count} is not "
@@ -102,12 +102,14 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     return {name: means[first_name] for name, first_name in names.items()}
 
 
-def _describe(out: Path, facts: dict[str, Any], steps: list[int], found: Validation) -> None:
+def _describe(out: Path, facts: dict[str, Any], steps: list[int], validation: Validation) -> None:
     """Write the model card: the facts of the training, with new scores and digests."""
     if not facts.keys() >= NEEDED:  # the training was stopped before it had a model
-        said = ", ".join(map(str, steps))
-        write_text(out / CARD, f"# Model card\n\nThe mean of the weights after updates {said}.\n")
+        message = ", ".join(map(str, steps))
+        write_text(
+            out / CARD, f"# Model card\n\nThe mean of the weights after updates {message}.\n"
+        )
         return
     training = facts["training"] | {"best_step": steps[-1], "mean_of": steps}
-    new = {"training": training, "scores": found.values(), "signature": found.signature}
+    new = {"training": training, "scores": validation.values(), "signature": validation.signature}
     write_card(out, facts | new | {"sha256": hash_files(out)})

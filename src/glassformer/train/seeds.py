@@ -84,9 +84,9 @@ class SeedsSummary:
         return {name: stdev(values) if len(values) > 1 else 0.0 for name, values in columns}
 
     def to_json(self) -> dict[str, Any]:
-        told = {"out": str(self.out), "finished": self.is_finished, "seeds": self.seeds}
+        facts = {"out": str(self.out), "finished": self.is_finished, "seeds": self.seeds}
         done = {"mean": self.means, "spread": self.spreads} if self.is_finished else {}
-        return {**told, "results": {str(k): v for k, v in self.results.items()}, **done}
+        return {**facts, "results": {str(k): v for k, v in self.results.items()}, **done}
 
     def _columns(self) -> dict[str, list[float]]:
         rows = [self.results[seed] for seed in self.seeds]
@@ -178,9 +178,9 @@ def _score(model: Path, test: tuple[list[str], list[str]], device: str) -> dict[
     """Return the scores of a model on the test text, with its own search, in fp32."""
     translator = Translator.load(model, device=device, precision="fp32")
     sources, references = test
-    found = translator.translate(sources)
+    result = translator.translate(sources)
     target_lang = translator.config.data.target_lang
-    quality = score_quality(found, [references], target_lang=target_lang, metrics=METRICS)
+    quality = score_quality(result, [references], target_lang=target_lang, metrics=METRICS)
     return {f"test {name}": quality[name].value for name in METRICS}
 
 

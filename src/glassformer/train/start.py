@@ -22,7 +22,7 @@ from .ideas.hooks import NONE, Hooks
 from .plan.goal import Goal
 from .plan.init_from import InitModel
 from .plan.plan import describe_few, describe_shortfall
-from .plan.preparation import Prepared, prepare_run
+from .plan.preparation import PreparedRun, prepare_run
 from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
 from .publish.golden import write_golden
@@ -49,12 +49,12 @@ class Summary:
     is_first: bool = True  # the first process of the group, which alone reports
 
     def to_json(self) -> dict[str, Any]:
-        told = asdict(self.progress)
+        fields = asdict(self.progress)
         return {
             "out": str(self.out),
             "finished": self.is_finished,
             "steps": self.steps,
-            **{name: value for name, value in told.items() if name not in INNER},
+            **{name: value for name, value in fields.items() if name not in INNER},
         }
 
 
@@ -172,9 +172,9 @@ def _begin(
     out: Path,
     valid: Sequence[str | Path] | None,
     report: Reporter,
-    **how: Any,
-) -> Prepared:
-    open_run(out, config, data, valid, **how)
+    **keywords: Any,
+) -> PreparedRun:
+    open_run(out, config, data, valid, **keywords)
     try:
         sign(group, out / RUN)
         return prepare_run(out, report)
@@ -222,7 +222,7 @@ def resume(
 
 def _run(
     out: Path,
-    prepared: Prepared,
+    prepared: PreparedRun,
     report: Reporter,
     device: str,
     group: ProcessGroup,
@@ -230,19 +230,19 @@ def _run(
     goal: Goal | None,
     hooks: Hooks,
 ) -> Summary:
-    found = group.choose_device(device)
+    result = group.choose_device(device)
     began = group.sum(began if group.is_first else 0.0)[0]
     keep_memory()
     try:
         same = repeat_bits(prepared.config.train.deterministic)
-        with limit_memory(found, group.local_size), same:
-            setup, plan = settle(out, prepared, found, group, report, began, hooks)
+        with limit_memory(result, group.local_size), same:
+            setup, plan = settle(out, prepared, result, group, report, began, hooks)
             loop = Loop(setup, plan, began, goal)
             with listen_for_stop(loop.ask_to_stop):
                 progress = loop.run()
     except OSError as error:  # a full disk, most likely; what was saved is intact
-        said = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
-        raise OSError(error.errno, said, error.filename or str(out)) from None
+        message = f"{error.strerror or error}; then go on with: glassformer train --resume {out}"
+        raise OSError(error.errno, message, error.filename or str(out)) from None
     free_memory()  # for the translations that follow
     is_finished = not loop.stopped or progress.step >= loop.steps
     if group.is_first and (out / WEIGHTS).is_file():
@@ -283,7 +283,7 @@ def _tell_too_little(progress: Progress, loop: Loop) -> Iterator[str]:
         yield few
 
 
-def _say_differences(prepared: Prepared, report: Reporter) -> None:
+def _say_differences(prepared: PreparedRun, report: Reporter) -> None:
     """Report how the machine differs from that which began: weights will then differ slightly."""
     then, now = prepared.record["machine"], describe_machine()
     for name in now:
@@ -294,7 +294,7 @@ def _say_differences(prepared: Prepared, report: Reporter) -> None:
             )
 
 
-def _describe(out: Path, prepared: Prepared, progress: Progress, loop: Loop) -> None:
+def _describe(out: Path, prepared: PreparedRun, progress: Progress, loop: Loop) -> None:
     """Write the model card, words.txt, and golden.json, which depends on it: names are copied."""
     copy_known_words(out / RUN, out)
     write_golden(out, *prepared.golden)

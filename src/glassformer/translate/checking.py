@@ -38,10 +38,10 @@ class Checker:
         so, and the better translation is taken. One that cannot be translated stays as it is, with
         a problem; ValueError if all are such.
         """
-        found, errors = self._translate_most(sentences, options)
+        result, errors = self._translate_most(sentences, options)
         if errors and len(errors) == len(sentences):
             raise errors[0]
-        return found
+        return result
 
     def _translate_most(
         self, sentences: Sequence[Sentence], options: SearchOptions

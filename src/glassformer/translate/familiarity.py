@@ -73,11 +73,11 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
     """Return the mean confidence in the translations in golden.json; None without the file."""
     try:
         lines = read_json(folder / GOLDEN)["lines"]
-        given = [(line["translation"], float(line["log_prob"])) for line in lines]
+        pairs = [(line["translation"], float(line["log_prob"])) for line in lines]
         tokens = [
-            len(ids) + 1 for ids in tokenizers.target.encode_many([said for said, _ in given])
+            len(ids) + 1 for ids in tokenizers.target.encode_many([message for message, _ in pairs])
         ]
-        shares = [math.exp(log_prob / n) for (_, log_prob), n in zip(given, tokens, strict=True)]
+        shares = [math.exp(log_prob / n) for (_, log_prob), n in zip(pairs, tokens, strict=True)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     return sum(shares) / len(shares) if shares else None

@@ -90,7 +90,7 @@ class LanguageModel(LanguageReader):
         own = self.config.decode.override(decode, None if self._draws(decode) else n_best)
         settings = own.model_copy(update={"max_ratio": 1.0})  # `max_extra` counts from the prompt
         copies = n_best if settings.search == "sample" else 1
-        found = self.weights.get_engine(self.weights.exact).search(
+        result = self.weights.get_engine(self.weights.exact).search(
             [[*prompt, EOS]] * copies,  # not read: it says how long the prompt is
             settings,
             n_best=1 if copies > 1 else n_best,
@@ -101,23 +101,23 @@ class LanguageModel(LanguageReader):
             budget=self.batch_budget,
             workers=1,
         )
-        written = [self._compose(prompt, each) for best in found for each in best]
+        written = [self._compose(prompt, each) for best in result for each in best]
         return sorted(written, key=lambda each: -each.score)
 
     def _draws(self, decode: Decode | Mapping[str, Any] | None) -> bool:
         return self.config.decode.override(decode).search == "sample"
 
-    def _compose(self, prompt: list[int], found: Hypothesis) -> Completion:
-        whole, given = (self.tokenizer.decode(ids) for ids in (found.tokens, prompt))
-        new = found.token_log_probs[len(prompt) :]
+    def _compose(self, prompt: list[int], hypothesis: Hypothesis) -> Completion:
+        whole, beginning = (self.tokenizer.decode(ids) for ids in (hypothesis.tokens, prompt))
+        new = hypothesis.token_log_probs[len(prompt) :]
         return Completion(
             text=whole.translate(LINE_BREAKS),
-            added=whole[len(given) :].translate(LINE_BREAKS),
-            tokens=[self.tokenizer.token(id) for id in found.tokens[len(prompt) :]],
+            added=whole[len(beginning) :].translate(LINE_BREAKS),
+            tokens=[self.tokenizer.token(id) for id in hypothesis.tokens[len(prompt) :]],
             log_prob=sum(new),
-            score=found.score,
+            score=hypothesis.score,
             token_log_probs=new,
-            finished=found.finished,
+            finished=hypothesis.finished,
         )
 
     def fill(self, text: str, top: int = 5) -> list[list[Guess]]:
@@ -144,12 +144,12 @@ class LanguageModel(LanguageReader):
             return self.classify([texts])[0]
         self.check("classify")
         rows = [self._frame(ids, line) for line, ids in enumerate(self._encode(texts))]
-        labels, found = self.config.model.labels, dict[int, Classified]()
+        labels, results = self.config.model.labels, dict[int, Classified]()
         for index, log_probs_NV in self._predict(rows, [[0]] * len(rows)):
             values = log_probs_NV[0, 1:].exp().tolist()
             named = dict(zip(labels, values, strict=True))
-            found[index] = Classified(max(named, key=named.__getitem__), named)
-        return [found[index] for index in range(len(rows))]
+            results[index] = Classified(max(named, key=named.__getitem__), named)
+        return [results[index] for index in range(len(rows))]
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -176,35 +176,37 @@ class LanguageModel(LanguageReader):
             scored = engine.score(
                 [[EOS]] * len(rows), rows, budget=self.batch_budget, workers=1, progress=progress
             )
-            found = [each.log_probs for each in scored]
+            results = [each.log_probs for each in scored]
         else:
-            found = [self._score_hidden(ids) for ids in framed]
+            results = [self._score_hidden(ids) for ids in framed]
         token = self.tokenizer.token
         return [
             Scored(sum(log_probs), [token(id) for id in ids], log_probs)
-            for ids, log_probs in zip(rows, found, strict=True)
+            for ids, log_probs in zip(rows, results, strict=True)
         ]
 
     def _score_hidden(self, ids: list[int]) -> list[float]:
         """Return ln p of each token of a framed text, with that token alone hidden."""
         places = range(1, len(ids) - 1)
         rows = [[*ids[:place], MASK, *ids[place + 1 :]] for place in places]
-        found = self._predict(rows, [[place] for place in places])
-        log_probs = {index: float(log_probs_NV[0, ids[1 + index]]) for index, log_probs_NV in found}
+        result = self._predict(rows, [[place] for place in places])
+        log_probs = {
+            index: float(log_probs_NV[0, ids[1 + index]]) for index, log_probs_NV in result
+        }
         return [log_probs[index] for index in range(len(rows))]
 
     def guess_masked(
-        self, masked: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]
+        self, masked: Sequence[Sequence[int]], hidden: Sequence[Sequence[int]]
     ) -> list[list[tuple[int, float]]]:
-        """Return, for each place of each text where `wanted` has a token, the most probable token
-        and ln p of the wanted one; a text is ids with its marks, and so is what is wanted."""
-        places = [[place for place, id in enumerate(row) if id] for row in wanted]
-        found: dict[int, list[tuple[int, float]]] = {}
+        """Return, for each place of each text where `hidden` has a token, the most probable token
+        and ln p of the hidden one; a text is ids with its marks, and so is what is hidden."""
+        places = [[place for place, id in enumerate(row) if id] for row in hidden]
+        results: dict[int, list[tuple[int, float]]] = {}
         for index, log_probs_NV in self._predict(masked, places):
-            own = [wanted[index][place] for place in places[index]]
+            own = [hidden[index][place] for place in places[index]]
             log_probs = [float(row[id]) for row, id in zip(log_probs_NV, own, strict=True)]
-            found[index] = [*zip(log_probs_NV.argmax(-1).tolist(), log_probs, strict=True)]
-        return [found[index] for index in range(len(masked))]
+            results[index] = [*zip(log_probs_NV.argmax(-1).tolist(), log_probs, strict=True)]
+        return [results[index] for index in range(len(masked))]
 
     def see(self, text: str, *, level: Level = "everything") -> Trace:
         """Return a recording of one pass over a text; see `see.language.record_text`."""

@@ -74,16 +74,16 @@ class LanguageReader:
         A mask takes the space before it, as a token does.
         """
         marked = re.sub(rf" ?{re.escape(MASK_TEXT)}", MARK, text)
-        ids, found = self.tokenizer.encode(marked), list[int]()
+        ids, results = self.tokenizer.encode(marked), list[int]()
         space = self.tokenizer.encode(f"{MARK}")[: -len(MARK_IDS)]  # of a mask at the beginning
         while ids:
             for beginning in (space + MARK_IDS, MARK_IDS):
                 if ids[: len(beginning)] == beginning:
-                    ids, found = ids[len(beginning) :], [*found, MASK]
+                    ids, results = ids[len(beginning) :], [*results, MASK]
                     break
             else:
-                found.append(ids.pop(0))
-        return self._frame(found, 0)
+                results.append(ids.pop(0))
+        return self._frame(results, 0)
 
     def encode_text(self, text: str) -> list[int]:
         """Return the ids of a text, between the class token (or begin mark) and the end mark."""

@@ -122,8 +122,8 @@ def list_lost(source: str, target: str, language: str | None = None) -> list[str
     source, target = _spell_digits(source), _spell_digits(target)
     lost: list[str] = []
     for pattern in (ADDRESS, PLACEHOLDER):
-        wanted = Counter(each.rstrip(MARKS) for each in pattern.find_all(source))
-        lost += [each for each, times in wanted.items() if target.count(each) < times]
+        requested = Counter(each.rstrip(MARKS) for each in pattern.find_all(source))
+        lost += [each for each, times in requested.items() if target.count(each) < times]
         source = pattern.replace(" ", source)
     known = set(_list_numbers(target))
     source = MYRIADS.replace(" ", source)
@@ -143,10 +143,10 @@ def _is_said(number: str, target: str, known: set[str], language: str | None) ->
     if len(number) > 2:
         return False
     value = int(number)
-    said = is_spelled_out(value, target, language)
-    if said is None:
+    message = is_spelled_out(value, target, language)
+    if message is None:
         return value <= SPELLED_OUT
-    if said or number == "00" or not known.isdisjoint((str(value), f"{value:02}")):
+    if message or number == "00" or not known.isdisjoint((str(value), f"{value:02}")):
         return True
     later = value + 12
     is_hour = 0 < value <= 12

@@ -25,7 +25,7 @@ from ..text.sentences import cut_spans, find_language_mark, has_letters, split_s
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
 from ..text.unicode import Span
-from .adapting import Adapted, Adapter
+from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
 
 WHOLE = 1.5  # times text.split_above: longer sentences are cut into clauses
@@ -36,7 +36,7 @@ class NetworkText(NamedTuple):
 
     text: str
     origins: Sequence[Span] | None = None  # in the sentence, of each character; None: the same
-    adapted: Adapted | None = None  # what is to be put back into a translation
+    adapted: AdaptedSentence | None = None  # what is to be put back into a translation
     aside: SetAside | None = None  # what the network does not read
 
     def trace_back(self, tokens: Tokens) -> Tokens:
@@ -111,11 +111,11 @@ class SentenceReader:
         cut = self._split(texts, ids) if split else self._keep_whole(texts, ids)
         before = self._split_contexts(contexts or (), ids, split)
         rows = zip(texts, cut, contexts or nothing, prefixes or nothing, strict=True)
-        found = [
+        results = [
             [*self._place(text, own, before.get(context, ()), line, prefix, split)]
             for line, (text, own, context, prefix) in enumerate(rows, first_line)
         ]
-        return self._add_ids(found, ids)
+        return self._add_ids(results, ids)
 
     def list_contexts(self, texts: Iterable[str]) -> list[str]:
         """Return what is before each of the texts of a document, of which an empty one is the end.
@@ -302,12 +302,12 @@ class SentenceReader:
         cut = dict[str, list[Segment]]()
         if split:
             cut = dict(zip(lines, self._split([*lines], ids), strict=True))
-        found = dict[str, list[str]]()
+        results = dict[str, list[str]]()
         for context in different:
-            found[context] = []
+            results[context] = []
             for line in context.split("\n"):
-                found[context] += [each.text for each in cut[line]] if line in cut else [line]
-        return found
+                results[context] += [each.text for each in cut[line]] if line in cut else [line]
+        return results
 
     def _place(
         self,
@@ -336,13 +336,13 @@ class SentenceReader:
         else:
             lines = [[[each.text] for each in own] for own in texts]
         ids.add(line for own in lines for each in own for line in each)
-        found = [
+        results = [
             [self._take(each, read, ids) for each, read in zip(own, rows, strict=True)]
             for own, rows in zip(texts, lines, strict=True)
         ]
-        for each in chain.from_iterable(found):
+        for each in chain.from_iterable(results):
             self.check(len(each.ids), each.line, "source")
-        return found
+        return results
 
     def _take(self, sentence: Sentence, lines: Sequence[str], ids: _Ids) -> Sentence:
         """Return a sentence with its ids; `lines` are its context and itself."""
@@ -373,7 +373,7 @@ class SentenceReader:
 
 class _Encoded(NamedTuple):
     ids: list[int]
-    adapted: Adapted | None
+    adapted: AdaptedSentence | None
     aside: SetAside | None
 
 

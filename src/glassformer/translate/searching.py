@@ -87,11 +87,11 @@ class Searcher:
         self, sentences: Sequence[Sentence], options: SearchOptions
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of the highest expected utility: of samples, or of a wide beam."""
-        decode, wanted = options.decode, options.n_best
+        decode, most = options.decode, options.n_best
         draws = decode.mbr if decode.search == "sample" else 1
         n_best = 1
         if decode.search != "sample":
-            n_best = max(decode.mbr, wanted)
+            n_best = max(decode.mbr, most)
             widest = -(-max(decode.beam, n_best) // decode.beam_groups) * decode.beam_groups
             decode = decode.model_copy(update={"beam": widest})
         rows = [
@@ -105,7 +105,7 @@ class Searcher:
         drawn = self._run(self.choose_engine(decode), rows, each_options, workers)
         groups = [drawn[first : first + draws] for first in range(0, len(drawn), draws)]
         ranked = (self._rank([each for ways in group for each in ways], decode) for group in groups)
-        return [best[:wanted] for best in ranked]
+        return [best[:most] for best in ranked]
 
     def _rank(self, hypotheses: list[Hypothesis], decode: Decode) -> list[Hypothesis]:
         """Return the hypotheses by expected utility, each text once."""
@@ -217,11 +217,11 @@ def search_texts(
     if progress:
         scaled = scale_progress(progress, len(texts), len(sentences))
         options = options._replace(progress=scaled)
-    found = iter(search(sentences, options))
+    result = iter(search(sentences, options))
     if progress and not sentences:
         progress(len(texts))
     for text, own in zip(texts, read, strict=True):
-        yield text, [*islice(found, len(own))]
+        yield text, [*islice(result, len(own))]
 
 
 def scale_progress(progress: Progress, lines: int, parts: int) -> Progress:

@@ -9,7 +9,7 @@ from ..decode.sentences import Constraint, Hypothesis
 from ..foundation.messages import read_messages
 from ..text.symbols import SetAside
 from ..text.unicode import Span
-from .adapting import Adapted
+from .adapting import AdaptedSentence
 
 Progress = Callable[[int], object]  # called with how many more lines are done
 PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
@@ -70,7 +70,7 @@ class Sentence(NamedTuple):
     prefix: str = ""  # what its translation begins with
     # Reading adds:
     ids: Sequence[int] = ()  # what the network reads: tags, context, sentence, end mark
-    adapted: Adapted | None = None  # how the network reads it, if not as it is
+    adapted: AdaptedSentence | None = None  # how the network reads it, if not as it is
     aside: SetAside | None = None  # what of that the network does not read
     # Searching adds:
     constraints: Sequence[Constraint] = ()  # what its translation contains

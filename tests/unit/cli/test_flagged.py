@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.cli.decoding import Flagged
+from glassformer.cli.decoding import FlagCounts
 from glassformer.translate.sentence import CheckedTranslation, Problem
 
 
@@ -20,7 +20,7 @@ from glassformer.translate.sentence import CheckedTranslation, Problem
     ],
 )
 def test_what_is_flagged_is_counted(kinds: list[str], said: str) -> None:
-    flagged = Flagged()
+    flagged = FlagCounts()
     for each in kinds:
         flagged.add(
             CheckedTranslation([], tuple(Problem(kind, "") for kind in each.split()), 1.0, False)

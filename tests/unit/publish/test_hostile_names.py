@@ -116,13 +116,13 @@ def test_a_page_with_a_recording(trace: Any) -> None:
 
 
 def test_the_gallery(trace: Any) -> None:
-    from glassformer.extensions.pictures.gallery import Shown, _make_page
+    from glassformer.extensions.pictures.gallery import ShownPicture, _make_page
     from glassformer.extensions.pictures.pictures import find_picture
 
     picture = find_picture("V49", "transformer")
     shown = SimpleNamespace(id="V49", path=Path("V49.svg"), finding=TEXT, told=TEXT)
     shown.picture = picture
-    assert set(Shown.__annotations__) <= {*vars(shown)}
+    assert set(ShownPicture.__annotations__) <= {*vars(shown)}
     made: list[Any] = [shown]
     page = Page(_make_page(trace, made, [(picture, NAME)], "en", NAME)).check()
     assert page.text.count(TEXT) >= 2 and NAME in page.text

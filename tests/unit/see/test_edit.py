@@ -15,7 +15,7 @@ import torch
 from glassformer.config import EOS
 from glassformer.see import Trace, compare_traces, record
 from glassformer.see.edit import prepare_edits, read_edits
-from glassformer.see.search_networks import Uncached
+from glassformer.see.search_networks import UncachedNetwork
 from glassformer.translator import Translator
 
 TEXT = "the cat is on a tree"
@@ -94,7 +94,7 @@ def test_edited_decoding_equals_the_edited_pass(translator: Translator, edit: Ed
 def test_a_search_reads_again_only_what_it_must(translator: Translator, place: int) -> None:
     """The source once; what is written again and again only where an edit must see it."""
     with prepare_edits(translator, TEXT, "", [EDITS[place]], record).network() as network:
-        assert isinstance(network, Uncached) == (place in READ_AGAIN)
+        assert isinstance(network, UncachedNetwork) == (place in READ_AGAIN)
         heard, own = list[torch.Size](), getattr(network, "network", network)
         hooks = [
             part.register_forward_hook(lambda _, given, __: heard.append(given[0].shape))

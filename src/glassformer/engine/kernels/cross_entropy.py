@@ -58,10 +58,10 @@ class _CrossEntropy(torch.autograd.Function):
         loss = -(high_ND * wanted_ND).sum()
         grad_ND = torch.empty_like(wanted_ND)
         rows = max(CELLS // vocabulary // ROWS, 1) * ROWS
-        found = None
+        result = None
         if dtype == torch.bfloat16 and y.device.type == "cpu" and len(y) and tiles.has_tiles():
-            found = _sum_on_tiles(y, packed.pack([table_VD]), rows, grad_ND)
-        total, grad_VD = found or _sum(y, table_VD.to(dtype), rows, grad_ND)
+            result = _sum_on_tiles(y, packed.pack([table_VD]), rows, grad_ND)
+        total, grad_VD = result or _sum(y, table_VD.to(dtype), rows, grad_ND)
         loss += total
         grad_VD.index_add_(0, target_N, high_ND, alpha=smoothing - 1)
         grad_VD.sub_(high_ND.sum(0), alpha=smoothing / vocabulary)
@@ -94,7 +94,7 @@ def _sum(y_ND: Tensor, table_VD: Tensor, rows: int, grad_ND: Tensor) -> tuple[Te
 
 
 def _sum_on_tiles(
-    y_ND: Tensor, packed: tiles.Packed, rows: int, grad_ND: Tensor
+    y_ND: Tensor, packed: tiles.PackedMatrices, rows: int, grad_ND: Tensor
 ) -> tuple[Tensor, Tensor] | None:
     """Return the same as `_sum`, computed in C; None where it would be inaccurate.
 

@@ -207,9 +207,9 @@ def find_difference(model: EncoderDecoder, precision: str) -> tuple[float, float
     for module in (*quick.modules(), *plain.modules()):
         if isinstance(module, Dropout):
             module.p = 0.0
-    found, wanted = (_run(network, precision, device) for network in (quick, plain))
-    least = SMALL * max((float(x.norm()) for x in wanted[1:]), default=0.0)
-    results, *gradients = (_compare(*pair, least) for pair in zip(found, wanted, strict=True))
+    actual, expected = (_run(network, precision, device) for network in (quick, plain))
+    least = SMALL * max((float(x.norm()) for x in expected[1:]), default=0.0)
+    results, *gradients = (_compare(*pair, least) for pair in zip(actual, expected, strict=True))
     return results, max(gradients, default=0.0)
 
 
@@ -230,7 +230,7 @@ def _run(network: EncoderDecoder, precision: str, device: torch.device) -> list[
     return [y_BTD.detach(), *torch.autograd.grad(loss, parameters, materialize_grads=True)]
 
 
-def _compare(found: Tensor, wanted: Tensor, least: float) -> float:
-    """Return the length of the difference as a share of that of `wanted`, or of `least`."""
-    share = float((found - wanted).norm() / wanted.norm().clamp(min=least))
+def _compare(actual: Tensor, expected: Tensor, least: float) -> float:
+    """Return the length of the difference as a share of that of `expected`, or of `least`."""
+    share = float((actual - expected).norm() / expected.norm().clamp(min=least))
     return share if share == share else float("inf")

@@ -123,9 +123,9 @@ def attend_heads_backward(
     _check((k_BHMK, v_BHMK, *gradients[1:]), k_BHMK.shape, q_BHQK.dtype)
     assert kept_BHQM.shape == (batch, heads, queries, memory) and kept_BHQM.is_contiguous()
     function, precision = _choose("attend_backward", q_BHQK)
-    read, made = (map(_describe, x) for x in ((q_BHQK, k_BHMK, v_BHMK, g_BHQK), gradients))
+    read, result = (map(_describe, x) for x in ((q_BHQK, k_BHMK, v_BHMK, g_BHQK), gradients))
     sizes = batch, heads, queries, memory, width
-    call(function, *read, kept_BHQM, *precision, *draw.arguments, *sizes, *made)
+    call(function, *read, kept_BHQM, *precision, *draw.arguments, *sizes, *result)
 
 
 def _lay_out(x_BHLK: Tensor) -> Tensor:

@@ -38,16 +38,16 @@ def add_norm(
         normed_BLD: Tensor = norm(x_BLD + dropout(y_BLD))
         return normed_BLD
     weights = norm.weight, norm.bias, norm.eps
-    made = _AddNorm.apply(x_BLD, y_BLD, *weights, dropout.draw(), working_dtype(x_BLD))  # type: ignore[no-untyped-call]
-    return rounded.keep(*made)
+    result = _AddNorm.apply(x_BLD, y_BLD, *weights, dropout.draw(), working_dtype(x_BLD))  # type: ignore[no-untyped-call]
+    return rounded.keep(*result)
 
 
 def add(x_BLD: Tensor, y_BLD: Tensor, dropout: Dropout, rounded: RoundedCopy) -> Tensor:
     """Return x + dropout(y), B L D."""
     if not _is_ours(x_BLD, y_BLD, dropout):
         return x_BLD + dropout(y_BLD)
-    made = _AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype)  # type: ignore[no-untyped-call]
-    return rounded.keep(*made)
+    result = _AddNorm.apply(x_BLD, y_BLD, None, None, 0.0, dropout.draw(), x_BLD.dtype)  # type: ignore[no-untyped-call]
+    return rounded.keep(*result)
 
 
 def normalize(x_BLD: Tensor, norm: nn.Module, rounded: RoundedCopy) -> Tensor:
@@ -113,8 +113,8 @@ class _AddNorm(torch.autograd.Function):
         mean, slant = (x.new_empty(rows if gain_D is not None else 0) for _ in range(2))
         ctx.draw = draw = draw.at_rows(rows // len(x))
         added = x, y, y is not None and y.dtype == torch.bfloat16, *draw.arguments
-        made = high, low, mean, slant
-        call(library.add_norm, *added, gain_D, bias_D, epsilon, rows, width, *made)
+        result = high, low, mean, slant
+        call(library.add_norm, *added, gain_D, bias_D, epsilon, rows, width, *result)
         ctx.save_for_backward(x if gain_D is not None else None, y, gain_D, mean, slant)
         ctx.shape, ctx.low = x.shape, None if y is None else y.dtype
         return high, low
@@ -135,7 +135,7 @@ class _AddNorm(torch.autograd.Function):
         gradients = [fp32(width if gain_D is not None else 0) for _ in range(2)]
         parts = fp32(-(-rows // ROWS) * 2 * width)
         added = x, y, ctx.low == torch.bfloat16, *ctx.draw.arguments
-        read, made = (gain_D, mean, slant), (dx, dy, parts, *gradients)
-        call(library.add_norm_backward, high, low, *added, *read, rows, width, *made)
+        read, result = (gain_D, mean, slant), (dx, dy, parts, *gradients)
+        call(library.add_norm_backward, high, low, *added, *read, rows, width, *result)
         dgain, dbias = gradients if gain_D is not None else (None, None)
         return high if dx is None else dx, dy, dgain, dbias, None, None, None

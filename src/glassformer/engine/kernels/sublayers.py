@@ -124,13 +124,13 @@ class _Attention(torch.autograd.Function):
             read = [x_ND, memory_BMD.reshape(-1, memory_BMD.size(-1)).contiguous()]
             lengths = [x_BQD.size(1), memory_BMD.size(1)]
         output = kept.pack(w[3:], b[3:])
-        made = [tiles.multiply_tiles(each, p) for each, p in zip(read, packed, strict=True)]
-        operands = _cut(made, lengths, count)
+        results = [tiles.multiply_tiles(each, p) for each, p in zip(read, packed, strict=True)]
+        operands = _cut(results, lengths, count)
         z_ND = x_ND.new_empty(len(x_ND), output.ins)
         (z_BHQK,) = _cut([z_ND], lengths[:1], count, 1)
         q_BHQK, k_BHMK, v_BHMK = operands
         kept_BHQM = heads.attend_heads(q_BHQK, k_BHMK, v_BHMK, mask, draw, z_BHQK)
-        ctx.save_for_backward(*read, *made, z_ND, kept_BHQM)
+        ctx.save_for_backward(*read, *results, z_ND, kept_BHQM)
         ctx.packed, ctx.output, ctx.draw, ctx.count = packed, output, draw, count
         ctx.lengths, ctx.shapes = lengths, (x_BQD.shape, getattr(memory_BMD, "shape", None))
         return tiles.multiply_tiles(z_ND, output).view(*x_BQD.shape[:-1], -1)
@@ -139,13 +139,13 @@ class _Attention(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         several = len(ctx.packed)
         *saved, z_ND, kept_BHQM = ctx.saved_tensors
-        read, made = saved[:several], saved[several:]
+        read, result = saved[:several], saved[several:]
         g_ND = grads[0].reshape(-1, ctx.output.outs).contiguous()
         grads_output = tiles.multiply_turned(g_ND, z_ND)
         g_z_ND = tiles.multiply_back(g_ND, ctx.output)
         (g_BHQK,) = _cut([g_z_ND], ctx.lengths[:1], ctx.count, 1)
-        grads_made = [torch.empty_like(each) for each in made]
-        operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (made, grads_made))
+        grads_made = [torch.empty_like(each) for each in result]
+        operands, gradients = (_cut(each, ctx.lengths, ctx.count) for each in (result, grads_made))
         heads.attend_heads_backward(operands, g_BHQK, kept_BHQM, ctx.draw, gradients)
         flat: list[Tensor] = []
         for gradient, each in zip(grads_made, read, strict=True):
@@ -158,11 +158,11 @@ class _Attention(torch.autograd.Function):
         return dx[0], dx[1] if several == 2 else None, *(None,) * 4, *flat, *grads_output
 
 
-def _cut(made: list[Tensor], lengths: list[int], count: int, several: int = 3) -> list[Tensor]:
+def _cut(values: list[Tensor], lengths: list[int], count: int, several: int = 3) -> list[Tensor]:
     """Return queries, keys and values that lie side by side as views, each B H L K."""
-    width = sum(x.size(1) for x in made) // several // count
+    width = sum(x.size(1) for x in values) // several // count
     return [
         part.transpose(1, 2)
-        for x, length in zip(made, lengths, strict=True)
+        for x, length in zip(values, lengths, strict=True)
         for part in x.view(-1, length, x.size(1) // (count * width), count, width).unbind(2)
     ]

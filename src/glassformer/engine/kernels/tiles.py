@@ -38,7 +38,7 @@ def has_tiles() -> bool:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedMatrices:
     """The packed weights of one linear map, or of several side by side that read the same."""
 
     ahead: Tensor  # the right side of x Wᵀ
@@ -52,7 +52,7 @@ class PackedWeights:
     """The packed weights of one network, which are kept as long as its weights do not change."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, ...], tuple[Sequence[Tensor], Packed]] | None = None
+        self._kept: dict[tuple[int, ...], tuple[Sequence[Tensor], PackedMatrices]] | None = None
 
     @contextmanager
     def keep(self) -> Iterator[None]:
@@ -63,7 +63,7 @@ class PackedWeights:
         finally:
             self._kept = before
 
-    def pack(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
+    def pack(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> PackedMatrices:
         """Return fp32 weights, F I, packed one below the other."""
         if self._kept is None:
             return pack_tiles(weights, biases)
@@ -73,7 +73,7 @@ class PackedWeights:
         return self._kept[key][1]
 
 
-def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Packed:
+def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> PackedMatrices:
     """Return fp32 weights, F I, packed one below the other."""
     library = _open()
     assert library is not None
@@ -91,17 +91,17 @@ def pack_tiles(weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Pack
         places = ahead[first * wide :], back[first * STEP :]
         call(library.pack_weight, w_FI, len(w_FI), ins, *places, deep)
         first += len(w)
-    return Packed(ahead, back, bias_F, outs, ins)
+    return PackedMatrices(ahead, back, bias_F, outs, ins)
 
 
-def multiply_tiles(x_NI: Tensor, packed: Packed, relu: bool = False) -> Tensor:
+def multiply_tiles(x_NI: Tensor, packed: PackedMatrices, relu: bool = False) -> Tensor:
     """Return x Wᵀ + b, N F, in bf16; with `relu`, negative values become 0."""
     out_NF = x_NI.new_empty(len(x_NI), packed.outs)
     _multiply(x_NI, packed.ahead, packed.ins, out_NF, packed.bias_F, relu)
     return out_NF
 
 
-def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
+def exponentiate(x_NI: Tensor, packed: PackedMatrices, out_NF: Tensor) -> Tensor:
     """Write exp(x Wᵀ) to `out_NF` in bf16; return its row sums before rounding, N, in fp32."""
     assert out_NF.shape == (len(x_NI), packed.outs)
     _check(out_NF, packed.outs)
@@ -110,7 +110,7 @@ def exponentiate(x_NI: Tensor, packed: Packed, out_NF: Tensor) -> Tensor:
     return sum_N
 
 
-def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
+def multiply_deep(y_NF: Tensor, packed: PackedMatrices) -> Tensor:
     """Return y W, N I, in fp32, for a W with many more rows than columns."""
     library = _open()
     assert library is not None
@@ -122,7 +122,7 @@ def multiply_deep(y_NF: Tensor, packed: Packed) -> Tensor:
 
 
 def multiply_back(
-    y_NF: Tensor, packed: Packed, gate_NI: Tensor | None = None, scale: float = 1.0
+    y_NF: Tensor, packed: PackedMatrices, gate_NI: Tensor | None = None, scale: float = 1.0
 ) -> Tensor:
     """Return y W, N I, in bf16; with a gate, scaled where the gate is not 0, and 0 elsewhere."""
     out_NI = y_NF.new_empty(len(y_NF), packed.ins)
@@ -148,9 +148,9 @@ def _multiply(
         _check(gate, out.size(1))
         assert len(gate) == len(x)
     gated = (None, 0) if gate is None else (point_apart(gate), gate.stride(0))
-    left, made = (point_apart(x), x.stride(0), len(x)), (point_apart(out), out.stride(0))
-    how = bias, relu, *gated, scale, totals
-    call(library.multiply_packed, *left, depth, right, out.size(1), *how, *made)
+    left, result = (point_apart(x), x.stride(0), len(x)), (point_apart(out), out.stride(0))
+    arguments = bias, relu, *gated, scale, totals
+    call(library.multiply_packed, *left, depth, right, out.size(1), *arguments, *result)
 
 
 def multiply_turned(

@@ -110,7 +110,7 @@ def _compare_tokens(path: Path, tokenizers: Tokenizers, texts: Sequence[str]) ->
 def _write_metadata(folder: Path, source: str, target: str, file: str) -> None:
     names = [name_language(code) for code in (source, target)]
     version = ".".join(re.findall(r"\d+", __version__)[:2])
-    told = {
+    facts = {
         "package_version": version,
         "argos_version": "1.5",
         "from_code": source,
@@ -119,6 +119,6 @@ def _write_metadata(folder: Path, source: str, target: str, file: str) -> None:
         "to_name": names[1],
         "type": "translate",
     }
-    (folder / "metadata.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    (folder / "metadata.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
     text = README.format(source=names[0], target=names[1], version=__version__, file=file)
     (folder / "README.md").write_text(text, "utf-8")

@@ -69,16 +69,16 @@ def export_ctranslate2(
     config, tokenizers, network = load_model(model)
     network = check_plain(model, config, network, "CTranslate2")
     sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
-    wanted = ask_model(network, sources, progress)
+    expected = ask_model(network, sources, progress)
     vocabularies = spell(tokenizers.source), spell(tokenizers.target)
     with prepare_beside(out) as scratch:
         exact, final = scratch / "float32", scratch / quantization
         _write(exact, config.model, network, tokenizers, "float32", spell)
-        parity = compare_models(exact, "float32", network, vocabularies, wanted)
+        parity = compare_models(exact, "float32", network, vocabularies, expected)
         parity.check()
         if final != exact:
             _write(final, config.model, network, tokenizers, quantization, spell)
-            parity = compare_models(final, quantization, network, vocabularies, wanted)
+            parity = compare_models(final, quantization, network, vocabularies, expected)
             parity.check()
         write_companions(final, model, config, tokenizers)
         write_json(final / PARITY, asdict(parity))

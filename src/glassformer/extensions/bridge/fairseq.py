@@ -27,9 +27,9 @@ def read_fairseq(path: Path, subwords: Sequence[str] = ()) -> Foreign:
     """Return the model. ValueError, in one sentence, for what cannot be imported."""
     folder = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find(folder)
-    found = read_pickle(file)
-    cfg = unwrap_settings(found.get("cfg"))
-    settings = unwrap_settings(found.get("args")) or unwrap_settings(cfg.get("model"))
+    result = read_pickle(file)
+    cfg = unwrap_settings(result.get("cfg"))
+    settings = unwrap_settings(result.get("args")) or unwrap_settings(cfg.get("model"))
     task = {**settings, **unwrap_settings(cfg.get("task"))}
     if not settings:
         raise ValueError(f"{file}: no settings of fairseq: neither args nor cfg")
@@ -50,7 +50,7 @@ def read_fairseq(path: Path, subwords: Sequence[str] = ()) -> Foreign:
     return Foreign(
         "fairseq",
         file,
-        dict(_rename_old(check_weights(file, found.get("model")))),
+        dict(_rename_old(check_weights(file, result.get("model")))),
         settings,
         sides,
         model={"positions": {**positions, "max_positions": min(reach)}},
@@ -88,10 +88,10 @@ def _rename_old(weights: dict[str, Tensor]) -> Any:
     for name, weight in weights.items():
         if TWICE.fullmatch(name):
             continue
-        if found := re.fullmatch(r"(.+attn\.)in_proj_(weight|bias)", name):
+        if match := re.fullmatch(r"(.+attn\.)in_proj_(weight|bias)", name):
             for part, own in zip("qkv", weight.chunk(3), strict=True):
-                yield f"{found[1]}{part}_proj.{found[2]}", own
-        elif found := re.fullmatch(r"((\w+)\.layers\.\d+\.)layer_norms\.(\d)\.(\w+)", name):
-            yield f"{found[1]}{NORMS[found[2]][int(found[3])]}.{found[4]}", weight
+                yield f"{match[1]}{part}_proj.{match[2]}", own
+        elif match := re.fullmatch(r"((\w+)\.layers\.\d+\.)layer_norms\.(\d)\.(\w+)", name):
+            yield f"{match[1]}{NORMS[match[2]][int(match[3])]}.{match[4]}", weight
         elif not name.endswith(("version", "_float_tensor")):
             yield name, weight

@@ -174,14 +174,14 @@ def list_steps(foreign: Foreign, names: Iterable[str]) -> dict[str, float]:
 
     names: of our weights.
     """
-    weights, found = _Renamed(foreign), dict[str, float]()
+    weights, steps = _Renamed(foreign), dict[str, float]()
     for name in names:
         for theirs in weights.spell(name):
             step = foreign.steps.get(theirs.removesuffix(".weight"))
             if step is not None:
-                found[name] = step
+                steps[name] = step
                 break
-    return found
+    return steps
 
 
 def order_rows(foreign: Foreign) -> tuple[list[Row], list[Row]]:
@@ -192,21 +192,21 @@ def order_rows(foreign: Foreign) -> tuple[list[Row], list[Row]]:
     return source, target
 
 
-def check_values(path: Path, given: Mapping[str, Any], wanted: Mapping[str, list[Any]]) -> None:
+def check_values(path: Path, fields: Mapping[str, Any], requested: Mapping[str, list[Any]]) -> None:
     """Raise ValueError for the first setting with a value that is not among those wanted."""
-    for name, values in wanted.items():
-        found = find_entry(given, name)
-        if found is not None and (found or "") not in [value or "" for value in values]:
+    for name, values in requested.items():
+        entry = find_entry(fields, name)
+        if entry is not None and (entry or "") not in [value or "" for value in values]:
             known = " or ".join(str(value) or "none" for value in values)
-            raise ValueError(f"{path}: {name}={found}: only models with {known} can be imported")
+            raise ValueError(f"{path}: {name}={entry}: only models with {known} can be imported")
 
 
-def find_entry(given: Mapping[str, Any], name: str) -> Any:
+def find_entry(fields: Mapping[str, Any], name: str) -> Any:
     """Return the value of a setting, "encoder.type" in the table encoder; None if it is absent."""
-    if name in given or "." not in name:
-        return given.get(name)
+    if name in fields or "." not in name:
+        return fields.get(name)
     table, _, rest = name.partition(".")
-    inner = given.get(table)
+    inner = fields.get(table)
     return find_entry(inner, rest) if isinstance(inner, Mapping) else None
 
 
@@ -214,7 +214,7 @@ def _translate_settings(foreign: Foreign, weights: _Renamed) -> dict[str, Any]:
     """Return our settings of the network: from theirs, and sizes from the weights themselves."""
     names, path = foreign.names, foreign.path
     check_values(path, foreign.settings, names.get("must", {}))
-    found = weights.measure()
+    result = weights.measure()
     for ours, theirs in names["settings"].items():
         value = find_entry(foreign.settings, theirs)
         if ours == "activation" and value is not None:
@@ -223,10 +223,10 @@ def _translate_settings(foreign: Foreign, weights: _Renamed) -> dict[str, Any]:
                 raise ValueError(f"{path}: {theirs}={value}: known are {known}")
             value = names["activations"][value]
         if value is not None:
-            found[ours] = value
-    if "heads" not in found:
+            result[ours] = value
+    if "heads" not in result:
         raise ValueError(f"{path}: {names['settings']['heads']} is missing in its settings")
-    return {**found, "output_bias": True, **foreign.model}
+    return {**result, "output_bias": True, **foreign.model}
 
 
 class _Renamed:
@@ -258,10 +258,10 @@ class _Renamed:
     def _count_layers(self, side: str) -> int:
         begin, end = self.names[f"{side}_layer"].split("{}")
         pattern = re.compile(re.escape(begin) + r"(\d+)" + re.escape(end))
-        found = {int(m[1]) for name in self.weights if (m := pattern.match(name))}
-        if found != set(range(self.first, self.first + len(found))) or not found:
+        layers = {int(m[1]) for name in self.weights if (m := pattern.match(name))}
+        if layers != set(range(self.first, self.first + len(layers))) or not layers:
             raise ValueError(f"{self.path}: there is no {side} of layers, one after the other")
-        return len(found)
+        return len(layers)
 
     def find_table(self, key: str) -> Tensor:
         """Return a whole table of embeddings, as theirs has it. ValueError if it is missing."""
@@ -284,7 +284,7 @@ class _Renamed:
 
     def rename(self, network: Transformer, rows: Sequence[Sequence[Row]]) -> Weights:
         """Return the weights of `network`. ValueError if some are missing, left over or wrong."""
-        made: Weights = {}
+        weights: Weights = {}
         for name, value in network.state_dict().items():
             weight = self._make(name, rows)
             if weight.shape != value.shape:
@@ -292,10 +292,10 @@ class _Renamed:
                 raise ValueError(f"{self.path}: {name} is {there}, but the settings say {here}")
             if not weight.is_floating_point() or not weight.isfinite().all():
                 raise ValueError(f"{self.path}: {name} is not of finite floats")
-            made[name] = weight.float()
+            weights[name] = weight.float()
         if self.left:
             raise ValueError(f"{self.path}: {min(self.left)} is no weight of a plain Transformer")
-        return made
+        return weights
 
     def _make(self, name: str, rows: Sequence[Sequence[Row]]) -> Tensor:
         if name == "output_bias":
@@ -314,16 +314,16 @@ class _Renamed:
         """Return the bias of the logits, which forbids what only we have: <s>, if not theirs."""
         count = len(self.find_table("output"))
         names = self.names["tables"].get("output_bias", "").split()
-        found = next((self.weights[name] for name in names if name in self.weights), None)
-        bias = torch.zeros(count) if found is None else found.flatten()
+        first = next((self.weights[name] for name in names if name in self.weights), None)
+        bias = torch.zeros(count) if first is None else first.flatten()
         if len(bias) < count:
             raise ValueError(f"{self.path}: {len(bias)} rows for {count} tokens")
-        made = _choose(bias[:count], rows)
+        result = _choose(bias[:count], rows)
         if rows[PAD] is None:
-            made[PAD] = NEVER
+            result[PAD] = NEVER
         if rows[BOS] is None or rows.count(rows[BOS]) > 1:
-            made[BOS] = NEVER
-        return made
+            result[BOS] = NEVER
+        return result
 
     def _has(self, ours: str) -> bool:
         return any(name in self.weights for name in self.spell(f"{ours}.weight"))
@@ -345,13 +345,13 @@ class _Renamed:
 
     def spell(self, ours: str) -> Iterator[str]:
         """Yield the names that theirs may have for a tensor of ours."""
-        if not (found := LAYER.fullmatch(ours)):
+        if not (match := LAYER.fullmatch(ours)):
             whole, _, kind = ours.rpartition(".")
             key = WHOLE.get(ours) or WHOLE.get(whole, "")
             for name in self.names["tables"].get(key, "").split():
                 yield f"{name}.{kind}" if ours not in WHOLE else f"{name}.weight"
             return
-        side, number, part, kind = found.groups()
+        side, number, part, kind = match.groups()
         begin = self.names[f"{side}_layer"].format(int(number) + self.first)
         parts = self.names[side]
         if part in parts:

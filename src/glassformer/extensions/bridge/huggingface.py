@@ -37,11 +37,11 @@ def read_huggingface(path: Path, *, grid: str = "transformers", languages: str =
     kind = raw.get("model_type")
     if (folder / "model.bin").is_file() or kind not in KINDS:
         known = ", ".join(KINDS.values())
-        said = f"{folder} is no checkpoint of {known}: see its config.json"
-        raise ValueError(recognise(folder) or said)
+        message = f"{folder} is no checkpoint of {known}: see its config.json"
+        raise ValueError(recognise(folder) or message)
     for name in ("attention_heads", "ffn_dim"):
-        wanted = {f"decoder_{name}": [raw.get(f"encoder_{name}")]}
-        check_values(file, raw, wanted)
+        expected = {f"decoder_{name}": [raw.get(f"encoder_{name}")]}
+        check_values(file, raw, expected)
     if kind in ("marian", "pegasus"):
         return _read_marian(folder, raw, grid)
     return _read_multilingual(folder, raw, languages)
@@ -68,8 +68,8 @@ def read_weights(folder: Path) -> tuple[Path, Weights]:
 
 def _list_parts(index: Path) -> list[Path]:
     """Return the files that an index lists. ValueError if one is missing."""
-    found = read_typed(index, dict[str, Any]).get("weight_map")
-    names = sorted(set(found.values())) if isinstance(found, dict) else []
+    entry = read_typed(index, dict[str, Any]).get("weight_map")
+    names = sorted(set(entry.values())) if isinstance(entry, dict) else []
     parts = [index.parent / Path(str(name)).name for name in names]
     if missing := [part for part in parts if not part.is_file()] or (not parts and [index]):
         raise ValueError(f"{index.parent}: its weights are not complete: see {missing[0].name}")
@@ -85,14 +85,14 @@ def _read_part(path: Path) -> Weights:
 def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
     if raw["model_type"] == "pegasus" and not _is_own(folder):
         raise ValueError(f"{folder} is a Pegasus, but none that glassformer export wrote")
-    wanted = {
+    expected = {
         "normalize_before": [False],
         "normalize_embedding": [False],
         "add_final_layer_norm": [False],
         "static_position_embeddings": [True],
         "scale_embedding": [True],
     }
-    check_values(folder / "config.json", raw, wanted)
+    check_values(folder / "config.json", raw, expected)
     file, weights = read_weights(folder)
     positions = {"layout": "concatenated", "grid": GRIDS[grid]}
     return Foreign(
@@ -117,8 +117,8 @@ def _read_own_sides(folder: Path) -> list[ForeignSide]:
     files = [folder / "tokenizer.json", folder / "target_tokenizer" / "tokenizer.json"]
     sides = []
     for file in (files[0], files[1] if files[1].is_file() else files[0]):
-        found = {**read_typed(file, dict[str, Any]), "post_processor": None}
-        tokenizer = parse_tokenizer(found, file)
+        results = {**read_typed(file, dict[str, Any]), "post_processor": None}
+        tokenizer = parse_tokenizer(results, file)
         names = tokenizer.vocabulary
         unknown = names.index(UNKNOWN) if UNKNOWN in names else None
         sides.append(ForeignSide(names, PAD, BOS, EOS, unknown, _take_as_it_is(tokenizer)))
@@ -154,10 +154,10 @@ def _read_marian_sides(folder: Path, raw: Mapping[str, Any]) -> list[ForeignSide
 def _read_languages(path: Path) -> dict[str, str]:
     """Return the languages that are codes; a multilingual model has names like "ROMANCE"."""
     raw = read_typed(path, dict[str, Any]) if path.is_file() else {}
-    found = {side: raw.get(side) for side in ("source_lang", "target_lang")}
+    languages = {side: raw.get(side) for side in ("source_lang", "target_lang")}
     return {
         side: code
-        for side, code in found.items()
+        for side, code in languages.items()
         if isinstance(code, str) and re.fullmatch("[a-z]{2,3}", code)
     }
 
@@ -219,11 +219,11 @@ def _read_tokens(folder: Path) -> list[str]:
     whole, vocab = folder / "tokenizer.json", folder / "vocab.json"
     more = _read_further(folder) or _list_languages(folder)
     if whole.is_file():
-        found = read_typed(whole, dict[str, Any])
-        own = found["model"]["vocab"]
+        result = read_typed(whole, dict[str, Any])
+        own = result["model"]["vocab"]
         listed = [token for token, _ in own] if isinstance(own, list) else sorted(own, key=own.get)
         ids = {token: id for id, token in enumerate(listed)}
-        ids |= {each["content"]: each["id"] for each in found.get("added_tokens", ())}
+        ids |= {each["content"]: each["id"] for each in result.get("added_tokens", ())}
     elif vocab.is_file():
         ids = read_typed(vocab, dict[str, Any])
         missing = [token for token in more if token not in ids]

@@ -77,7 +77,7 @@ class GridDifference:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """The result of an import."""
 
     toolkit: str
@@ -91,10 +91,10 @@ class Imported:
         return ", ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"toolkit": self.toolkit, "parameters": self.parameters}
+        payload: dict[str, Any] = {"toolkit": self.toolkit, "parameters": self.parameters}
         if self.plausibility:
-            found["plausibility"] = self.plausibility.to_json()
-        return {**found, **(asdict(self.grids) if self.grids else {})}
+            payload["plausibility"] = self.plausibility.to_json()
+        return {**payload, **(asdict(self.grids) if self.grids else {})}
 
 
 def import_model(
@@ -105,7 +105,7 @@ def import_model(
     languages: str | None = None,
     subwords: Sequence[str] = (),
     texts: Sequence[str] | None = None,
-) -> Imported:
+) -> ImportResult:
     """Make the new model directory `out` of a checkpoint, a folder or a file of it.
 
     grid: see `GridDifference`; the two are compared on the first 50 of `texts`, or on random tokens
@@ -121,20 +121,20 @@ def import_model(
     if toolkit not in READERS:
         if (path / "config.json").is_file():
             read_typed(path / "config.json", dict[str, Any])  # says so if it is damaged
-        said = (
+        message = (
             f"{path} is no model of another toolkit that is known here: see docs/bridge.md"
             if path.exists()
             else f"there is no file or folder {path}; a model of the Hugging Face hub is fetched "
             "first: hf download OWNER/NAME --local-dir NAME"
         )
-        raise ValueError(recognise(path) or said)
-    given = {"grid": grid, "languages": languages, "subwords": tuple(subwords)}
-    given = {name: value for name, value in given.items() if value}
-    for name in given:
+        raise ValueError(recognise(path) or message)
+    fields = {"grid": grid, "languages": languages, "subwords": tuple(subwords)}
+    fields = {name: value for name, value in fields.items() if value}
+    for name in fields:
         if toolkit not in OPTIONS[name]:
             raise ValueError(f"--{name} has no effect on {path}, of {toolkit}")
     try:
-        foreign = READERS[toolkit](path, **given)
+        foreign = READERS[toolkit](path, **fields)
         config, tokenizers, network = convert(foreign)
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
         # Their files have no schema: what is missing or of another kind shows where it is used.
@@ -157,7 +157,7 @@ def import_model(
         write_text(whole / CARD, _CARD.format(name=name, title=title))
         whole.rename(out)
     parameters = sum(p.numel() for p in network.parameters())
-    return Imported(toolkit, parameters, grids, plausibility or None)
+    return ImportResult(toolkit, parameters, grids, plausibility or None)
 
 
 _CARD = """# Model card

@@ -70,10 +70,12 @@ def _read_side(
     return ForeignSide(tokens, ids["pad"], ids["bos"], ids["eos"], ids["unk"], cut)
 
 
-def _choose(folder: Path, told: Mapping[str, Any], side: str, subwords: Sequence[str]) -> Cut:
-    if not subwords and told.get("level") == "word":
+def _choose(folder: Path, facts: Mapping[str, Any], side: str, subwords: Sequence[str]) -> Cut:
+    if not subwords and facts.get("level") == "word":
         return cut_at_spaces
-    if not subwords and told.get("level", "bpe") != "bpe":
-        raise ValueError(f"{folder}: level={told['level']}: only word and bpe can be imported")
-    files = find_entry(told, "tokenizer_cfg.model_file") or find_entry(told, "tokenizer_cfg.codes")
+    if not subwords and facts.get("level", "bpe") != "bpe":
+        raise ValueError(f"{folder}: level={facts['level']}: only word and bpe can be imported")
+    files = find_entry(facts, "tokenizer_cfg.model_file") or find_entry(
+        facts, "tokenizer_cfg.codes"
+    )
     return choose_subwords(folder, side, subwords, files)

@@ -32,7 +32,7 @@ TABLE = "Wemb"  # in the names of tables of embeddings
 
 
 @dataclass(frozen=True)
-class Quantized:
+class QuantizedMatrix:
     """A matrix of integers, inputs by outputs, or tokens by width; `multiplier` times its numbers.
 
     alpha: what the other factor of its product is multiplied by; None: that is chosen anew each
@@ -54,7 +54,7 @@ class MarianFile:
     """The tensors of a file by their names: those of floats and bytes, and quantized ones."""
 
     plain: Mapping[str, Array]
-    quantized: Mapping[str, Quantized] = field(default_factory=dict)
+    quantized: Mapping[str, QuantizedMatrix] = field(default_factory=dict)
 
 
 def is_marian_bin(path: Path) -> bool:
@@ -79,7 +79,7 @@ def read_marian_bin(path: Path) -> MarianFile:
         raise ValueError(f"{path}: {error}") from None
 
 
-Read = Array | Quantized
+Read = Array | QuantizedMatrix
 
 
 def _read_tensors(file: bytes) -> Iterator[tuple[str, Read]]:
@@ -127,7 +127,7 @@ def _read_numbers(name: str, kind: int, shape: list[int], data: bytes) -> Read:
         raise ValueError(f"{name} was multiplied by {multiplier}")
     is_table = TABLE in name or len(shape) != 2
     values = numbers.reshape(shape if is_table else shape[::-1])
-    return Quantized(values if is_table else values.T, multiplier)
+    return QuantizedMatrix(values if is_table else values.T, multiplier)
 
 
 def _sort_tensors(tensors: Mapping[str, Read]) -> MarianFile:
@@ -137,16 +137,16 @@ def _sort_tensors(tensors: Mapping[str, Read]) -> MarianFile:
         for name, each in tensors.items()
         if name.endswith(ALPHA)
     }
-    plain, quantized = dict[str, Array](), dict[str, Quantized]()
+    plain, quantized = dict[str, Array](), dict[str, QuantizedMatrix]()
     for name, each in tensors.items():
         if name.endswith(ALPHA):
             continue
-        if isinstance(each, Quantized):
-            quantized[name] = Quantized(each.values, each.multiplier, alphas.get(name))
+        if isinstance(each, QuantizedMatrix):
+            quantized[name] = QuantizedMatrix(each.values, each.multiplier, alphas.get(name))
         else:
             plain[name] = each
     return MarianFile(plain, quantized)
 
 
 def _to_fp32(tensor: Read) -> Array:
-    return tensor.to_fp32() if isinstance(tensor, Quantized) else tensor
+    return tensor.to_fp32() if isinstance(tensor, QuantizedMatrix) else tensor

@@ -75,7 +75,7 @@ def export_marian(model: Path | str, out: Path) -> MarianExport:
 
 def _check_settings(model: Path | str, settings: Model) -> None:
     positions = settings.positions
-    wanted = {
+    expected = {
         "model.norm": (settings.norm, "post"),
         "model.positions.grid": (positions.grid, "tensor2tensor"),
         "model.positions.offset": (positions.offset, 0),
@@ -89,9 +89,9 @@ def _check_settings(model: Path | str, settings: Model) -> None:
             f"{model} has model.activation={settings.activation}: Marian computes "
             f"{' or '.join(ACTIVATIONS)} as we do"
         )
-    for name, (found, needed) in wanted.items():
-        if found != needed:
-            raise ValueError(f"{model} has {name}={found}: Marian computes {needed}")
+    for name, (result, needed) in expected.items():
+        if result != needed:
+            raise ValueError(f"{model} has {name}={result}: Marian computes {needed}")
 
 
 def _write_vocabularies(folder: Path, tokenizers: Tokenizers) -> tuple[str, str]:
@@ -169,9 +169,9 @@ def _make_bias(network: Transformer, tokenizer: Tokenizer) -> np.ndarray[Any, An
 def _rename(name: str) -> str:
     """Return Marian's name of a weight of a layer."""
     names = read_toolkits()["marian"]
-    found = LAYER.fullmatch(name)
-    assert found
-    side, number, part, kind = found.groups()
+    match = LAYER.fullmatch(name)
+    assert match
+    side, number, part, kind = match.groups()
     begin = names[f"{side}_layer"].format(int(number) + names["first_layer"])
     block, _, inner = part.partition(".")
     theirs = names[side].get(part)

@@ -38,8 +38,8 @@ def read_shortlist(
     to_ours = np.array([ours.get(row, 0) for row in range(1 + max(ours))])
     rows = []
     for id, row in enumerate(sources):
-        found = to_ours[ids[starts[row] : starts[row + 1]]] if row is not None else to_ours[:0]
-        rows.append(np.union1d(found, [id] if is_shared else []).astype(np.int64))
+        result = to_ours[ids[starts[row] : starts[row + 1]]] if row is not None else to_ours[:0]
+        rows.append(np.union1d(result, [id] if is_shared else []).astype(np.int64))
     return [*rows, np.unique(to_ours[:first])]
 
 

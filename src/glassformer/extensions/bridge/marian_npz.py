@@ -60,12 +60,12 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
 
 
 def _find(folder: Path) -> Path:
-    found = [p for p in sorted(folder.glob("*.npz")) if not any(x in p.name for x in NOT_A_MODEL)]
-    found += (path for path in sorted(folder.glob("*.bin")) if is_marian_bin(path))
-    if len(found) != 1:
-        there = ", ".join(path.name for path in found) or "none"
+    results = [p for p in sorted(folder.glob("*.npz")) if not any(x in p.name for x in NOT_A_MODEL)]
+    results += (path for path in sorted(folder.glob("*.bin")) if is_marian_bin(path))
+    if len(results) != 1:
+        there = ", ".join(path.name for path in results) or "none"
         raise ValueError(f"{folder}: name the one file that is the model: {there}")
-    return found[0]
+    return results[0]
 
 
 def _read_npz(file: Path) -> dict[str, NDArray[Any]]:
@@ -81,14 +81,14 @@ def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
     """Return weights, settings, and by what matrices of int8 numbers were multiplied."""
     multipliers = dict[str, float]()
     if is_marian_bin(file):
-        found = read_marian_bin(file)
+        model = read_marian_bin(file)
         multipliers = {
             name: each.multiplier
-            for name, each in found.quantized.items()
+            for name, each in model.quantized.items()
             if each.values.dtype == np.int8
         }
-        dequantized = {name: each.to_fp32() for name, each in found.quantized.items()}
-        arrays = {**found.plain, **dequantized}
+        dequantized = {name: each.to_fp32() for name, each in model.quantized.items()}
+        arrays = {**model.plain, **dequantized}
     elif file.suffix == ".npz":
         arrays = _read_npz(file)
     else:
@@ -103,13 +103,13 @@ def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
 def _find_vocabularies(folder: Path, file: Path) -> list[Path]:
     """Return both vocabularies: as decoder.yml says, or the only one in the folder."""
     for name in (f"{file.name}.decoder.yml", "decoder.yml", f"{file.name}.yml"):
-        if (folder / name).is_file() and (told := read_yaml(folder / name).get("vocabs")):
-            found = [folder / Path(str(each)).name for each in told]
-            return [found[0], found[-1]]
-    found = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
-    if not found or len(found) > 2:
+        if (folder / name).is_file() and (entry := read_yaml(folder / name).get("vocabs")):
+            vocabularies = [folder / Path(str(each)).name for each in entry]
+            return [vocabularies[0], vocabularies[-1]]
+    vocabularies = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
+    if not vocabularies or len(vocabularies) > 2:
         raise ValueError(f"{folder}: no decoder.yml that names the vocabularies")
-    return [found[0], found[-1]]
+    return [vocabularies[0], vocabularies[-1]]
 
 
 def _read_side(

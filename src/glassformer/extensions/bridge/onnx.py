@@ -69,18 +69,18 @@ def _compare(
 ) -> Parity:
     """Score our greedy translations with both, step by step, and see what theirs would be."""
     ours = translate_with(network, sources, "greedy", progress)
-    wanted = score_tokens(network, sources, ours)
+    tokens = score_tokens(network, sources, ours)
     steps = OnnxSteps(folder)
     longest = min(OUTPUT, network.settings.positions.max_positions - 1)
     apart, different = [], 0
-    for source, target, log_probs in zip(sources, ours, wanted, strict=True):
-        found, greedy = steps.score([*source, EOS], target)
-        apart += [abs(a - b) for a, b in zip(found, log_probs, strict=True)]
+    for source, target, log_probs in zip(sources, ours, tokens, strict=True):
+        result, greedy = steps.score([*source, EOS], target)
+        apart += [abs(a - b) for a, b in zip(result, log_probs, strict=True)]
         ended = [*target, EOS] if len(target) < longest else target
         different += greedy[: len(ended)] != ended
         if progress:
             progress(1)
-    largest = max(1.0, *(abs(each) for row in wanted for each in row))
+    largest = max(1.0, *(abs(each) for row in tokens for each in row))
     return Parity(
         quantization="float32",
         sentences=len(sources),
@@ -115,15 +115,15 @@ class OnnxSteps:
     def score(self, source: Sequence[int], target: Sequence[int]) -> tuple[list[float], list[int]]:
         """Return the log-probability of each token and of EOS, and the likeliest at each place."""
         fed: dict[str, Any] = {"source_ids": np.array([source], np.int64), **self.past}
-        told = self.encoder.run(self.memory, {"source_ids": fed["source_ids"]})
-        fed |= dict(zip(self.memory, told, strict=True))
+        memory_BSD = self.encoder.run(self.memory, {"source_ids": fed["source_ids"]})
+        fed |= dict(zip(self.memory, memory_BSD, strict=True))
         log_probs, greedy = [], []
-        for given, wanted in zip([BOS, *target], [*target, EOS], strict=True):
-            fed["token_ids"] = np.array([[given]], np.int64)
+        for inputs, expected in zip([BOS, *target], [*target, EOS], strict=True):
+            fed["token_ids"] = np.array([[inputs]], np.int64)
             (logits,), *present = self.decoder.run(None, fed)
             fed |= dict(zip(self.past, present, strict=True))
             high = logits.max()
-            log_probs.append(float(logits[wanted] - high - np.log(np.exp(logits - high).sum())))
+            log_probs.append(float(logits[expected] - high - np.log(np.exp(logits - high).sum())))
             logits[[PAD, BOS]] = -np.inf
             greedy.append(int(logits.argmax()))
         return log_probs, greedy

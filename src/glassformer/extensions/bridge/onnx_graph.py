@@ -88,8 +88,8 @@ class OnnxGraph:
         scores = self.add("Div", scores, self.constant(np.float32(math.sqrt(self.settings.width))))
         if mask:
             scores = self.add("Add", scores, mask)
-        found = self.add("MatMul", self.add("Softmax", scores, axis=-1), values)
-        rows = self.add("Transpose", found, perm=[0, 2, 1, 3])
+        result = self.add("MatMul", self.add("Softmax", scores, axis=-1), values)
+        rows = self.add("Transpose", result, perm=[0, 2, 1, 3])
         joined = self.constant([0, 0, self.settings.heads * self.settings.width])
         return self.linear(self.add("Reshape", rows, joined), f"{name}.to_output")
 
@@ -110,9 +110,9 @@ class OnnxGraph:
         """Return what a sub-layer reads: normed, with norm=pre."""
         return self.norm(x, f"{name}_residual.norm") if self.settings.norm == "pre" else x
 
-    def after(self, x: str, made: str, name: str) -> str:
+    def after(self, x: str, result: str, name: str) -> str:
         """Return the residual sum: normed, with norm=post."""
-        total = self.add("Add", x, made)
+        total = self.add("Add", x, result)
         return self.norm(total, f"{name}_residual.norm") if self.settings.norm == "post" else total
 
     def mask(self, source_ids: str) -> str:
@@ -150,8 +150,8 @@ def build_encoder(settings: Model, network: Transformer) -> Any:
         x = g.after(
             x, g.attend(read, parts, f"{name}.self_attention", mask), f"{name}.self_attention"
         )
-        made = g.feed_forward(g.before(x, f"{name}.feed_forward"), f"{name}.feed_forward")
-        x = g.after(x, made, f"{name}.feed_forward")
+        encoder = g.feed_forward(g.before(x, f"{name}.feed_forward"), f"{name}.feed_forward")
+        x = g.after(x, encoder, f"{name}.feed_forward")
     if settings.norm == "pre":
         x = g.norm(x, "encoder_norm")
     outputs = []
@@ -185,10 +185,10 @@ def build_decoder(settings: Model, network: Transformer) -> Any:
         y = g.after(y, g.attend(read, parts, f"{name}.self_attention"), f"{name}.self_attention")
         memory = f"memory_key.{layer}", f"memory_value.{layer}"
         read = g.before(y, f"{name}.cross_attention")
-        made = g.attend(read, memory, f"{name}.cross_attention", mask)
-        y = g.after(y, made, f"{name}.cross_attention")
-        made = g.feed_forward(g.before(y, f"{name}.feed_forward"), f"{name}.feed_forward")
-        y = g.after(y, made, f"{name}.feed_forward")
+        decoder = g.attend(read, memory, f"{name}.cross_attention", mask)
+        y = g.after(y, decoder, f"{name}.cross_attention")
+        decoder = g.feed_forward(g.before(y, f"{name}.feed_forward"), f"{name}.feed_forward")
+        y = g.after(y, decoder, f"{name}.feed_forward")
     if settings.norm == "pre":
         y = g.norm(y, "decoder_norm")
     logits = g.add("MatMul", y, g.matrix("output_table.weight"))

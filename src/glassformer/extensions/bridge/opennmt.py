@@ -23,11 +23,14 @@ def read_opennmt(path: Path, subwords: Sequence[str] = ()) -> Foreign:
     """Return the model of OpenNMT-py 3. ValueError, in one sentence, for what cannot be read."""
     folder = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find(folder)
-    found = read_pickle(file)
-    weights = check_weights(file, found.get("model"))
-    generator = check_weights(file, found.get("generator") or {})
+    result = read_pickle(file)
+    weights = check_weights(file, result.get("model"))
+    generator = check_weights(file, result.get("generator") or {})
     weights |= {f"generator.{name}": weight for name, weight in generator.items()}
-    settings, vocabularies = unwrap_settings(found.get("opt")), unwrap_settings(found.get("vocab"))
+    settings, vocabularies = (
+        unwrap_settings(result.get("opt")),
+        unwrap_settings(result.get("vocab")),
+    )
     if not settings or not isinstance(vocabularies.get("src"), list):
         raise ValueError(f"{file}: no checkpoint of OpenNMT-py 3: convert it with its tools first")
     return _gather("opennmt", folder, file, weights, settings, vocabularies, subwords)
@@ -72,13 +75,13 @@ def _gather(
     kind = settings.get("position_encoding_type") or find_entry(
         settings, "embeddings.position_encoding_type"
     )
-    told = [
+    texts = [
         find_entry(settings, f"{side}_subword_model") or find_entry(settings, f"{side}_subword_bpe")
         for side in ("src", "tgt")
     ]
     sides = [
         _read_side(file, vocabularies, short, choose_subwords(folder, side, subwords, name))
-        for side, short, name in zip(("source", "target"), ("src", "tgt"), told, strict=True)
+        for side, short, name in zip(("source", "target"), ("src", "tgt"), texts, strict=True)
     ]
     return Foreign(
         toolkit,

@@ -35,7 +35,7 @@ def recognise(path: Path) -> str | None:
         return None
     if path.is_file():
         return _recognise_file(path, names)
-    return next((said for said in (look(path, names) for look in LOOKS) if said), None)
+    return next((message for message in (look(path, names) for look in LOOKS) if message), None)
 
 
 def find_toolkit(path: Path) -> str | None:
@@ -74,8 +74,8 @@ def _recognise_file(path: Path, names: Names) -> str | None:
     if path.suffix == ".argosmodel":
         return _tell(path, "a package of Argos Translate", "a CTranslate2 model is in it")
     for look in (_is_marian, _is_joeynmt, _is_fairseq, _is_opennmt_py):
-        if path.suffix in (".npz", ".ckpt", ".pt") and (said := look(path, {*names, path.name})):
-            return said
+        if path.suffix in (".npz", ".ckpt", ".pt") and (message := look(path, {*names, path.name})):
+            return message
     return None
 
 
@@ -189,8 +189,8 @@ def _is_sockeye(folder: Path, names: Names) -> str | None:
 
 def _tell_import(folder: Path, what: str, more: str = "") -> str:
     """Return one sentence on what can be imported, with the command that does it."""
-    made = "makes a model of it"
-    return f"{folder} is {what}: glassformer import {folder} --out my-model{more} {made}"
+    result = "makes a model of it"
+    return f"{folder} is {what}: glassformer import {folder} --out my-model{more} {result}"
 
 
 def _tell(folder: Path, what: str, why: str = "") -> str:
@@ -232,10 +232,10 @@ TOOLKITS: dict[str, Callable[[Path, Names], str | None]] = {
 def _read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in a small file; an empty one if there is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if _is_small(path) else None
+        payload = json.loads(path.read_text(encoding="utf-8")) if _is_small(path) else None
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return payload if isinstance(payload, dict) else {}
 
 
 def _is_small(path: Path) -> bool:

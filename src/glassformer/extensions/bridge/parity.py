@@ -54,17 +54,17 @@ class Parity:
         Of quantised weights it is asked how well they are stored: how exact the processor's int8
         arithmetic is differs between processors, and is no fault of the export.
         """
-        found = self.largest_difference if self.is_exact else self.stored_difference
-        if not found <= self.allowed:  # not a number is not allowed
+        result = self.largest_difference if self.is_exact else self.stored_difference
+        if not result <= self.allowed:  # not a number is not allowed
             raise ValueError(
-                f"not exported: in {self.quantization}, log-probabilities differ by {found:.2g} "
+                f"not exported: in {self.quantization}, log-probabilities differ by {result:.2g} "
                 f"nats a token, and {self.allowed:.2g} is allowed"
             )
         most = {"greedy": 0.0, "beam": PARTED * self.sentences}
         if self.is_exact and any(n > most[name] for name, n in self.different.items()):
-            told = ", ".join(f"{count} with {name}" for name, count in self.different.items())
+            text = ", ".join(f"{count} with {name}" for name, count in self.different.items())
             raise ValueError(
-                f"not exported: of {self.sentences} translations, others than the model's: {told}"
+                f"not exported: of {self.sentences} translations, others than the model's: {text}"
             )
 
     def __str__(self) -> str:
@@ -72,14 +72,14 @@ class Parity:
             f"{self.sentences - count} of {self.sentences} with {name}"
             for name, count in self.different.items()
         )
-        told = (
+        text = (
             f"{self.quantization}: log-probabilities differ by {self.largest_difference:.2g} at "
             f"most, {self.mean_difference:.2g} on average; same translations: {same}"
         )
         if self.is_exact or self.mean_difference <= self.allowed:
-            return told
+            return text
         return (
-            f"{told}\nMost of this comes from how CTranslate2 computes {self.quantization} on this "
+            f"{text}\nMost of this comes from how CTranslate2 computes {self.quantization} on this "
             f"processor: in float32, the same weights differ by {self.stored_difference:.2g} on "
             "average. With VNNI or AMX, int8 was close; on this processor, use float32"
         )
@@ -123,7 +123,7 @@ def compare_models(
     quantization: str,
     network: EncoderDecoder,
     vocabularies: tuple[Sequence[str], Sequence[str]],
-    wanted: Answers,
+    answers: Answers,
 ) -> Parity:
     """Translate and score the same with CTranslate2, and return the comparison.
 
@@ -132,20 +132,20 @@ def compare_models(
     exact = quantization == "float32"
     longest = min(OUTPUT, _reach(network))
     theirs = _Theirs(folder, "float32" if exact else "default", vocabularies, longest)
-    apart, largest = _measure(theirs, wanted)
+    apart, largest = _measure(theirs, answers)
     in_float32 = theirs if exact else _Theirs(folder, "float32", vocabularies, longest)
-    stored, _ = _measure(in_float32, wanted)
+    stored, _ = _measure(in_float32, answers)
     different, ties = {}, {}
-    for name, ours in wanted.translations.items():
-        others = theirs.search(wanted.sources, name)
+    for name, ours in answers.translations.items():
+        others = theirs.search(answers.sources, name)
         unequal = [i for i in range(len(ours)) if ours[i] != others[i]]
-        rows, left, right = ([x[i] for i in unequal] for x in (wanted.sources, ours, others))
+        rows, left, right = ([x[i] for i in unequal] for x in (answers.sources, ours, others))
         scores = score_tokens(network, rows, left), score_tokens(network, rows, right)
         ties[name] = sum(map(_is_tie, left, right, *scores))
         different[name] = len(unequal) - ties[name]
     return Parity(
         quantization=quantization,
-        sentences=len(wanted.sources),
+        sentences=len(answers.sources),
         tokens=len(apart),
         largest_difference=max(apart),
         mean_difference=sum(apart) / len(apart),
@@ -156,12 +156,12 @@ def compare_models(
     )
 
 
-def _measure(theirs: _Theirs, wanted: Answers) -> tuple[list[float], float]:
+def _measure(theirs: _Theirs, answers: Answers) -> tuple[list[float], float]:
     """Return how far apart the log-probabilities of each token are, and the largest of ours."""
-    found = theirs.score(wanted.sources, wanted.translations["greedy"])
+    result = theirs.score(answers.sources, answers.translations["greedy"])
     pairs = [
         pair
-        for ours, other in zip(wanted.log_probs, found, strict=True)
+        for ours, other in zip(answers.log_probs, result, strict=True)
         for pair in zip(ours, other, strict=True)
     ]
     return [abs(ours - other) for ours, other in pairs], max(abs(ours) for ours, _ in pairs)
@@ -178,14 +178,14 @@ def translate_with(
     network: EncoderDecoder, rows: Rows, name: str, progress: Progress | None = None
 ) -> Rows:
     with torch.inference_mode():
-        found = search(
+        result = search(
             network,
             [[*row, EOS] for row in rows],
             SEARCHES[name],
             longest=_reach(network),
             progress=progress,
         )
-    return [list(best[0].tokens) for best in found]
+    return [list(best[0].tokens) for best in result]
 
 
 def _reach(network: EncoderDecoder) -> int:
@@ -217,17 +217,17 @@ class _Theirs:
         self.ids = {token: id for id, token in enumerate(self.target)}
 
     def score(self, rows: Rows, targets: Rows) -> list[list[float]]:
-        found = self.engine.score_batch(
+        batch = self.engine.score_batch(
             _spell(rows, self.source), _spell(targets, self.target), max_input_length=0
         )
-        return [list(result.log_probs) for result in found]
+        return [list(result.log_probs) for result in batch]
 
     def search(self, rows: Rows, name: str) -> Rows:
         options: dict[str, Any] = {"beam_size": 1}
         if name == "beam":  # stop when nothing can get better, as ours does
             beam = SEARCHES[name].beam
             options = {"beam_size": beam, "length_penalty": 0, "patience": 100}
-        found = self.engine.translate_batch(
+        batch = self.engine.translate_batch(
             _spell(rows, self.source),
             suppress_sequences=[[self.target[PAD]], [self.target[BOS]]],
             max_input_length=0,
@@ -235,7 +235,7 @@ class _Theirs:
             max_decoding_length=self.longest,
             **options,
         )
-        return [[self.ids[token] for token in result.hypotheses[0]] for result in found]
+        return [[self.ids[token] for token in result.hypotheses[0]] for result in batch]
 
 
 def _spell(rows: Rows, vocabulary: Sequence[str]) -> list[list[str]]:

@@ -31,7 +31,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
     try:
         with torch.serialization.safe_globals(HARMLESS), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of protocols that are refused anyway
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            result = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a file that is no pickle may raise anything
         if named := re.search(r"GLOBAL ([\w.]+)", str(error)):
             raise ValueError(
@@ -40,29 +40,29 @@ def read_pickle(path: Path) -> dict[str, Any]:
                 "with its own toolkit, and save its weights and settings alone"
             ) from None
         raise ValueError(f"{path}: damaged, or more than weights: {_find_reason(error)}") from None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise ValueError(f"{path}: not weights by their names")
-    return found
+    return result
 
 
 def _find_reason(error: Exception) -> str:
     """Return why a pickle was refused, without PyTorch's advice to run whatever it asks for."""
-    said = str(error)
-    if inner := re.search(r"WeightsUnpickler error:\s*([^\n]+)", said):
+    message = str(error)
+    if inner := re.search(r"WeightsUnpickler error:\s*([^\n]+)", message):
         return inner[1].strip()
-    first = said.split("\n")[0]
-    return first if first and "weights_only" not in said else "PyTorch cannot read it as weights"
+    first = message.split("\n")[0]
+    return first if first and "weights_only" not in message else "PyTorch cannot read it as weights"
 
 
-def unwrap_settings(found: object) -> dict[str, Any]:
+def unwrap_settings(value: object) -> dict[str, Any]:
     """Return settings as a dict, which a checkpoint may have as the attributes of an object."""
-    if isinstance(found, argparse.Namespace):
-        return vars(found)
-    return dict(found) if isinstance(found, dict) else {}
+    if isinstance(value, argparse.Namespace):
+        return vars(value)
+    return dict(value) if isinstance(value, dict) else {}
 
 
-def check_weights(path: Path, found: object) -> dict[str, torch.Tensor]:
+def check_weights(path: Path, value: object) -> dict[str, torch.Tensor]:
     """Return weights by name. ValueError if it is anything else."""
-    if not isinstance(found, dict) or not all(isinstance(x, torch.Tensor) for x in found.values()):
+    if not isinstance(value, dict) or not all(isinstance(x, torch.Tensor) for x in value.values()):
         raise ValueError(f"{path}: not weights by their names")
-    return found
+    return value

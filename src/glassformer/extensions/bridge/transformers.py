@@ -79,7 +79,7 @@ _SPECIALS = {"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id":
 
 def _check_settings(model: Path | str, config: Config) -> None:
     settings, positions = config.model, config.model.positions
-    wanted = {
+    expected = {
         "model.positions.grid": (positions.grid, "paper"),
         "model.positions.offset": (positions.offset, 0),
         "model.positions.amplitude": (positions.amplitude, 1.0),
@@ -88,35 +88,35 @@ def _check_settings(model: Path | str, config: Config) -> None:
     }
     if positions.layout == "learned":
         raise ValueError(f"{model} has learned positions, which no class of transformers has so")
-    for name, (found, needed) in wanted.items():
-        if found != needed:
-            raise ValueError(f"{model} has {name}={found}: transformers computes {needed}")
+    for name, (result, needed) in expected.items():
+        if result != needed:
+            raise ValueError(f"{model} has {name}={result}: transformers computes {needed}")
 
 
 def _rename(settings: Model, network: Transformer) -> dict[str, Tensor]:
     """Return the weights under their names, the dimensions in their order."""
     names, order = read_toolkits()["huggingface"], order_dimensions(settings)
-    made: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name, weight in network.state_dict().items():
-        if found := LAYER.fullmatch(name):
-            side, number, part, kind = found.groups()
+        if match := LAYER.fullmatch(name):
+            side, number, part, kind = match.groups()
             block, _, inner = part.partition(".")
             theirs = names[side].get(part) or names[side][block] + names["attention"][inner]
             renamed = f"{names[f'{side}_layer'].format(number)}{theirs}.{kind}"
-            made[renamed] = reorder(name, weight, order)
+            tensors[renamed] = reorder(name, weight, order)
         elif norm := _STACK_NORM.get(name.partition(".")[0]):
-            made[f"{norm}.{name.rpartition('.')[2]}"] = weight[order]
+            tensors[f"{norm}.{name.rpartition('.')[2]}"] = weight[order]
     source, target = (
         table[:, order]
         for table in (network.source_embedding.table.weight, network.target_embedding.table.weight)
     )
     bias = network.output_bias
-    made["final_logits_bias"] = torch.zeros(1, len(target)) if bias is None else bias[None]
+    tensors["final_logits_bias"] = torch.zeros(1, len(target)) if bias is None else bias[None]
     if settings.tie == "three-way":
-        return {**made, "model.shared.weight": source}
-    made |= {"model.encoder.embed_tokens.weight": source}
-    made |= {"model.decoder.embed_tokens.weight": target}
-    return {**made, "lm_head.weight": network.output_table.weight[:, order]}
+        return {**tensors, "model.shared.weight": source}
+    tensors |= {"model.encoder.embed_tokens.weight": source}
+    tensors |= {"model.decoder.embed_tokens.weight": target}
+    return {**tensors, "lm_head.weight": network.output_table.weight[:, order]}
 
 
 _STACK_NORM = {
@@ -131,7 +131,7 @@ def _describe(config: Config, network: Transformer) -> dict[str, Any]:
     shared = settings.tie == "three-way"
     if kind == "pegasus" and not shared:
         raise ValueError("with norm=pre, transformers needs tie=three-way: one table for all")
-    told: dict[str, Any] = {
+    settings_json: dict[str, Any] = {
         "architectures": [name],
         "model_type": kind,
         "vocab_size": network.source_embedding.table.weight.size(0),
@@ -151,10 +151,10 @@ def _describe(config: Config, network: Transformer) -> dict[str, Any]:
         **_SPECIALS,
     }
     for side in ("encoder", "decoder"):
-        told[f"{side}_layers"] = getattr(settings, f"{side}_layers")
-        told[f"{side}_attention_heads"] = settings.heads
-        told[f"{side}_ffn_dim"] = settings.d_ff
-    return told
+        settings_json[f"{side}_layers"] = getattr(settings, f"{side}_layers")
+        settings_json[f"{side}_attention_heads"] = settings.heads
+        settings_json[f"{side}_ffn_dim"] = settings.d_ff
+    return settings_json
 
 
 def _write_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
@@ -168,9 +168,9 @@ def _write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
     folder.mkdir(exist_ok=True)
     path = folder / "tokenizer.json"
     tokenizer.save(path)
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    payload: dict[str, Any] = json.loads(path.read_text("utf-8"))
     end = {"SpecialToken": {"id": CONTROLS[EOS], "type_id": 0}}
-    found["post_processor"] = {
+    payload["post_processor"] = {
         "type": "TemplateProcessing",
         "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
         "pair": [{"Sequence": {"id": x, "type_id": 0}} for x in "AB"] + [end],
@@ -178,10 +178,10 @@ def _write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
             CONTROLS[EOS]: {"id": CONTROLS[EOS], "ids": [EOS], "tokens": [CONTROLS[EOS]]}
         },
     }
-    write_json(path, found)
-    told = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    told |= {"pad_token": CONTROLS[PAD], "bos_token": CONTROLS[BOS], "eos_token": CONTROLS[EOS]}
-    write_json(folder / "tokenizer_config.json", told)
+    write_json(path, payload)
+    facts = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    facts |= {"pad_token": CONTROLS[PAD], "bos_token": CONTROLS[BOS], "eos_token": CONTROLS[EOS]}
+    write_json(folder / "tokenizer_config.json", facts)
 
 
 def _compare(
@@ -203,11 +203,11 @@ def _compare(
     largest, scale = 0.0, 1.0
     with torch.inference_mode():
         for row in sources:
-            given = torch.tensor([[BOS, *(id for id in row if id < limit)]])
+            inputs = torch.tensor([[BOS, *(id for id in row if id < limit)]])
             source = torch.tensor([[*row, EOS]])
-            ours = network(source, given)
-            found = theirs(source, decoder_input_ids=given).logits
-            largest = max(largest, (ours - found).abs().max().item())
+            ours = network(source, inputs)
+            result = theirs(source, decoder_input_ids=inputs).logits
+            largest = max(largest, (ours - result).abs().max().item())
             scale = max(scale, ours.abs().max().item())
     if not largest <= 10 * ROUNDING * scale:
         raise ValueError(f"not exported: logits of transformers differ by {largest:.2g}")

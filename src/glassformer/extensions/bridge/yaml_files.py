@@ -17,8 +17,8 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     """Return the mapping in a text. ValueError, which begins with `where`, if there is none."""
     yaml = need("yaml")
     try:
-        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        result = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        said = " ".join(str(error).split())
-        raise ValueError(f"{where}: damaged (no YAML: {said})") from None
-    return check_type(found, dict[str, Any], where)
+        message = " ".join(str(error).split())
+        raise ValueError(f"{where}: damaged (no YAML: {message})") from None
+    return check_type(result, dict[str, Any], where)

@@ -132,14 +132,14 @@ def repair_encoding(text: str) -> str | None:
     return None if LOST.search(text) else text
 
 
-def _decode_again(found: re.Match[str]) -> str:
+def _decode_again(match: re.Match[str]) -> str:
     raw = bytearray()
-    for character in found[0]:
+    for character in match[0]:
         raw += character.encode("latin-1" if ord(character) < 0x100 else "cp1252")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
-        return found[0]
+        return match[0]
 
 
 def find_lookalikes(counts: Array, texts: list[str]) -> list[int]:

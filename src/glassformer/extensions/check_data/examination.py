@@ -17,8 +17,8 @@ from .mismatches import judge_partners
 from .near_twins import TwinIndex
 from .order import Misalignment
 from .partners import (
-    Gathered,
     PartnerComparison,
+    SideWords,
     are_unrelated,
     compare_partners,
     describe_misalignment,
@@ -93,7 +93,7 @@ class _Examiner:
             SideLanguage(*side) for side in zip(sample.texts, sample.words, scripts, strict=True)
         ]
         self.contrast = Contrast(*sample.texts)
-        self.gathered = [Gathered(words) for words in sample.words] if thorough else []
+        self.gathered = [SideWords(words) for words in sample.words] if thorough else []
         self.unrelated = are_unrelated(sample)
         self.held_out = {
             name: [hash_lines(texts) for texts in sides] for name, sides in held_out.items()
@@ -192,8 +192,8 @@ class _Examiner:
                     twin = None if self.seen + number in leaks else index.find(line)
                     if twin:
                         self.twins[name].add((side, twin.line))
-                        said = f"{SIDES[side]} {twin.similarity:.2f} like line {twin.line + 1:,}"
-                        self._note("near-leak", [number], f"{said} of {name}")
+                        message = f"{SIDES[side]} {twin.similarity:.2f} like line {twin.line + 1:,}"
+                        self._note("near-leak", [number], f"{message} of {name}")
 
     def _tell_twins(self) -> str:
         """Return, in words, how many lines of the texts to test on have a near twin."""
@@ -257,35 +257,37 @@ class _Examiner:
         """Note a finding if a side is not in the language that it is said to be in."""
         seen = [language.code for language in self.side_languages]
         wrong = [
-            f"the {side} looks {NAMES[code]}, not {NAMES[said]}"
-            for side, code, said in zip(SIDES, seen, codes, strict=True)
-            if code and said in NAMES and code != said
+            f"the {side} looks {NAMES[code]}, not {NAMES[other]}"
+            for side, code, other in zip(SIDES, seen, codes, strict=True)
+            if code and other in NAMES and code != other
         ]
         if wrong:
             self.found["sides"] = list(range(self.total))
             self.about["sides"] = "; ".join(wrong)
 
     def report(self, source: Texts, target: Texts) -> Report:
-        places = {kind: np.unique(np.array(found, np.int64)) for kind, found in self.found.items()}
-        wanted = {int(place) for each in places.values() for place in each[:EXAMPLES]}
+        places = {
+            kind: np.unique(np.array(result, np.int64)) for kind, result in self.found.items()
+        }
+        shown = {int(place) for each in places.values() for place in each[:EXAMPLES]}
         texts = {
             number: (UNSHOWN.sub(_spell_out, pair[0]), UNSHOWN.sub(_spell_out, pair[1]))
             for number, pair in enumerate(zip(source, target, strict=True))
-            if number in wanted
+            if number in shown
         }
         findings = [
             Finding(
                 kind,
-                found,
-                len(found) / self.total,
+                result,
+                len(result) / self.total,
                 [
                     Example(place + 1, *texts[place], self.notes.get((kind, place), ""))
-                    for place in found[:EXAMPLES].tolist()
+                    for place in result[:EXAMPLES].tolist()
                 ],
                 self.about.get(kind, ""),
             )
-            for kind, found in places.items()
-            if len(found)
+            for kind, result in places.items()
+            if len(result)
         ]
         first, second = (language.code for language in self.side_languages)
         return Report(

@@ -33,10 +33,10 @@ class Contrast:
 
     def judge(self, block: Block) -> Array:
         """Return a score for each line: over 1 clearly the first kind, below -1 the second."""
-        found = np.bincount(
+        result = np.bincount(
             block.line[2:], self.evidence[_hash_trigrams(block)], minlength=block.size
         )
-        return np.asarray(found / np.maximum(CLEAR, EACH / 3 * block.lengths))
+        return np.asarray(result / np.maximum(CLEAR, EACH / 3 * block.lengths))
 
 
 def _part(mixed: Sequence[str], others: Sequence[str]) -> Contrast:
@@ -81,14 +81,14 @@ class SideLanguage:
 
     def find_others(self, block: Block, words: Sequence[Sequence[str]]) -> dict[int, str]:
         """Return the lines that are in another language, with its code."""
-        found = dict[int, str]()
+        results = dict[int, str]()
         for number, line in enumerate(words):
             code = self._name(line)
             if code and code not in self.contrasts:
-                found[number] = code
+                results[number] = code
         for other, contrast in self.contrasts.items():
-            found |= dict.fromkeys(np.flatnonzero(contrast.judge(block) < -1).tolist(), other)
-        return found
+            results |= dict.fromkeys(np.flatnonzero(contrast.judge(block) < -1).tolist(), other)
+        return results
 
     def _find_strange_words(self, words: Sequence[Sequence[str]]) -> dict[str, list[str]]:
         """Return the function words of other languages that are no words of this one."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .lengths import fit_lengths, log_ratio
-from .ragged import Array, Cross, Ragged
+from .ragged import Array, Cross, RaggedArray
 
 ITERATIONS = 4
 LEARNED = 50_000  # pairs that a lexicon is learned from, at most
@@ -60,8 +60,8 @@ class Measures(NamedTuple):
 class LexiconSide:
     """All lines of one side: their known words, their rare words and their lengths."""
 
-    known: Ragged
-    rare: Ragged
+    known: RaggedArray
+    rare: RaggedArray
     lengths: Array  # characters
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class _Learned:
     """Translation probabilities learned from some lines, in both directions, by word pair."""
 
     def __init__(
-        self, source: Ragged, target: Ragged, sizes: tuple[int, int], i: Array, j: Array
+        self, source: RaggedArray, target: RaggedArray, sizes: tuple[int, int], i: Array, j: Array
     ) -> None:
         self.width = max(sizes[1], 1)
         cross = Cross.of(source, target, i, j)
@@ -146,7 +146,7 @@ class _Learned:
         self.to_right = _learn(place, cross.right_slot, left, len(keys), max(sizes[0], 1))
 
     def weigh(
-        self, source: Ragged, target: Ragged, i: Array, j: Array
+        self, source: RaggedArray, target: RaggedArray, i: Array, j: Array
     ) -> tuple[Array, Array, Array, Array]:
         """Return the evidence of the words of both sides, in nats, and how many of them are known.
 
@@ -178,19 +178,19 @@ def _share(words: Array, slots: Array, size: int) -> Array:
     return np.asarray(counts / counts.sum())
 
 
-def _learn(place: Array, slot: Array, given: Array, keys: int, size: int) -> Array:
+def _learn(place: Array, slot: Array, values: Array, keys: int, size: int) -> Array:
     """Return P(word | word of the other side) for each key, by expectation maximisation.
 
     A 0 is appended, for unseen pairs.
     """
     weight: Array = np.ones(keys)
-    total: Array = np.bincount(given, weight, minlength=size)
+    total: Array = np.bincount(values, weight, minlength=size)
     for _ in range(ITERATIONS):
-        expected = (weight / np.maximum(total[given], 1e-9))[place]
+        expected = (weight / np.maximum(total[values], 1e-9))[place]
         expected /= np.maximum(np.bincount(slot, expected), 1e-30)[slot]
         weight = np.bincount(place, expected, minlength=keys)
-        total = np.bincount(given, weight, minlength=size)
-    return np.append(np.maximum(weight - DISCOUNT, 0) / (total[given] + 1), 0.0)
+        total = np.bincount(values, weight, minlength=size)
+    return np.append(np.maximum(weight - DISCOUNT, 0) / (total[values] + 1), 0.0)
 
 
 def _weigh(probability: Array, slot: Array, word: Array, share: Array) -> Array:

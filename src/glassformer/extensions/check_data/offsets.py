@@ -84,20 +84,20 @@ def _share_words(
     stems = [stem for stem in numbers[0] if len(stem) >= COGNATE or stem.isdigit()]
     common = [[each[stem] for stem in stems if stem in numbers[1]] for each in numbers]
     for kind, sought in (("known", common), ("rare", None)):
-        found = []
+        results = []
         for side in (source, target):
             values = getattr(side, kind)
             lines = np.repeat(np.arange(len(side)), np.diff(values.starts))
             order = np.argsort(values.values, kind="stable")
-            found.append((values.values[order], lines[order]))
-        both = np.intersect1d(found[0][0], found[1][0])
+            results.append((values.values[order], lines[order]))
+        both = np.intersect1d(results[0][0], results[1][0])
         first, second = sought or (both, both)
         spans = [
-            (np.searchsorted(values, wanted), np.searchsorted(values, wanted, "right"))
-            for (values, _), wanted in zip(found, (first, second), strict=True)
+            (np.searchsorted(values, texts), np.searchsorted(values, texts, "right"))
+            for (values, _), texts in zip(results, (first, second), strict=True)
         ]
         for a, b, c, d in zip(*spans[0], *spans[1], strict=True):
-            yield found[0][1][a:b], found[1][1][c:d]
+            yield results[0][1][a:b], results[1][1][c:d]
 
 
 def weigh_lexicon(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> Array:
@@ -109,8 +109,8 @@ def weigh_lexicon(lexicon: Lexicon, surface: Array, path: Array, reach: int) -> 
     near = {int(each) + step for each in {0, *path} for step in range(-NEAR, NEAR + 1)}
     for offset in sorted(each for each in near if abs(each) <= reach):
         lines = _lines_inside(lexicon.source, lexicon.target, offset)
-        found = np.clip(lexicon.judge(lines, lines + offset), -CLEAREST, CLEAREST)
-        evidence[offset + reach, lines] = found + 0.5 * surface[offset + reach, lines]
+        result = np.clip(lexicon.judge(lines, lines + offset), -CLEAREST, CLEAREST)
+        evidence[offset + reach, lines] = result + 0.5 * surface[offset + reach, lines]
     return evidence
 
 

@@ -111,10 +111,10 @@ def _explain(
         return None
     tried = [each for each in range(offset - reach, offset + reach + 1) if each != offset]
     tried.sort(key=lambda each: abs(each - offset))
-    found = np.array([_judge(lexicon, lines, each).mean() for each in tried])
-    if found.max() < ENOUGH:
+    result = np.array([_judge(lexicon, lines, each).mean() for each in tried])
+    if result.max() < ENOUGH:
         return None
-    new = tried[int(found.argmax())]
+    new = tried[int(result.argmax())]
     low = max(start, alarm - 5 * PROBE)
     lines = np.arange(low, alarm + 1)
     gap = max(0, offset - new)

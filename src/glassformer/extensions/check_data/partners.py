@@ -21,7 +21,7 @@ from .offsets import (
     weigh_surface,
 )
 from .order import Misalignment, find_misalignments, guess_offsets
-from .ragged import Array, Block, Ragged
+from .ragged import Array, Block, RaggedArray
 from .words import Sample, Texts, Vocabulary, split_words
 
 BLOCK = 5_000  # lines at a time
@@ -30,13 +30,13 @@ RELATED = 0.25  # lengths of partners correlate by 0.6 and more in 100 lines, ot
 LAST, SURE = 20, 40.0  # lines at the end; the nats that they need together to be partners
 
 
-class Gathered:
+class SideWords:
     """The words of one side as numbers, collected block by block."""
 
     def __init__(self, sample: Sequence[Sequence[str]]) -> None:
         self.vocabulary = Vocabulary(sample)
-        self.known: list[Ragged] = []
-        self.rare: list[Ragged] = []
+        self.known: list[RaggedArray] = []
+        self.rare: list[RaggedArray] = []
         self.lengths: list[Array] = []
 
     def add(self, texts: Sequence[str], words: Sequence[Sequence[str]]) -> None:
@@ -47,11 +47,13 @@ class Gathered:
 
     def side(self) -> LexiconSide:
         """Return all lines that were collected, and forget them here to save memory."""
-        found = LexiconSide(
-            Ragged.stack(self.known), Ragged.stack(self.rare), np.concatenate(self.lengths)
+        side = LexiconSide(
+            RaggedArray.stack(self.known),
+            RaggedArray.stack(self.rare),
+            np.concatenate(self.lengths),
         )
         self.known, self.rare, self.lengths = [], [], []
-        return found
+        return side
 
 
 class PartnerComparison(NamedTuple):
@@ -62,7 +64,7 @@ class PartnerComparison(NamedTuple):
     lexicon: Lexicon
 
 
-def compare_partners(source: Gathered, target: Gathered) -> PartnerComparison:
+def compare_partners(source: SideWords, target: SideWords) -> PartnerComparison:
     """Return the misalignments of two sides, and measures of the lines of the same number."""
     sides = source.side(), target.side()
     vocabularies = source.vocabulary, target.vocabulary
@@ -92,7 +94,7 @@ def are_unrelated(sample: Sample) -> bool:
     if len(lengths[0]) < ENOUGH or correlate(*lengths) > RELATED:
         return False
     chosen = slice(None, None, -(-len(lengths[0]) // COMPARED))
-    sides = [Gathered(words[chosen]) for words in sample.words]
+    sides = [SideWords(words[chosen]) for words in sample.words]
     for side, texts, words in zip(sides, sample.texts, sample.words, strict=True):
         side.add(texts[chosen], words[chosen])
     sizes = len(sides[0].vocabulary), len(sides[1].vocabulary)
@@ -119,7 +121,7 @@ def explain_inequality(
     counts = sample.counts
     if 0 in counts:
         return ValueError(f"{names[counts.index(0)]}: the file is empty")
-    sides = [Gathered(words) for words in sample.words]
+    sides = [SideWords(words) for words in sample.words]
     for side, texts in zip(sides, (source, target), strict=True):
         for block in cut_chunks(texts, BLOCK):
             side.add(block, split_words(Block(block)))

@@ -15,20 +15,20 @@ MARGIN = "\n\n"  # before each line of a Block, for the trigrams at its start
 
 
 @dataclass(frozen=True, eq=False)
-class Ragged:
+class RaggedArray:
     """A ragged array: line i has the values from starts[i] to starts[i + 1]."""
 
     values: Array
     starts: Array
 
     @classmethod
-    def join(cls, rows: Sequence[Sequence[int]], kind: type = np.uint32) -> Ragged:
+    def join(cls, rows: Sequence[Sequence[int]], kind: type = np.uint32) -> RaggedArray:
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=starts[1:])
         return cls(np.fromiter(chain.from_iterable(rows), kind, int(starts[-1])), starts)
 
     @classmethod
-    def stack(cls, parts: Sequence[Ragged]) -> Ragged:
+    def stack(cls, parts: Sequence[RaggedArray]) -> RaggedArray:
         ends = np.cumsum([0, *(len(part.values) for part in parts)])
         starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
         return cls(
@@ -58,7 +58,7 @@ class Cross:
     right_size: Array
 
     @classmethod
-    def of(cls, left: Ragged, right: Ragged, i: Array, j: Array) -> Cross:
+    def of(cls, left: RaggedArray, right: RaggedArray, i: Array, j: Array) -> Cross:
         left_size, right_size = (np.diff(left.starts)[i], np.diff(right.starts)[j])
         size = left_size * right_size
         number = np.arange(len(i))

@@ -21,8 +21,8 @@ def read_amount(amount: str, pairs: int) -> int:
 
     ValueError if it is none, or not between one pair and all of them.
     """
-    if found := SHARE.fullmatch(amount.strip()):
-        number = round(float(found[1]) / 100 * pairs)
+    if match := SHARE.fullmatch(amount.strip()):
+        number = round(float(match[1]) / 100 * pairs)
     elif amount.strip().isdigit():
         number = int(amount)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from glassformer.data.files import cut_chunks
 
 from .characters import word_table
-from .ragged import MARGIN, Block, Ragged
+from .ragged import MARGIN, Block, RaggedArray
 
 STEM = 5  # letters: words with the same stem count as one
 MOST, RAREST = 20_000, 3  # the most words of a vocabulary (16 bits), and the least count of each
@@ -51,7 +51,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def look_up(self, lines: Sequence[Sequence[str]]) -> tuple[Ragged, Ragged]:
+    def look_up(self, lines: Sequence[Sequence[str]]) -> tuple[RaggedArray, RaggedArray]:
         """Return the known words of each line as numbers, and the others as hashes, each once."""
         known, rare = [], []
         get = self.numbers.get
@@ -59,7 +59,7 @@ class Vocabulary:
             numbers = {word: get(word[:STEM]) for word in words}
             known.append(list({n: None for n in numbers.values() if n is not None}))
             rare.append([_hash(word) for word, n in numbers.items() if n is None])
-        return Ragged.join(known, np.uint16), Ragged.join(rare)
+        return RaggedArray.join(known, np.uint16), RaggedArray.join(rare)
 
 
 def _hash(word: str) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .edges import ANSWER, Cuts, EdgeNetwork, Site, SiteEdges, WordContrast, Written, stretch
+from .edges import ANSWER, Cuts, EdgeNetwork, Site, SiteEdges, UncachedState, WordContrast, stretch
 
 AT_ONCE = 64  # circuits in one pass
 POINTS = 8  # of the way from no edge to all
@@ -41,7 +41,7 @@ class Faithfulness:
         self,
         network: EdgeNetwork,
         questions: Sequence[WordContrast],
-        others: Written,
+        others: UncachedState,
         *,
         by_position: bool,
     ):
@@ -69,11 +69,11 @@ class Faithfulness:
     def name(self, edges_N: Tensor) -> list[CircuitEdge]:
         """Return what edges join."""
         sites = [*self.network.sites.values()]
-        found = []
+        results = []
         for at, node, reader, place in self.places[edges_N].tolist():
             site, position = sites[at], place if self.by_position else None
-            found.append(CircuitEdge(site.nodes[node], site.readers[reader], site.side, position))
-        return found
+            results.append(CircuitEdge(site.nodes[node], site.readers[reader], site.side, position))
+        return results
 
     def measure(self, edges_N: Tensor, amount_BN: Tensor, base: float = 0.0) -> Tensor:
         """Return the faithfulness of circuits, B, that have different amounts of the same edges.
@@ -97,11 +97,11 @@ class Faithfulness:
     def _lead(self, edges_N: Tensor, amount_BN: Tensor, base: float) -> Tensor:
         if len(self.questions) == 1:
             return self.network.run(self.questions, self._cut(edges_N, amount_BN, base)).lead_B
-        found = [
+        results = [
             self.network.run(self.questions, self._cut(edges_N, row_N[None], base)).lead_B.mean()
             for row_N in amount_BN
         ]
-        return torch.stack(found)
+        return torch.stack(results)
 
     def differentiate(self, edges_N: Tensor) -> Tensor:
         """Return by how much faithfulness rises with each edge of a circuit, N."""
@@ -118,11 +118,11 @@ class Faithfulness:
         of Gauss and Legendre miss, and what edges carry that cannot reach the answer is 0.
         """
         nodes, weights = np.polynomial.legendre.leggauss(points)
-        found: dict[str, Any] = dict.fromkeys(self.network.sites, 0.0)
+        result: dict[str, Any] = dict.fromkeys(self.network.sites, 0.0)
         for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
             for name, gain_NCL in self._attribute(float(node)).items():
-                found[name] = found[name] + gain_NCL * weight
-        whole = torch.cat([each.flatten() for each in found.values()])
+                result[name] = result[name] + gain_NCL * weight
+        whole = torch.cat([each.flatten() for each in result.values()])
         return whole[_flatten(self.network, self.lengths, self.places)] / self.span
 
     def _attribute(self, base: float) -> dict[str, Tensor]:
@@ -133,14 +133,14 @@ class Faithfulness:
         deltas = {
             block: x - stretch(self.others[block], x.size(2)) for block, x in run.written.items()
         }
-        found = {}
+        results = {}
         for (name, site), grad_BCLD in zip(self.network.sites.items(), grads, strict=True):
             blocks = _list_blocks(self.network, site)
             delta_BNLD = torch.cat([deltas[block].detach() for block in blocks], 1)
             delta_BNLD = delta_BNLD.expand(len(grad_BCLD), -1, -1, -1)
             gain_NCL = torch.einsum("bcld,bnld->ncl", grad_BCLD, delta_BNLD)
-            found[name] = gain_NCL if self.by_position else gain_NCL.sum(-1, keepdim=True)
-        return found
+            results[name] = gain_NCL if self.by_position else gain_NCL.sum(-1, keepdim=True)
+        return results
 
     def _cut(self, edges_N: Tensor, amount_BN: Tensor, base: float) -> Cuts:
         """Return edges with amounts of their own, sorted by site."""

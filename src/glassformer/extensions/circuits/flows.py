@@ -62,12 +62,12 @@ class Flow:
 
     def _leave(self, network: EdgeNetwork, node: str) -> Tensor:
         """Return what the edges carry that leave a node."""
-        found = [
+        results = [
             self.edges[name][site.nodes.index(node)].sum()
             for name, site in network.sites.items()
             if node in site.nodes
         ]
-        return torch.stack(found).sum()
+        return torch.stack(results).sum()
 
     def _enter(self, network: EdgeNetwork, node: str) -> Tensor:
         """Return what the edges carry that enter a node."""
@@ -87,9 +87,9 @@ def trace_flow(network: EdgeNetwork, contrast: WordContrast, neurons: int = 8) -
         written = {block: x for block, x in run.written.items() if x.requires_grad}
         at = [*run.reads.values(), *written.values()]
         # Queries have no gradient where patterns are held.
-        found = torch.autograd.grad(run.lead_B.sum(), at, allow_unused=True)
+        result = torch.autograd.grad(run.lead_B.sum(), at, allow_unused=True)
     grads = [
-        torch.zeros_like(x) if each is None else each for x, each in zip(at, found, strict=True)
+        torch.zeros_like(x) if each is None else each for x, each in zip(at, result, strict=True)
     ]
     reads = dict(zip(run.reads, grads, strict=False))
     writes = dict(zip(written, grads[len(reads) :], strict=True))
@@ -114,12 +114,12 @@ def _carry(
     block_of = {
         node: (block, n) for block in written for n, node in enumerate(network.blocks[block])
     }
-    found = {}
+    results = {}
     for name, site in network.sites.items():
         places = [block_of[node] for node in site.nodes]
         x_NLD = torch.stack([written[block][0, n] for block, n in places])
-        found[name] = torch.einsum("cld,nld->ncl", grads[name][0], x_NLD)
-    return found
+        results[name] = torch.einsum("cld,nld->ncl", grads[name][0], x_NLD)
+    return results
 
 
 def _sum_out(network: EdgeNetwork, block: str, edges: Mapping[str, Tensor]) -> Tensor:
@@ -135,7 +135,7 @@ def _find_neurons(
     network: EdgeNetwork, reads: Mapping[str, Tensor], grads: Mapping[str, Tensor], most: int
 ) -> tuple[Neuron, ...]:
     """Return the neurons that add or take most of the lead."""
-    found, passed = [], Pass(network, None, keep_reads=False)
+    neurons, passed = [], Pass(network, None, keep_reads=False)
     network.kinds = HELD
     for block in grads:
         if not block.endswith(".feed_forward"):
@@ -149,8 +149,8 @@ def _find_neurons(
         best = value_LF.abs().flatten().topk(min(most, value_LF.numel())).indices
         for at in best.tolist():
             place, number = divmod(at, value_LF.size(1))
-            found.append(Neuron(block, place, number, value_LF[place, number].item()))
-    return tuple(sorted(found, key=lambda each: -abs(each.value))[:most])
+            neurons.append(Neuron(block, place, number, value_LF[place, number].item()))
+    return tuple(sorted(neurons, key=lambda each: -abs(each.value))[:most])
 
 
 def measure_hidden(

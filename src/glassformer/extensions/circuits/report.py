@@ -72,10 +72,10 @@ def _show_hidden(why: Why) -> str:
         f"  Of that change of {change:+.2f} the sum above foretells {foretold:+.2f}; "
         f"its error is {change - foretold:+.2f}, what it holds:",
     ]
-    said = (
+    message = (
         f"{kind} alone held: {hidden[kind] - whole:+.2f}" for kind in ("patterns", "norms", "gates")
     )
-    return "\n".join([*lines, "  " + "  ".join(said)])
+    return "\n".join([*lines, "  " + "  ".join(message)])
 
 
 def _show_circuit(why: Why, circuit: FoundCircuit) -> str:
@@ -145,10 +145,10 @@ def spell_node(node: str) -> str:
     kind, dot, residual = kind.partition("_residual")
     if more == ["memory"]:
         return f"what {side} {layer} {KINDS[kind]} reads"
-    said = f"{side} {layer} {KINDS[kind]}" + (", normed" if dot or residual else "")
+    message = f"{side} {layer} {KINDS[kind]}" + (", normed" if dot or residual else "")
     if more and more[0].isdigit():
-        said += f", head {more.pop(0)}"
-    return ", ".join([said, *more])
+        message += f", head {more.pop(0)}"
+    return ", ".join([message, *more])
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -51,10 +51,10 @@ def _grow_back(by_end: Ends, size: int, generator: torch.Generator) -> Tensor:
 
 
 def _group_by_end(faithfulness: Faithfulness) -> Ends:
-    found: Ends = defaultdict(list)
+    ends: Ends = defaultdict(list)
     for number, edge in enumerate(faithfulness.name(torch.arange(faithfulness.size))):
-        found[find_owner(edge.reader)].append((number, edge.node))
-    return found
+        ends[find_owner(edge.reader)].append((number, edge.node))
+    return ends
 
 
 def find_owner(reader: str) -> str:

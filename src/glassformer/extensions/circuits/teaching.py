@@ -58,11 +58,11 @@ def score_teachers(
     scale = {name: x.mean() for name, x in fisher.items()}
     floor = sum(scale.values()) / len(scale)
     way = {name: x / (fisher[name] + DAMPING * floor) for name, x in direction.items()}
-    found = torch.zeros(len(pairs))
+    teachers = torch.zeros(len(pairs))
     for places, batch in _list_batches(pairs, BATCH):
-        found[places] = -differentiate_losses(network, weights, way, batch).float()
+        teachers[places] = -differentiate_losses(network, weights, way, batch).float()
         tick(len(batch))
-    return found
+    return teachers
 
 
 def copy_weights(network: EncoderDecoder) -> Weights:
@@ -94,7 +94,7 @@ def estimate_fisher(
     The gradient of the sum of B losses has B times the square of one, if pairs do not agree.
     """
     own = {name: x.clone().requires_grad_() for name, x in weights.items()}
-    found = {name: torch.zeros_like(x) for name, x in weights.items()}
+    fisher = {name: torch.zeros_like(x) for name, x in weights.items()}
     generator = torch.Generator().manual_seed(0)
     drawn = torch.randperm(len(pairs), generator=generator)[:SAMPLE].tolist()
     for _, batch in _list_batches([pairs[n] for n in drawn], FISHER):
@@ -102,9 +102,9 @@ def estimate_fisher(
             loss = measure_losses(network, own, batch).sum()
             grads = torch.autograd.grad(loss, [*own.values()])
         for name, grad in zip(own, grads, strict=True):
-            found[name] += grad.square() / len(drawn)
+            fisher[name] += grad.square() / len(drawn)
         tick(len(batch))
-    return found
+    return fisher
 
 
 def measure_losses(network: EncoderDecoder, weights: Weights, pairs: Sequence[TokenPair]) -> Tensor:
@@ -123,8 +123,8 @@ def differentiate_losses(
     """Return the derivative of each pair's loss along a direction of the weights, B."""
     with catch_warnings():  # PyTorch's forward derivatives use what it calls deprecated itself
         simplefilter("ignore", DeprecationWarning)
-        found = jvp(lambda own: measure_losses(network, own, pairs), (weights,), (way,))
-    derivative_B: Tensor = found[1]
+        result = jvp(lambda own: measure_losses(network, own, pairs), (weights,), (way,))
+    derivative_B: Tensor = result[1]
     return derivative_B
 
 
@@ -135,7 +135,7 @@ def find_nearest(
 
     It is above 0 where the word followed that state, and below where its rival did.
     """
-    found = torch.zeros(len(pairs))
+    nearest = torch.zeros(len(pairs))
     with torch.no_grad():
         own_D = network.read(torch.tensor([contrast.source]), torch.tensor([contrast.given]))[0, -1]
         for places, batch in _list_batches(pairs, BATCH):
@@ -146,8 +146,8 @@ def find_nearest(
             near_BT = torch.cosine_similarity(state_BTD, own_D, -1).clamp(min=0)
             right_BT, wrong_BT = (near_BT * (wanted_BT == id) for id in contrast.answers)
             best_B, worst_B = right_BT.amax(1), wrong_BT.amax(1)
-            found[places] = torch.where(best_B >= worst_B, best_B, -worst_B).float()
-    return found
+            nearest[places] = torch.where(best_B >= worst_B, best_B, -worst_B).float()
+    return nearest
 
 
 def _list_batches(

@@ -16,7 +16,7 @@ from glassformer.see.derive import group_words
 from glassformer.see.trace import Trace
 
 from .circuit import KEEP, Tick, find_circuit
-from .edges import EdgeNetwork, WordContrast, Written
+from .edges import EdgeNetwork, UncachedState, WordContrast
 from .faithfulness import CircuitEdge, Faithfulness
 from .flows import Flow, measure_hidden, trace_flow
 from .rivals import RANDOM, measure_connected, measure_random
@@ -45,8 +45,8 @@ class FoundCircuit:
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers."""
-        found = {name: value for name, value in vars(self).items() if name != "numbers"}
-        return found | {"size": len(self.edges), "edges": [each._asdict() for each in self.edges]}
+        payload = {name: value for name, value in vars(self).items() if name != "numbers"}
+        return payload | {"size": len(self.edges), "edges": [each._asdict() for each in self.edges]}
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,11 @@ class Why:
         }
 
 
-def explain_trace(trace: Trace, word: str, rival: str | None = None, **how: Any) -> Why:
+def explain_trace(trace: Trace, word: str, rival: str | None = None, **keywords: Any) -> Why:
     """Return why a recorded translation has this word and not its rival; see `explain_word`."""
-    return explain_word(trace, ask_word(trace, word, rival, how.pop("occurrence", None)), **how)
+    return explain_word(
+        trace, ask_word(trace, word, rival, keywords.pop("occurrence", None)), **keywords
+    )
 
 
 def explain_word(
@@ -161,7 +163,7 @@ def explain_word(
 def search_circuit(
     network: EdgeNetwork,
     contrast: WordContrast,
-    others: Written,
+    others: UncachedState,
     elsewhere: Elsewhere,
     keep: float,
     tick: Tick,
@@ -196,10 +198,10 @@ def judge(faithfulness: Faithfulness, edges_N: Tensor, elsewhere: Elsewhere) -> 
     )
 
 
-def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> Written:
+def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> UncachedState:
     """Return the mean of what each node writes at each position, of the sentences that have it."""
-    sums: Written = {}
-    counts: Written = {}
+    sums: UncachedState = {}
+    counts: UncachedState = {}
     for each in sentences:
         for block, x_BNLD in network.run([each]).written.items():
             length = x_BNLD.size(2)
@@ -219,7 +221,7 @@ def sum_inputs(
     trace: Trace, asked: WordChoice, flow: Flow
 ) -> tuple[dict[str, list[tuple[str, float]]], float, float]:
     """Return what each word adds to the lead by side, what positions add, and what biases add."""
-    found: dict[str, list[tuple[str, float]]] = {}
+    inputs: dict[str, list[tuple[str, float]]] = {}
     positions = 0.0
     for side, tokens, text in (
         ("source", trace.source, trace.text),
@@ -227,14 +229,14 @@ def sum_inputs(
     ):
         values_NL = flow.values[f"{side}_embedding"]
         positions += float(values_NL[1:].sum())
-        found[side] = [
+        inputs[side] = [
             (_spell(text, tokens, group), float(values_NL[0, group].sum()))
             for group in group_words(tokens, text)
         ]
-    words = sum(value for each in found.values() for _, value in each)
-    return found, positions, flow.total() - words - positions
+    words = sum(value for each in inputs.values() for _, value in each)
+    return inputs, positions, flow.total() - words - positions
 
 
 def _spell(text: str, tokens: Sequence[Any], group: Sequence[int]) -> str:
-    said = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
-    return said or tokens[group[0]].text
+    message = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
+    return message or tokens[group[0]].text

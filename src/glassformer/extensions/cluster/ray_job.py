@@ -89,14 +89,14 @@ def translate_shards(
 def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
     """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
     model = locate(job.model) / WEIGHTS
-    wanted = {
+    needed = {
         **asdict(job),
         "shard_lines": shard_lines,
         "format": getattr(render, "__name__", None) or str(getattr(render, "keywords", "")),
         "text": take_fingerprint(Path(job.source)).sha256,
         "weights": take_fingerprint(model).sha256,
     }
-    begin_parts(parts, wanted, "give --overwrite")
+    begin_parts(parts, needed, "give --overwrite")
 
 
 class Worker:

@@ -68,9 +68,9 @@ def read_single_weights() -> dict[str, Array]:
 @cache
 def list_cases(number: int) -> tuple[Case, ...]:
     """Return the cases of an exercise, each with its right result."""
-    found = LISTS[number - 1]()
+    cases = LISTS[number - 1]()
     return tuple(
-        each if each.name else each._replace(expected=compute_expected(each)) for each in found
+        each if each.name else each._replace(expected=compute_expected(each)) for each in cases
     )
 
 
@@ -162,10 +162,12 @@ def list_head_attentions() -> Iterator[Case]:
         mask = np.ones((len(normed), len(read)), dtype=bool)
         if side == DECODER and which == "self":
             mask = run[name + ".mask"][0]
-        given = part(weights, name + ".")
-        yield _recorded("multi_head_attention", name + ".output", normed, read, mask, given, HEADS)
+        head_attentions = part(weights, name + ".")
+        yield _recorded(
+            "multi_head_attention", name + ".output", normed, read, mask, head_attentions, HEADS
+        )
     some = np.tril(np.ones((5, len(read)), dtype=bool), 3)
-    yield Case("multi_head_attention", (normed[:5], read, some, given, HEADS))
+    yield Case("multi_head_attention", (normed[:5], read, some, head_attentions, HEADS))
 
 
 def list_norms() -> Iterator[Case]:
@@ -181,18 +183,18 @@ def list_norms() -> Iterator[Case]:
 
 def list_feed_forwards() -> Iterator[Case]:
     run, name = read_recording(), ENCODER + "feed_forward"
-    given = part(read_single_weights(), name + ".")
-    yield _recorded("feed_forward", name + ".output", run[name + "_residual.normed"], given)
+    feed_forwards = part(read_single_weights(), name + ".")
+    yield _recorded("feed_forward", name + ".output", run[name + "_residual.normed"], feed_forwards)
 
 
 def list_residuals() -> Iterator[Case]:
     run, weights, name = read_recording(), read_single_weights(), ENCODER + "feed_forward"
-    forward, given = find_solution("feed_forward"), part(weights, name + ".")
+    forward, residuals = find_solution("feed_forward"), part(weights, name + ".")
     norm = part(weights, name + "_residual.norm.")
     before = run[ENCODER + "self_attention_residual.sum"]
 
     def sublayer(normed: Array) -> Any:
-        return forward(normed, given)
+        return forward(normed, residuals)
 
     after = name + "_residual.sum"
     yield _recorded("residual", after, before, sublayer, norm["weight"], norm["bias"])
@@ -205,11 +207,11 @@ def list_encoders() -> Iterator[Case]:
 
 
 def list_decoder_layers() -> Iterator[Case]:
-    run, given = read_recording(), part(read_single_weights(), DECODER)
+    run, decoder_layers = read_recording(), part(read_single_weights(), DECODER)
     x, after = run["target_embedding.sum"], DECODER + "feed_forward_residual.sum"
-    yield _recorded("decoder_layer", after, x, run["memory"], given, HEADS)
+    yield _recorded("decoder_layer", after, x, run["memory"], decoder_layers, HEADS)
     rows = run[after][:5]  # a row does not see those below it
-    yield Case("decoder_layer", (x[:5], run["memory"], given, HEADS), after + "[:5]", rows)
+    yield Case("decoder_layer", (x[:5], run["memory"], decoder_layers, HEADS), after + "[:5]", rows)
 
 
 def list_decoders() -> Iterator[Case]:
@@ -254,8 +256,8 @@ def _read_real(ids: tuple[int, ...]) -> Array:
     run, weights = read_recording(), read_single_weights()
     last = find_solution("decode")(list(ids), run["memory"], weights, HEADS, LAYERS)
     table = weights["source_embedding.table.weight"]
-    found: Array = find_solution("log_probabilities")(last[-1:], table)[0]
-    return found
+    real: Array = find_solution("log_probabilities")(last[-1:], table)[0]
+    return real
 
 
 def make_table(seed: int, tokens: int = 4) -> NextToken:

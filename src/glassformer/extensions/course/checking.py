@@ -36,11 +36,11 @@ def check_step(folder: Path, number: int, lang: str = "en") -> Verdict:
         about = {"number": needed.number, "title": needed.title[lang]}
         return _refuse(exercise, lang, [say("needs", lang, **about)])
     cases = list_cases(number)
-    found = run_own(path.parent, exercise, cases)
-    if all(is_same(result, each.expected) for each, result in zip(cases, found, strict=True)):
+    own = run_own(path.parent, exercise, cases)
+    if all(is_same(result, each.expected) for each, result in zip(cases, own, strict=True)):
         head = say("right", lang, number=number, title=exercise.title[lang])
-        return Verdict(True, (head, *describe_success(cases, found, lang)))
-    sentences = [*diagnose(exercise, cases, found, path, lang), say("hint", lang, number=number)]
+        return Verdict(True, (head, *describe_success(cases, own, lang)))
+    sentences = [*diagnose(exercise, cases, own, path, lang), say("hint", lang, number=number)]
     return _refuse(exercise, lang, sentences)
 
 
@@ -58,10 +58,8 @@ def find_wrong_before(folder: Path, exercise: Exercise) -> Exercise | None:
     """Return the first step, of those that a step builds on, that is not right; None if none."""
     for each in list_before(exercise):
         cases = list_cases(each.number)
-        found = run_own(folder, each, cases)
-        if not all(
-            is_same(result, case.expected) for case, result in zip(cases, found, strict=True)
-        ):
+        own = run_own(folder, each, cases)
+        if not all(is_same(result, case.expected) for case, result in zip(cases, own, strict=True)):
             return each
     return None
 
@@ -69,15 +67,17 @@ def find_wrong_before(folder: Path, exercise: Exercise) -> Exercise | None:
 def list_before(exercise: Exercise) -> list[Exercise]:
     """Return the earlier steps that a step builds on, those that they build on first."""
     by_module = {each.module: each for each in read_exercises()}
-    found: dict[int, Exercise] = {}
+    exercises: dict[int, Exercise] = {}
     for name in exercise.list_needed():
-        found |= {each.number: each for each in (*list_before(by_module[name]), by_module[name])}
-    return [found[number] for number in sorted(found)]
+        exercises |= {
+            each.number: each for each in (*list_before(by_module[name]), by_module[name])
+        }
+    return [exercises[number] for number in sorted(exercises)]
 
 
-def describe_success(cases: Sequence[Case], found: Sequence[Any], lang: str) -> Iterator[str]:
+def describe_success(cases: Sequence[Case], results: Sequence[Any], lang: str) -> Iterator[str]:
     """Yield what was compared, and, of a translation, what it says."""
-    spoken = [result for result in found if isinstance(result, str)]
+    spoken = [result for result in results if isinstance(result, str)]
     recorded = [each for each in cases if each.name and not isinstance(each.expected, str)]
     if recorded:
         count = sum(np.asarray(each.expected).size for each in recorded)

@@ -46,15 +46,15 @@ def _copy(argument: Any) -> Any:
     return argument if isinstance(argument, FunctionType) else copy.deepcopy(argument)
 
 
-def is_same(found: Any, expected: Any) -> bool:
+def is_same(value: Any, expected: Any) -> bool:
     """Return whether two results are the same but for rounding."""
-    if isinstance(expected, Exception) or isinstance(found, Exception):
-        return type(found) is type(expected) and str(found) == str(expected)
-    if isinstance(expected, str) or isinstance(found, str):
-        return type(found) is type(expected) and bool(found == expected)
-    numbers = to_array(found), to_array(expected)
+    if isinstance(expected, Exception) or isinstance(value, Exception):
+        return type(value) is type(expected) and str(value) == str(expected)
+    if isinstance(expected, str) or isinstance(value, str):
+        return type(value) is type(expected) and bool(value == expected)
+    numbers = to_array(value), to_array(expected)
     if numbers[0] is None or numbers[1] is None:
-        return found is expected
+        return value is expected
     if numbers[0].shape != numbers[1].shape:
         return False
     return bool(is_near(*numbers).all())
@@ -69,8 +69,8 @@ def to_array(value: Any) -> Any:
     return None if value is None else array
 
 
-def is_near(found: Any, expected: Any) -> Any:
+def is_near(value: Any, expected: Any) -> Any:
     """Return, for each number, whether it is near the right one."""
     finite = np.abs(expected[np.isfinite(expected)])
     scale = float(finite.max(initial=0)) or 1.0
-    return np.isclose(found, expected, rtol=0, atol=TOLERANCE * scale, equal_nan=True)
+    return np.isclose(value, expected, rtol=0, atol=TOLERANCE * scale, equal_nan=True)

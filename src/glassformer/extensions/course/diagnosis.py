@@ -24,12 +24,12 @@ LARGEST_ROWS = 8
 
 
 def diagnose(
-    exercise: Exercise, cases: Sequence[Case], found: Sequence[Any], path: Path, lang: str
+    exercise: Exercise, cases: Sequence[Case], results: Sequence[Any], path: Path, lang: str
 ) -> Iterator[str]:
     """Yield sentences about the first case that went wrong, the most telling one first."""
-    which = next(n for n, each in enumerate(cases) if not is_same(found[n], each.expected))
-    case, result = cases[which], found[which]
-    if named := name_mistake(exercise, cases, found, which, lang):
+    which = next(n for n, each in enumerate(cases) if not is_same(results[n], each.expected))
+    case, result = cases[which], results[which]
+    if named := name_mistake(exercise, cases, results, which, lang):
         yield named
     if isinstance(result, Exception):
         yield from describe_exception(result, case, path, lang, named=bool(named))
@@ -45,24 +45,24 @@ def say(key: str, lang: str, **fill: object) -> str:
 
 
 def name_mistake(
-    exercise: Exercise, cases: Sequence[Case], found: Sequence[Any], which: int, lang: str
+    exercise: Exercise, cases: Sequence[Case], results: Sequence[Any], which: int, lang: str
 ) -> str:
     """Return a sentence that names the mistake which gives the same results; "" if none does."""
     partly = ""
     wrong, others = cases[which : which + 1], [*cases[:which], *cases[which + 1 :]]
-    rest = [*found[:which], *found[which + 1 :]]
+    rest = [*results[:which], *results[which + 1 :]]
     for mistake in exercise.mistakes:
-        if not is_same(try_mistakes(exercise, wrong, mistake)[0], found[which]):
+        if not is_same(try_mistakes(exercise, wrong, mistake)[0], results[which]):
             continue
         if all(map(is_same, try_mistakes(exercise, others, mistake), rest)):
             return say("mistake", lang, text=mistake.text[lang])
-        if not partly and _is_telling(found[which]):
+        if not partly and _is_telling(results[which]):
             partly = say("partly", lang, text=mistake.text[lang])
-    if partly or exercise.number not in PAIRED or isinstance(found[which], Exception):
+    if partly or exercise.number not in PAIRED or isinstance(results[which], Exception):
         return partly
     for first, second in combinations(exercise.mistakes, 2):
-        made = try_mistakes(exercise, wrong, first, second)
-        if made and is_same(made[0], found[which]) and _is_telling(found[which]):
+        mistakes = try_mistakes(exercise, wrong, first, second)
+        if mistakes and is_same(mistakes[0], results[which]) and _is_telling(results[which]):
             texts = first.text[lang], second.text[lang]
             return say("two", lang, first=texts[0], second=texts[1])
     return ""

@@ -44,8 +44,10 @@ class Exercise(NamedTuple):
 
     def list_needed(self) -> list[str]:
         """Return the modules of the earlier steps that the solution imports."""
-        found = [node for node in ast.parse(self.solution).body if isinstance(node, ast.ImportFrom)]
-        return [each.module for each in found if each.module and each.module.startswith("step_")]
+        needed = [
+            node for node in ast.parse(self.solution).body if isinstance(node, ast.ImportFrom)
+        ]
+        return [each.module for each in needed if each.module and each.module.startswith("step_")]
 
     def make_blank(self, lang: str, functions: tuple[str, ...]) -> str:
         """Return the learner's file: the task, the imports, and functions without a body."""
@@ -72,21 +74,21 @@ def read_exercises() -> tuple[Exercise, ...]:
 
 
 def _read(path: Path) -> Exercise:
-    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    payload = tomllib.loads(path.read_text(encoding="utf-8"))
     mistakes = (
         Mistake(
             tuple((old, new) for old, new in each["change"]),
             {lang: each[lang] for lang in ("en", "zh")},
         )
-        for each in found["mistakes"]
+        for each in payload["mistakes"]
     )
     return Exercise(
         int(path.name[:2]),
         f"step_{path.stem}",
-        found["title"],
-        found["task"],
-        tuple(found["hints"]),
-        found["solution"],
+        payload["title"],
+        payload["task"],
+        tuple(payload["hints"]),
+        payload["solution"],
         tuple(mistakes),
     )
 

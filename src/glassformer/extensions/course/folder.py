@@ -65,11 +65,11 @@ def find_folder(folder: Path | None) -> Path:
 def read_course(folder: Path) -> CourseProgress:
     """Return how far a learner has come. ValueError if the file is damaged."""
     path = folder / PROGRESS
-    found = read_json(path)
+    payload = read_json(path)
     try:
-        passed = tuple(int(each) for each in found["passed"])
-        hints = tuple((int(number), int(count)) for number, count in found["hints"].items())
-        lang = found["lang"] if found["lang"] in LANGUAGES else LANGUAGES[0]
+        passed = tuple(int(each) for each in payload["passed"])
+        hints = tuple((int(number), int(count)) for number, count in payload["hints"].items())
+        lang = payload["lang"] if payload["lang"] in LANGUAGES else LANGUAGES[0]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError(f"{path}: it is damaged; delete it, and start again") from None
     return CourseProgress(folder, lang, passed, hints)

@@ -34,10 +34,12 @@ def part(weights: Weights, name: str) -> dict[str, NDArray[np.floating[Any]]]:
     `part(weights, "encoder.0.")["feed_forward.inner.bias"]` is `encoder.0.feed_forward.inner.bias`.
     KeyError if there is none.
     """
-    found = {key.removeprefix(name): each for key, each in weights.items() if key.startswith(name)}
-    if not found:
+    results = {
+        key.removeprefix(name): each for key, each in weights.items() if key.startswith(name)
+    }
+    if not results:
         raise KeyError(f"no weight begins with {name!r}")
-    return found
+    return results
 
 
 def tokenize(sentence: str) -> list[int]:

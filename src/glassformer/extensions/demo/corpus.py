@@ -71,12 +71,14 @@ def write_pairs(
 
 def mark_exact(translate: Translate, questions: Questions) -> ExamMark:
     """Ask for translations: one is right if it is any of those that the grammar allows."""
-    return _mark(translate, list(questions), lambda text, said: said in questions[text])
+    return _mark(translate, list(questions), lambda text, answer: answer in questions[text])
 
 
 def mark_pronouns(translate: Translate, riddles: Riddles) -> ExamMark:
     """Ask riddles: a French translation is right if it has the right pronoun."""
-    return _mark(translate, list(riddles), lambda text, said: has_pronoun(said, only=riddles[text]))
+    return _mark(
+        translate, list(riddles), lambda text, answer: has_pronoun(answer, only=riddles[text])
+    )
 
 
 def has_pronoun(translation: str, *, only: str) -> bool:

@@ -81,11 +81,11 @@ class DocumentApart:
         raise ValueError(error["said"])
 
     async def _exchange(self, messages: Sequence[bytes]) -> tuple[bool, bytes]:
-        given, answers = self._process.stdin, self._process.stdout
-        assert given and answers
+        orders, answers = self._process.stdin, self._process.stdout
+        assert orders and answers
         for message in messages:
-            given.write(len(message).to_bytes(LENGTH) + message)
-        await given.drain()
+            orders.write(len(message).to_bytes(LENGTH) + message)
+        await orders.drain()
         is_error = await answers.readexactly(1) == b"\1"
         length = int.from_bytes(await answers.readexactly(LENGTH))
         return is_error, await answers.readexactly(length)
@@ -133,14 +133,14 @@ class DocumentProcesses:
             await process.wait()
 
 
-def serve_document(given: IO[bytes], out: IO[bytes]) -> None:
+def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
     """Read a document, say what is in it, and write it with the translations that come back."""
-    head, data = json.loads(_receive(given)), _receive(given)
+    head, data = json.loads(_receive(inputs)), _receive(inputs)
     try:
         _limit_memory(head["memory"])
         document = open_document(data, head["name"])
         _send(out, _describe(document, head["tags"]))
-        _send(out, document.fill(json.loads(_receive(given))))
+        _send(out, document.fill(json.loads(_receive(inputs))))
     except ModuleNotFoundError as error:
         _send_error(out, str(error), error.name or "")
     except ValueError as error:
@@ -171,11 +171,11 @@ def _limit_memory(most: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _receive(given: IO[bytes]) -> bytes:
-    length = given.read(LENGTH)
+def _receive(inputs: IO[bytes]) -> bytes:
+    length = inputs.read(LENGTH)
     if len(length) < LENGTH:
         raise SystemExit  # the server has gone
-    return given.read(int.from_bytes(length))
+    return inputs.read(int.from_bytes(length))
 
 
 def _send(out: IO[bytes], message: bytes, kind: bytes = b"\0") -> None:

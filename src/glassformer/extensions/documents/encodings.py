@@ -70,8 +70,8 @@ def _decode(data: bytes, name: str) -> str:
     try:
         return data.decode(name)
     except UnicodeDecodeError as error:
-        said = f"the file is no {name.upper()}: byte {error.start + 1} cannot be read"
-        raise ValueError(said) from None
+        message = f"the file is no {name.upper()}: byte {error.start + 1} cannot be read"
+        raise ValueError(message) from None
 
 
 def _find_declared(data: bytes, pattern: re.Pattern[bytes]) -> str:

@@ -77,15 +77,15 @@ def _list_parts(parts: Mapping[str, bytes], format: OfficeFormat) -> list[str]:
 
     Word on the web calls the main one document2.xml, for example.
     """
-    found = {name for name in parts if re.fullmatch(format.names, name)}
+    results = {name for name in parts if re.fullmatch(format.names, name)}
     if format.types and _TYPES in parts:
         for override in parse_xml(parts[_TYPES], _TYPES).iter("{*}Override"):
             name = (override.get("PartName") or "").lstrip("/")
             if name in parts and re.fullmatch(format.types, override.get("ContentType") or ""):
-                found.add(name)
+                results.add(name)
     if format.kind == "word" and _RELATIONS in parts:
         for relation in parse_xml(parts[_RELATIONS], _RELATIONS).iter("{*}Relationship"):
             name = posixpath.normpath((relation.get("Target") or "").lstrip("/"))
             if (relation.get("Type") or "").endswith("/officeDocument") and name in parts:
-                found.add(name)
-    return [name for name in parts if name in found]
+                results.add(name)
+    return [name for name in parts if name in results]

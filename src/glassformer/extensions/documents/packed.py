@@ -25,8 +25,8 @@ class Package:
                 self._check_sizes()
                 self.parts = {each.filename: self._unpack(archive, each) for each in self.entries}
         except BROKEN as error:
-            said = " ".join(str(error).split())
-            raise ValueError(f"the document is damaged or encrypted: {said}") from None
+            message = " ".join(str(error).split())
+            raise ValueError(f"the document is damaged or encrypted: {message}") from None
 
     def _check_sizes(self) -> None:
         names = [each.filename for each in self.entries]
@@ -65,8 +65,8 @@ def parse_xml(data: bytes, name: str) -> Any:
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise ValueError(f"the document is damaged: {name}: {said}") from None
+        message = " ".join(str(error).split())
+        raise ValueError(f"the document is damaged: {name}: {message}") from None
     if root.getroottree().docinfo.internalDTD is not None:
         raise ValueError(f"{name} declares a document type, which no office program writes")
     return root

@@ -48,24 +48,24 @@ class TagMark:
 
 def place_marks(
     text: str,
-    said: str,
+    message: str,
     marks: Sequence[TagMark],
     links: Sequence[MarkedLink],
     write: Callable[[str], str],
 ) -> str:
     """Return the translation with the marks in it; `write` turns text into HTML."""
-    layout = _Layout(text, said, links)
+    layout = _Layout(text, message, links)
     root = TagMark(0, len(text), "", "", children=[*marks], last=len(layout.words))
     layout.place(root)
-    return _Writer(said, layout.words, write).write(root, 0, len(said))
+    return _Writer(message, layout.words, write).write(root, 0, len(message))
 
 
 class _Layout:
     """The layout of marks: which words of the translation each mark surrounds."""
 
-    def __init__(self, text: str, said: str, links: Sequence[MarkedLink]) -> None:
-        self.sources, self.words = find_marked_words(text), find_marked_words(said)
-        self.text, self.said = text, said
+    def __init__(self, text: str, message: str, links: Sequence[MarkedLink]) -> None:
+        self.sources, self.words = find_marked_words(text), find_marked_words(message)
+        self.text, self.said = text, message
         self.ends = [end for _, end in self.sources]
         self.heirs: dict[int, list[int]] = {}
         self.weight = dict[int, float]()
@@ -243,8 +243,8 @@ def _group(words: Sequence[int], taken: Container[int]) -> list[list[int]]:
 
 
 class _Writer:
-    def __init__(self, said: str, words: Sequence[Span], write: Callable[[str], str]) -> None:
-        self.said, self.words, self.make = said, words, write
+    def __init__(self, message: str, words: Sequence[Span], write: Callable[[str], str]) -> None:
+        self.said, self.words, self.make = message, words, write
 
     def write(self, node: TagMark, begin: int, end: int) -> str:
         """Return the HTML between two characters of the translation, with the children in it."""
@@ -258,14 +258,14 @@ class _Writer:
 
     def _write_child(self, child: TagMark, start: int, stop: int, parts: Sequence[str]) -> str:
         inner = self.write(child, start, stop) if start < stop else self._write_points(child)
-        made = f"{child.open}{inner}{child.close}"
+        result = f"{child.open}{inner}{child.close}"
         left, right = child.spaced if child.is_point else (False, False)
         behind = next((part[-1] for part in reversed(parts) if part), "")
         if left and behind and not behind.isspace():
-            made = f" {made}"
+            result = f" {result}"
         if right and self.said[stop : stop + 1] and not self.said[stop].isspace():
-            made += " "
-        return made
+            result += " "
+        return result
 
     def _write_points(self, node: TagMark) -> str:
         return "".join(

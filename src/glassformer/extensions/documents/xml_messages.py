@@ -97,21 +97,21 @@ def _is_to_do(unit: Any, source: Any, target: Any) -> bool:
 
 def _make_target(source: Any, target: Any, dialect: Dialect) -> MarkedMessage:
     """Return the message of a unit, whose target gets its translation and the source's elements."""
-    made = deepcopy(source)
-    made.tag, made.tail = dialect.paragraphs[0], source.tail
-    made.attrib.clear()
+    result = deepcopy(source)
+    result.tag, result.tail = dialect.paragraphs[0], source.tail
+    result.attrib.clear()
 
     def finish() -> None:
         if target is not None:
             empty(target)
-            target.text = made.text
-            target.extend([*made])
+            target.text = result.text
+            target.extend([*result])
             target.attrib.pop("state", None)
             return
         segmented = source.getparent().find(source.tag.replace("}source", "}seg-source"))
-        (source if segmented is None else segmented).addnext(made)
+        (source if segmented is None else segmented).addnext(result)
 
-    return MarkedMessage(made, dialect, finish)
+    return MarkedMessage(result, dialect, finish)
 
 
 def read_resx(root: Any) -> Iterator[PlainMessage]:

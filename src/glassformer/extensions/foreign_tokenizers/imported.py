@@ -32,16 +32,16 @@ class ImportedTokenizer(Tokenizer):
     _unknown: int
 
     @classmethod
-    def parse(cls, found: Any, path: Path | str) -> Self:
+    def parse(cls, value: Any, path: Path | str) -> Self:
         """Return the tokenizer that a file describes. ValueError for what `save` does not write."""
         try:
-            return cls._parse(found)
+            return cls._parse(value)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise ValueError(f"{path}: not a tokenizer of glassformer, or a damaged one") from None
 
     @classmethod
     @abstractmethod
-    def _parse(cls, found: Mapping[str, Any]) -> Self:
+    def _parse(cls, fields: Mapping[str, Any]) -> Self:
         """Return the tokenizer that a file describes."""
 
     @abstractmethod
@@ -79,10 +79,10 @@ class ImportedTokenizer(Tokenizer):
 
     def find_unknown(self, text: str) -> list[str]:
         """Return the parts of a text that are encoded as "<unk>", each once."""
-        found = self.tokens(text)
+        result = self.tokens(text)
         unknown = (
             text[start:end].strip()
-            for id, (start, end) in zip(found.ids, found.spans, strict=True)
+            for id, (start, end) in zip(result.ids, result.spans, strict=True)
             if id == self._unknown
         )
         return list(dict.fromkeys(filter(None, unknown)))
@@ -99,8 +99,8 @@ def list_others(
 
 def _cover(offsets: Iterable[Span], length: int) -> Iterator[Span]:
     """Yield spans without gaps: characters that the normaliser removed join the next token."""
-    found = list(offsets)
+    result = list(offsets)
     end = 0
-    for place, (start, stop) in enumerate(found):
+    for place, (start, stop) in enumerate(result):
         start, end = min(start, end), max(stop, end)
-        yield start, length if place == len(found) - 1 else end
+        yield start, length if place == len(result) - 1 else end

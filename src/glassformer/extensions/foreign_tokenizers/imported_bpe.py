@@ -57,15 +57,15 @@ class ImportedBpe(ImportedTokenizer):
         self._backend = Backend.from_str(self._layout())
 
     @classmethod
-    def _parse(cls, found: Mapping[str, Any]) -> Self:
-        model = found["model"]
+    def _parse(cls, fields: Mapping[str, Any]) -> Self:
+        model = fields["model"]
         ids: dict[str, int] = model["vocab"]
         tokens = sorted(ids, key=ids.__getitem__)
         border = tokens.index(BORDER)
         vocabulary, others = tokens[:border], tokens[border + 1 :]
         merges = [(left, right) for left, right in model.get("merges", ())]
         style: Style = "words" if model["type"] == "WordLevel" else "codes"
-        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or found != _describe(
+        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or fields != _describe(
             tokens, merges, style
         ):
             raise ValueError
@@ -81,14 +81,14 @@ class ImportedBpe(ImportedTokenizer):
 
     def sample_word(self, word: str, rate: float, random: Random) -> list[int]:
         if not rate or not self.pairs:
-            found = [each.id for each in self._backend.model.tokenize(word)]
-            return self._know(found or [self._unknown])
+            results = [each.id for each in self._backend.model.tokenize(word)]
+            return self._know(results or [self._unknown])
         symbols = [self._all.get(each, self._unknown) for each in [*word[:-1], word[-1] + END]]
         return self._know(merge(symbols, self._merges, rate, random))
 
     def _cut(self, text: str) -> Iterator[tuple[int, Span]]:
-        found = self._backend.encode(text)
-        return zip(self._know(found.ids), found.offsets, strict=True)
+        result = self._backend.encode(text)
+        return zip(self._know(result.ids), result.offsets, strict=True)
 
     @cached_property
     def _bytes(self) -> list[bytes]:

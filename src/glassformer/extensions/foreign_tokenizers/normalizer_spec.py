@@ -30,15 +30,15 @@ class NormalizerSpec:
     def describe(self) -> dict[str, Any]:
         """Return the settings that are not the usual ones, without the charsmap, for a file."""
         usual = asdict(NormalizerSpec(self.precompiled_charsmap))
-        found = {name: value for name, value in asdict(self).items() if value != usual[name]}
-        return {name: [*x] if isinstance(x, tuple) else x for name, x in found.items()}
+        results = {name: value for name, value in asdict(self).items() if value != usual[name]}
+        return {name: [*x] if isinstance(x, tuple) else x for name, x in results.items()}
 
     @classmethod
-    def parse(cls, charsmap: bytes, found: Mapping[str, Any]) -> Self:
+    def parse(cls, charsmap: bytes, entries: Mapping[str, Any]) -> Self:
         """Return what `describe` wrote. ValueError for anything else."""
         kinds = {each.name: type(each.default) for each in fields(cls)}
         settings: dict[str, Any] = {
-            name: tuple(x) if isinstance(x, list) else x for name, x in found.items()
+            name: tuple(x) if isinstance(x, list) else x for name, x in entries.items()
         }
         if not all(type(value) is kinds.get(name) for name, value in settings.items()):
             raise ValueError("damaged settings of a normaliser")
@@ -51,7 +51,9 @@ class NormalizerSpec:
             return "", []
         if self.remove_extra_whitespaces:
             parts = [*_remove_spaces(parts)]
-        letters = [(letter, span) for found, span in parts for letter in found.replace(" ", SPACE)]
+        letters = [
+            (letter, span) for result, span in parts for letter in result.replace(" ", SPACE)
+        ]
         if self.add_dummy_prefix and not self.treat_whitespace_as_suffix:
             letters.insert(0, (SPACE, (0, 0)))
         while self.remove_extra_whitespaces and letters and letters[-1][0] == SPACE:
@@ -72,10 +74,10 @@ class NormalizerSpec:
     @cached_property
     def _symbols(self) -> dict[str, list[str]]:
         """Return the symbols by their first character, the longest first."""
-        found: dict[str, list[str]] = {}
+        results: dict[str, list[str]] = {}
         for symbol in sorted(filter(None, self.user_defined_symbols), key=len, reverse=True):
-            found.setdefault(symbol[0], []).append(symbol)
-        return found
+            results.setdefault(symbol[0], []).append(symbol)
+        return results
 
     def _replace(self, text: str) -> Iterator[tuple[str, Span]]:
         """Yield what each part of a text becomes, and its span."""
@@ -96,8 +98,8 @@ class NormalizerSpec:
 def _remove_spaces(parts: list[tuple[str, Span]]) -> Iterator[tuple[str, Span]]:
     """Yield the parts without the spaces at the beginning and those that follow a space."""
     is_after_space = True
-    for found, span in parts:
-        rest = found.lstrip(" ") if is_after_space else found
+    for result, span in parts:
+        rest = result.lstrip(" ") if is_after_space else result
         if rest:
             yield rest, span
             is_after_space = rest.endswith(" ")

@@ -134,10 +134,10 @@ class Sentencepiece:
         return [(left, right) for _, left, right in sorted(pairs, key=itemgetter(0))]
 
 
-def _read_json_model(found: Mapping[str, Any]) -> Sentencepiece:
+def _read_json_model(fields: Mapping[str, Any]) -> Sentencepiece:
     """Return what the tokenizer.json of a model has of SentencePiece's file."""
-    model, charsmap = found["model"], b""
-    for each in (found["normalizer"] or {}).get("normalizers", [found["normalizer"] or {}]):
+    model, charsmap = fields["model"], b""
+    for each in (fields["normalizer"] or {}).get("normalizers", [fields["normalizer"] or {}]):
         charsmap = b64decode(each.get("precompiled_charsmap") or charsmap)
     byte_fallback = bool(model.get("byte_fallback"))
 
@@ -148,7 +148,7 @@ def _read_json_model(found: Mapping[str, Any]) -> Sentencepiece:
     spec = NormalizerSpec(charsmap)
     if model["type"] == "Unigram":
         return Sentencepiece(UNIGRAM, make(dict(model["vocab"])), spec, byte_fallback)
-    if model["type"] != "BPE" or "Metaspace" not in str(found):
+    if model["type"] != "BPE" or "Metaspace" not in str(fields):
         raise ValueError("no tokens as SentencePiece makes them")
     pairs = [tuple(m.split(" ") if isinstance(m, str) else m) for m in model["merges"]]
     pieces = make(dict.fromkeys(model["vocab"], 0.0))

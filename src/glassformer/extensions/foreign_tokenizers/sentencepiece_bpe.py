@@ -58,16 +58,16 @@ class SentencepieceBpe(SentencepieceTokenizer):
         self._segment_word = lru_cache(MOST_WORDS)(self._merge_word)
 
     @classmethod
-    def _parse(cls, found: Mapping[str, Any]) -> Self:
-        model = found["model"]
+    def _parse(cls, fields: Mapping[str, Any]) -> Self:
+        model = fields["model"]
         ids: dict[str, int] = model["vocab"]
         tokens = sorted(ids, key=ids.__getitem__)
         border = tokens.index(BORDER)
         vocabulary, others = tokens[:border], tokens[border + 1 :]
         merges = [(left, right) for left, right in model.get("merges", ())]
         kind: Kind = "word" if model["type"] == "WordLevel" else "bpe"
-        spec, byte_fallback = parse_spec(found), model.get("byte_fallback", False)
-        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or found != _describe(
+        spec, byte_fallback = parse_spec(fields), model.get("byte_fallback", False)
+        if vocabulary[: len(CONTROLS)] != list(CONTROLS) or fields != _describe(
             tokens, merges, spec, byte_fallback, kind
         ):
             raise ValueError

@@ -188,15 +188,15 @@ def describe_spaces(spec: NormalizerSpec, byte_fallback: bool) -> dict[str, Any]
 
 def describe_spec(spec: NormalizerSpec) -> dict[str, Any]:
     """Return the entry of a spec that is not the usual one in the model of tokenizer.json."""
-    found = spec.describe()
-    return {"normalizer_spec": found} if found else {}
+    result = spec.describe()
+    return {"normalizer_spec": result} if result else {}
 
 
-def parse_spec(found: Mapping[str, Any]) -> NormalizerSpec:
+def parse_spec(fields: Mapping[str, Any]) -> NormalizerSpec:
     """Return the normaliser of a tokenizer.json."""
-    steps = found["normalizer"]["normalizers"]
+    steps = fields["normalizer"]["normalizers"]
     charsmap = b64decode(steps[0].get("precompiled_charsmap", "")) if steps else b""
-    spec = NormalizerSpec.parse(charsmap, found["model"].get("normalizer_spec", {}))
+    spec = NormalizerSpec.parse(charsmap, fields["model"].get("normalizer_spec", {}))
     spec.normalize(PROBE)  # raises ValueError if it is damaged
     return spec
 

@@ -18,24 +18,24 @@ CODES = re.compile(r"(bpe\.?)?codes?([._-]\w+)*|bpe\.\d+k?|.*\.(codes|bpe)")
 Cut = Callable[[Sequence[str]], Tokenizer]
 
 
-def choose_subwords(folder: Path, side: str, given: Sequence[str], told: str | None = None) -> Cut:
+def choose_subwords(folder: Path, side: str, files: Sequence[str], named: str | None = None) -> Cut:
     """Return what makes a tokenizer for a vocabulary of one side, source or target.
 
-    given: the user's choice, a file or "none", one for both sides or one for each. told: a name
+    files: the user's choice, a file or "none", one for both sides or one for each. named: a name
     that the model's settings have. ValueError if there is neither, and no such file in the folder.
     """
-    if given:
-        if len(given) > 2:
-            raise ValueError(f"--subwords: {len(given)} files, but there are two sides")
-        name = given[side == "target" and len(given) == 2]
+    if files:
+        if len(files) > 2:
+            raise ValueError(f"--subwords: {len(files)} files, but there are two sides")
+        name = files[side == "target" and len(files) == 2]
         return cut_at_spaces if name == NONE else read_subwords(Path(name))
-    found = _find(folder, side, told)
-    if found is None:
+    subwords = _find(folder, side, named)
+    if subwords is None:
         raise ValueError(
             f"{folder}: no SentencePiece model and no BPE codes for the {side} side: name the file "
             f"with --subwords FILE, or --subwords {NONE} if texts will be segmented already"
         )
-    return read_subwords(found)
+    return read_subwords(subwords)
 
 
 def read_subwords(path: Path) -> Cut:
@@ -95,12 +95,12 @@ def read_codes(path: Path) -> list[tuple[str, str]]:
     return merges
 
 
-def _find(folder: Path, side: str, told: str | None) -> Path | None:
+def _find(folder: Path, side: str, facts: str | None) -> Path | None:
     """Return the file that cuts the text of a side: by the settings, or by its name."""
-    if told:
-        places = (Path(told), folder / told, folder / Path(told).name)
-        if found := next((place for place in places if place.is_file()), None):
-            return found
+    if facts:
+        places = (Path(facts), folder / facts, folder / Path(facts).name)
+        if first := next((place for place in places if place.is_file()), None):
+            return first
     short = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
     both = sorted(
         path

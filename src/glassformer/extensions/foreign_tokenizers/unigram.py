@@ -53,8 +53,8 @@ class Unigram(SentencepieceTokenizer):
         self._take_vocabulary(vocabulary, spec or NormalizerSpec(), byte_fallback)
 
     @classmethod
-    def _parse(cls, found: Mapping[str, Any]) -> Self:
-        entries = [(token, score) for token, score in found["model"]["vocab"]]
+    def _parse(cls, fields: Mapping[str, Any]) -> Self:
+        entries = [(token, score) for token, score in fields["model"]["vocab"]]
         tokens = [token for token, _ in entries]
         border = tokens.index(BORDER) if BORDER in tokens else len(tokens)
         vocabulary = [token.removeprefix(OUT_OF_REACH) for token in tokens[:border]]
@@ -63,11 +63,11 @@ class Unigram(SentencepieceTokenizer):
             for token, score in entries[:border]
         ]
         others = dict(entries[border + 1 :])
-        spec, byte_fallback = parse_spec(found), found["model"]["byte_fallback"]
+        spec, byte_fallback = parse_spec(fields), fields["model"]["byte_fallback"]
         if (
             vocabulary[: len(CONTROLS)] != list(CONTROLS)
             or any(type(score) is not float for _, score in entries)
-            or found != _describe(vocabulary, scores, spec, others, byte_fallback)
+            or fields != _describe(vocabulary, scores, spec, others, byte_fallback)
         ):
             raise ValueError
         return cls(vocabulary, scores, spec, others=others, byte_fallback=byte_fallback)

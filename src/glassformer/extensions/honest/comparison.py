@@ -28,8 +28,8 @@ class PartScore:
     scores: dict[str, float]
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {value:.2f}" for name, value in self.scores.items())
-        return f"{self.lines:,} lines{f': {told}' if told else ''}"
+        text = ", ".join(f"{name} {value:.2f}" for name, value in self.scores.items())
+        return f"{self.lines:,} lines{f': {text}' if text else ''}"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TrainingComparison:
             ("memory", f"the target of the nearest training source: {self.memory}"),
             *((each.name, str(each)) for each in self.by_similarity),
         ]
-        return "\n".join(f"{name:<12} {said}" for name, said in rows)
+        return "\n".join(f"{name:<12} {message}" for name, message in rows)
 
 
 def compare_with_training(
@@ -72,8 +72,8 @@ def compare_with_training(
     matches = [memory.find(words) for words in lines]
     nearest = [training[match.line][1] if match else "" for match in matches]
 
-    def score(name: str, mask: Sequence[bool], made: Sequence[str]) -> PartScore:
-        return score_part(name, mask, made, references, target_lang)
+    def score(name: str, mask: Sequence[bool], result: Sequence[str]) -> PartScore:
+        return score_part(name, mask, result, references, target_lang)
 
     twins = find_twins(training, sources, references)
     every = [True] * len(lines)
@@ -92,7 +92,7 @@ def compare_with_training(
 def score_part(
     name: str,
     mask: Sequence[bool],
-    made: Sequence[str],
+    result: Sequence[str],
     references: References,
     target_lang: str | None,
 ) -> PartScore:
@@ -101,10 +101,10 @@ def score_part(
         return PartScore(name, sum(mask), {})
     sets = [list(compress(lines, mask)) for lines in references]
     sets = [lines for lines in sets if any(line is not None for line in lines)]
-    found = score_quality(
-        list(compress(made, mask)), sets, target_lang=target_lang, metrics=METRICS
+    quality = score_quality(
+        list(compress(result, mask)), sets, target_lang=target_lang, metrics=METRICS
     )
-    return PartScore(name, sum(mask), {metric: found[metric].value for metric in METRICS})
+    return PartScore(name, sum(mask), {metric: quality[metric].value for metric in METRICS})
 
 
 def find_twins(
@@ -112,14 +112,14 @@ def find_twins(
 ) -> list[bool]:
     """Return which test lines are in the training text, or are near twins of a line of it."""
     first = [next((line for line in lines if line), "") for lines in zip(*references, strict=True)]
-    found = [False] * len(sources)
+    twins = [False] * len(sources)
     for side, texts in enumerate((sources, first)):
         known = gather_words(pair[side] for pair in training)
         same, index = {" ".join(words) for words in known}, TwinIndex(known)
         for number, words in enumerate(gather_words(texts)):
-            if words and not found[number]:
-                found[number] = " ".join(words) in same or index.find(words) is not None
-    return found
+            if words and not twins[number]:
+                twins[number] = " ".join(words) in same or index.find(words) is not None
+    return twins
 
 
 def _name(band: tuple[float, float]) -> str:

@@ -70,8 +70,8 @@ def examine_padding(run: Path, config: Config) -> HealthFinding:
     empty = sum(int((each.source_BS == 0).sum() + (each.target_BT == 0).sum()) for each in taken)
     share = empty / sum(each.cells for each in taken)
     advice = "a few very long lines? a smaller data.max_length, or a sentence a line"
-    said = f"{share:.0%} of the cells of {len(taken)} batches"
-    return HealthFinding("padding", said, advice if share > MUCH_PADDING else "")
+    message = f"{share:.0%} of the cells of {len(taken)} batches"
+    return HealthFinding("padding", message, advice if share > MUCH_PADDING else "")
 
 
 def examine_gradient(rows: Sequence[dict[str, Any]], limit: float | None) -> list[HealthFinding]:
@@ -80,7 +80,7 @@ def examine_gradient(rows: Sequence[dict[str, Any]], limit: float | None) -> lis
     if not norms:
         return [HealthFinding("gradient", "no update was logged")]
     late = norms[len(norms) // 2 :]
-    said = f"its norm is {median(late):.3g} in the second half, at most {max(norms):.3g}"
+    message = f"its norm is {median(late):.3g} in the second half, at most {max(norms):.3g}"
     advice = ""
     if not all(map(math.isfinite, norms)) or max(late) > EXPLODED:
         advice = "it explodes: a lower --learning-rate, a longer --warmup, --max-grad-norm 1"
@@ -88,7 +88,7 @@ def examine_gradient(rows: Sequence[dict[str, Any]], limit: float | None) -> lis
         advice = "it vanishes: nothing is learned any more; is the learning rate 0, or all frozen?"
     elif limit and sum(each > limit for each in late) > MUCH_CLIPPED * len(late):
         advice = f"most updates are clipped at {limit:g}: a lower --learning-rate says the same"
-    return [HealthFinding("gradient", said, advice)]
+    return [HealthFinding("gradient", message, advice)]
 
 
 def examine_loss(rows: Sequence[dict[str, Any]], vocabulary: int) -> list[HealthFinding]:
@@ -97,13 +97,13 @@ def examine_loss(rows: Sequence[dict[str, Any]], vocabulary: int) -> list[Health
     if not losses:
         return [HealthFinding("loss", "no validation was made")]
     nothing = math.log(vocabulary)
-    said = f"{losses[-1]:.2f} on the validation text; who knows nothing has {nothing:.2f}"
+    message = f"{losses[-1]:.2f} on the validation text; who knows nothing has {nothing:.2f}"
     advice = ""
     if losses[-1] > KNOWS_NOTHING * nothing:
         advice = "nothing was learned: more updates, or lines that are not translations?"
     elif losses[-1] > 1.05 * min(losses):
         advice = f"it rose again from {min(losses):.2f}: more --dropout, or fewer updates"
-    return [HealthFinding("loss", said, advice)]
+    return [HealthFinding("loss", message, advice)]
 
 
 def examine_contamination(folder: Path) -> list[HealthFinding]:
@@ -117,24 +117,24 @@ def examine_contamination(folder: Path) -> list[HealthFinding]:
     twins = sum(find_twins(own, source, [target]))
     share = twins / len(source)
     advice = "the scores flatter: `night` splits so that near twins stay together"
-    said = f"{twins:,} of {len(source):,} validation lines are (nearly) in the training text"
-    return [HealthFinding("contamination", said, advice if share > MANY_TWINS else "")]
+    message = f"{twins:,} of {len(source):,} validation lines are (nearly) in the training text"
+    return [HealthFinding("contamination", message, advice if share > MANY_TWINS else "")]
 
 
 def examine_translations(folder: Path) -> list[HealthFinding]:
     """Return how many translations are copies of their sources, or repeat themselves."""
     source, target = (each[:TRIED] for each in read_valid(folder / RUN))
-    made = Translator.load(folder).translate(source, split=False, again=False)
+    result = Translator.load(folder).translate(source, split=False, again=False)
     sides = [
-        [" ".join(each.split()).casefold() for each in side] for side in (made, source, target)
+        [" ".join(each.split()).casefold() for each in side] for side in (result, source, target)
     ]
     copies = sum(a == b != c for a, b, c in zip(*sides, strict=True))
-    loops = sum(map(repeats_itself, made))
-    advice = "" if copies <= MANY_COPIES * len(made) else "are source lines among the targets?"
-    again = "" if loops <= MANY_LOOPS * len(made) else "usual at first: train longer"
+    loops = sum(map(repeats_itself, result))
+    advice = "" if copies <= MANY_COPIES * len(result) else "are source lines among the targets?"
+    again = "" if loops <= MANY_LOOPS * len(result) else "usual at first: train longer"
     return [
-        HealthFinding("copying", f"{copies} of {len(made)} translations are the source", advice),
-        HealthFinding("repetition", f"{loops} of {len(made)} translations repeat a word", again),
+        HealthFinding("copying", f"{copies} of {len(result)} translations are the source", advice),
+        HealthFinding("repetition", f"{loops} of {len(result)} translations repeat a word", again),
     ]
 
 

@@ -43,8 +43,8 @@ class Honesty:
         rows = [f"{'95 % within':<12} {sure}"] if self.intervals else []
         if self.comparison:
             rows.append(str(self.comparison))
-        if said := tell_looks(self.looks):
-            rows.append(f"{'looks':<12} {said}")
+        if message := tell_looks(self.looks):
+            rows.append(f"{'looks':<12} {message}")
         return "\n".join(rows)
 
 
@@ -53,36 +53,36 @@ def examine_honesty(
     sources: Sequence[str],
     references: References,
     translations: Sequence[str],
-    given: Mapping[str, Any],
+    fields: Mapping[str, Any],
 ) -> Honesty | None:
     """Return what is to be known beside the scores of a model; None of a few lines.
 
-    given: the options `training`, `no_count`, `target_lang` and `intervals`, by name.
+    fields: the options `training`, `no_count`, `target_lang` and `intervals`, by name.
     """
     folder = translator.weights.folder
     looks = 0
-    if folder and not given["no_count"]:
+    if folder and not fields["no_count"]:
         looks = count_look(folder, name_text(sources, references))
     if len(sources) < LEAST:
         return None
     data = translator.config.data
-    lang = given["target_lang"] or data.target_lang
-    training = read_training(folder, given["training"] or (), data.pairs[0])
+    lang = fields["target_lang"] or data.target_lang
+    training = read_training(folder, fields["training"] or (), data.pairs[0])
     compared = None
     if training:
         compared = compare_with_training(training, sources, references, translations, lang)
-    return Honesty(_measure_intervals(translations, references, lang, given), compared, looks)
+    return Honesty(_measure_intervals(translations, references, lang, fields), compared, looks)
 
 
 def _measure_intervals(
     translations: Sequence[str],
     references: References,
     lang: str | None,
-    given: Mapping[str, Any],
+    fields: Mapping[str, Any],
 ) -> dict[str, Interval]:
     """Return the intervals of BLEU and chrF++, unless --intervals puts all beside the scores."""
-    if given["intervals"]:
+    if fields["intervals"]:
         return {}
-    how: dict[str, Any] = {"target_lang": lang, "tokenize": given["tokenize"]}
-    found = score_quality(translations, references, metrics=METRICS, samples=SAMPLES, **how)
-    return {name: each for name in METRICS if (each := found[name].interval)}
+    options: dict[str, Any] = {"target_lang": lang, "tokenize": fields["tokenize"]}
+    quality = score_quality(translations, references, metrics=METRICS, samples=SAMPLES, **options)
+    return {name: each for name in METRICS if (each := quality[name].interval)}

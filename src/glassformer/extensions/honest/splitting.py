@@ -41,25 +41,25 @@ def split_honestly(pairs: Sequence[Pair], valid: int, test: int, seed: int = 1) 
     names = sorted(sizes, key=lambda each: (sizes[each], each))
     part_of: dict[int, str] = {}
     Random(seed).shuffle(names)
-    for part, wanted in parts.items():
-        for name in _choose(names, sizes, wanted):
+    for part, size in parts.items():
+        for name in _choose(names, sizes, size):
             part_of[name] = part
         names = [name for name in names if name not in part_of]
-    found: dict[str, Pairs] = {"train": [], "valid": [], "test": []}
+    results: dict[str, Pairs] = {"train": [], "valid": [], "test": []}
     for pair, name in zip(pairs, family, strict=True):
-        found[part_of.get(name, "train")].append(pair)
-    wanting = [part for part, count in parts.items() if count and not found[part]]
-    if wanting or not found["train"]:
+        results[part_of.get(name, "train")].append(pair)
+    wanting = [part for part, count in parts.items() if count and not results[part]]
+    if wanting or not results["train"]:
         raise ValueError(
             f"{len(pairs):,} pairs are too much alike to hold some out: give a validation text of "
             "your own, --valid, and a test text, --test"
         )
-    return Split(**found)
+    return Split(**results)
 
 
-def _choose(names: Sequence[int], sizes: Counter[int], wanted: int) -> Iterator[int]:
+def _choose(names: Sequence[int], sizes: Counter[int], requested: int) -> Iterator[int]:
     """Yield families up to the wanted number of pairs; large ones stay in the training text."""
-    left, largest = wanted, max(1, wanted // LARGEST)
+    left, largest = requested, max(1, requested // LARGEST)
     for name in names:
         if sizes[name] <= min(left, largest):
             left -= sizes[name]

@@ -51,8 +51,8 @@ class TranslationMemory:
                 shared[line] += weight
         best = nlargest(TRIED, shared, key=shared.__getitem__)
         dense = nlargest(TRIED, shared, key=lambda line: shared[line] / len(self.texts[line]))
-        found = [Match(line, self._compare(line, text)) for line in sorted({*best, *dense})]
-        return max(found, key=lambda match: match.similarity, default=None)
+        matchs = [Match(line, self._compare(line, text)) for line in sorted({*best, *dense})]
+        return max(matchs, key=lambda match: match.similarity, default=None)
 
     def _compare(self, line: int, text: str) -> float:
         other = self.texts[line]

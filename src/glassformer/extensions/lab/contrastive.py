@@ -79,8 +79,8 @@ class Share:
 
     def __str__(self) -> str:
         low, high = self.interval
-        said = f"{100 * self.accuracy:6.2f} %  95 % between {100 * low:.2f} and {100 * high:.2f}"
-        return f"{said}  {self.right:,} of {self.of:,}"
+        message = f"{100 * self.accuracy:6.2f} %  95 % between {100 * low:.2f} and {100 * high:.2f}"
+        return f"{message}  {self.right:,} of {self.of:,}"
 
 
 @dataclass(frozen=True)
@@ -153,8 +153,8 @@ class PairedShares:
         return float(Fraction(2 * sum(math.comb(n, k) for k in range(least + 1)), 2**n))
 
     def to_json(self) -> dict[str, Any]:
-        told = {"only_first": self.first, "only_this": self.second}
-        return {**told, "difference": self.difference, "p": self.p}
+        facts = {"only_first": self.first, "only_this": self.second}
+        return {**facts, "difference": self.difference, "p": self.p}
 
     def __str__(self) -> str:
         return (
@@ -205,10 +205,10 @@ def _read_table(path: Path) -> Iterator[ContrastiveItem]:
 
 
 def _read_objects(path: Path) -> Iterator[ContrastiveItem]:
-    found = read_json(path)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    payload = read_json(path)
+    if not isinstance(payload, list) or not all(isinstance(each, dict) for each in payload):
         raise ValueError(f"{path}: a list of objects is needed, as in contrapro.json")
-    for number, each in enumerate(found, start=1):
+    for number, each in enumerate(payload, start=1):
         where = f"{path}, item {number}"
         source, right = (
             next((each[name] for name in names if name in each), None) for names in (SOURCE, RIGHT)
@@ -224,15 +224,15 @@ def _read_objects(path: Path) -> Iterator[ContrastiveItem]:
 
 def _divide(each: Mapping[str, Any]) -> dict[str, str]:
     """Return the divisions by which ContraPro's own script reports."""
-    found = {}
+    results = {}
     if each.get("src pronoun") and each.get("ref pronoun"):
-        found["pronoun"] = f"{each['src pronoun'].lower()}:{each['ref pronoun'].lower()}"
+        results["pronoun"] = f"{each['src pronoun'].lower()}:{each['ref pronoun'].lower()}"
     if "intrasegmental" in each:
-        told = {True: "yes", False: "no", None: "unknown"}
-        found["antecedent in the sentence"] = told.get(each["intrasegmental"], "unknown")
+        facts = {True: "yes", False: "no", None: "unknown"}
+        results["antecedent in the sentence"] = facts.get(each["intrasegmental"], "unknown")
     if isinstance(distance := each.get("ante distance"), int):
-        found["sentences to the antecedent"] = str(distance) if distance <= FAR else f">{FAR}"
-    return found
+        results["sentences to the antecedent"] = str(distance) if distance <= FAR else f">{FAR}"
+    return results
 
 
 def _mark(each: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from glassformer.foundation.tap import Edit
 from glassformer.foundation.tap import record as watch
-from glassformer.see.edit import Edited, prepare_edits
+from glassformer.see.edit import EditedSentence, prepare_edits
 from glassformer.see.recorded import Array, check_place
 from glassformer.see.recording import record
 from glassformer.see.trace import Trace
@@ -37,7 +37,7 @@ POINTS, AT_ONCE = 128, 16  # of the way; of these in one pass
 
 
 @dataclass(frozen=True)
-class Silenced:
+class SilencedLeads:
     """The lead of a token over a rival, ln(p(token) / p(rival)), with and without each head."""
 
     step: int
@@ -53,7 +53,7 @@ def silence_each(
     step: int,
     rival: int | None = None,
     check: Callable[[], object] = lambda: None,
-) -> Silenced:
+) -> SilencedLeads:
     """Return the lead of the token at `step` with each head silenced on its own.
 
     This takes one pass for each block; `check` is called before each. rival: an id; None: the
@@ -81,7 +81,7 @@ def silence_each(
         leads[name.removesuffix(".context")] = (
             log_prob_HV[:, token] - log_prob_HV[:, rival]
         ).numpy()
-    return Silenced(step, token, rival, float(all_V[token] - all_V[rival]), leads)
+    return SilencedLeads(step, token, rival, float(all_V[token] - all_V[rival]), leads)
 
 
 def _silence_own(before: Edit | None) -> Edit:
@@ -114,7 +114,7 @@ def read_copies(network: Any, translator: Translator, trace: Trace, items: int) 
     return logits_BTV.float().log_softmax(-1)
 
 
-def edit_again(translator: Translator, trace: Trace) -> Edited:
+def edit_again(translator: Translator, trace: Trace) -> EditedSentence:
     """Return the edits of a recording, to be applied to its network again."""
     edits = [edit for edit in trace.edits if edit["do"] not in TEXTUAL]
     return prepare_edits(translator, trace.text, "", edits, record)
@@ -147,8 +147,8 @@ def cut_each(
     for name in masks:
         functions[name] = _hide_own(functions.get(name), groups)
     log_prob_BTV = score_copies(translator, trace, functions, len(groups))
-    found: list[float] = log_prob_BTV[:, list(rows), ids].sum(-1).tolist()
-    return found
+    result: list[float] = log_prob_BTV[:, list(rows), ids].sum(-1).tolist()
+    return result
 
 
 def _hide_own(before: Edit | None, groups: Sequence[Sequence[int]]) -> Edit:
@@ -198,16 +198,16 @@ def attribute_gradients(
     find_ids(trace, rows)
     nodes, weights = np.polynomial.legendre.leggauss(points)
     way = [*((nodes + 1) / 2).tolist(), 1.0, 0.0]  # the last two are the ends
-    found: list[tuple[float, list[Tensor]]] = []
+    tensors: list[tuple[float, list[Tensor]]] = []
     # Weights that were loaded in inference mode cannot be differentiated through; copies can.
     model = deepcopy(translator.model).requires_grad_(False)
     for start in range(0, len(way), AT_ONCE):
-        found += _differentiate(translator, model, trace, rows, way[start : start + AT_ONCE])
-    (last, at_end), (first, _) = found[points:]
+        tensors += _differentiate(translator, model, trace, rows, way[start : start + AT_ONCE])
+    (last, at_end), (first, _) = tensors[points:]
     means = (
         sum(
             weight / 2 * products[side]
-            for weight, (_, products) in zip(weights, found, strict=False)
+            for weight, (_, products) in zip(weights, tensors, strict=False)
         )
         for side in range(len(SIDES))
     )

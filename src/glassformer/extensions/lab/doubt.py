@@ -57,16 +57,16 @@ def calibrate_doubt(
     translations of the model are good.
     """
     options = choose_options(translator.config.decode, progress=progress)
-    found = translator.checker.translate_texts(sources, options)
+    texts = translator.checker.translate_texts(sources, options)
     scores = [
         max(each["chrF2"] for each in scored)
-        for scored in zip(*(_score(translator, found, lines) for lines in references), strict=True)
+        for scored in zip(*(_score(translator, texts, lines) for lines in references), strict=True)
     ]
-    judged = [*zip(scores, found, map(_measure, found), strict=True)]
+    judged = [*zip(scores, texts, map(_measure, texts), strict=True)]
     good = sorted(confidence for score, _, confidence in judged if score >= GOOD)
     if len(good) < LEAST:
         raise ValueError(
-            f"{len(good)} of {len(found)} translations are close to their references, and {LEAST} "
+            f"{len(good)} of {len(texts)} translations are close to their references, and {LEAST} "
             "are needed: give more text of the kind that the model was trained on"
         )
     limit = round(good[int(DOUBTED * len(good))], 4)
@@ -75,7 +75,7 @@ def calibrate_doubt(
     are_bad = [flag for flag, score in zip(flagged, scores, strict=True) if score < BAD]
     return Calibration(
         confidence=limit,
-        lines=len(found),
+        lines=len(texts),
         good=len(are_good),
         bad=len(are_bad),
         flagged_good=sum(are_good) / len(are_good),
@@ -84,17 +84,19 @@ def calibrate_doubt(
 
 
 def _score(
-    translator: Translator, found: Sequence[CheckedTranslation], references: Sequence[str]
+    translator: Translator, translations: Sequence[CheckedTranslation], references: Sequence[str]
 ) -> list[dict[str, float]]:
-    said = [each.best[0].text for each in found]
+    message = [each.best[0].text for each in translations]
     language = translator.config.data.target_lang
-    return score_each(said, [references], target_lang=language, metrics=("chrF2",))
+    return score_each(message, [references], target_lang=language, metrics=("chrF2",))
 
 
-def _measure(found: CheckedTranslation) -> float:
+def _measure(translation: CheckedTranslation) -> float:
     """Return the confidence in a text's sentence that the model is least sure of."""
-    return min((measure_confidence(each.translations[0]) for each in found.sentences), default=1.0)
+    return min(
+        (measure_confidence(each.translations[0]) for each in translation.sentences), default=1.0
+    )
 
 
-def _is_flagged(found: CheckedTranslation, confidence: float, limit: float) -> bool:
-    return confidence < limit or any(each.kind != "unsure" for each in found.problems)
+def _is_flagged(translation: CheckedTranslation, confidence: float, limit: float) -> bool:
+    return confidence < limit or any(each.kind != "unsure" for each in translation.problems)

@@ -97,10 +97,10 @@ class TranslatedBatch:
         with torch.inference_mode(), watch(self.translator.model, kept, edit) as (view, recorded):
             read = (ids.to(self.translator.device) for ids in (self.source_BS, self.given_BT))
             log_prob = view(*read).float().log_softmax(-1).cpu()
-        found = {
+        results = {
             name.removesuffix(keep or ""): each.float().cpu() for name, (each,) in recorded.items()
         }
-        return found, log_prob
+        return results, log_prob
 
     def loss(self, log_prob_BTV: Tensor) -> float:
         """Return the sum of -ln p of the model's own tokens."""
@@ -122,11 +122,11 @@ def read_batches(translator: Translator, texts: Sequence[str]) -> Iterator[Trans
     """Yield the sentences with their greedy translations, so many at a time."""
     for start in range(0, len(texts), BATCH):
         chunk = texts[start : start + BATCH]
-        found = translator.search(chunk, decode={"search": "greedy"}, split=False)
+        batches = translator.search(chunk, decode={"search": "greedy"}, split=False)
         ids = translator.tokenizers.target.vocabulary.index
         sources = [[token.id for token in read_source(translator, text)] for text in chunk]
         yield TranslatedBatch(
-            translator, sources, [[ids(each) for each in best.tokens] for (best,) in found]
+            translator, sources, [[ids(each) for each in best.tokens] for (best,) in batches]
         )
 
 

@@ -47,18 +47,18 @@ class ProbePair:
 
 def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair | str:
     """Return the pair of an item, with its first wrong translation; or why there is none."""
-    found, target = translator.reader.tokenize(item.source), translator.tokenizers.target
+    result, target = translator.reader.tokenize(item.source), translator.tokenizers.target
     right = target.tokens(item.right)
     both = [*right.ids, EOS], [*target.encode(item.wrong[0]), EOS]
     at = next((n for n, (a, b) in enumerate(zip(*both, strict=False)) if a != b), None)
     if at is None:
         return "right and wrong are the same tokens"
-    source = [*found.ids, EOS] if translator.config.text.source_eos else [*found.ids]
-    given = [BOS, *translator.reader.begin, *right.ids[:at]]
-    if max(len(source), len(given)) > translator.reader.longest:
+    source = [*result.ids, EOS] if translator.config.text.source_eos else [*result.ids]
+    beginning = [BOS, *translator.reader.begin, *right.ids[:at]]
+    if max(len(source), len(beginning)) > translator.reader.longest:
         return "longer than the model allows"
     words = {
-        role: find_tokens(item.source, phrase, found.spans)
+        role: find_tokens(item.source, phrase, result.spans)
         for role, phrase in item.marked.get("source", {}).items()
     }
     if not all(words.values()):
@@ -66,12 +66,12 @@ def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair 
     rows = {}
     for role, phrase in item.marked.get("target", {}).items():
         tokens = find_tokens(item.right, phrase, right.spans)
-        rows[role] = [n + len(given) - at for n in tokens if n < at]
+        rows[role] = [n + len(beginning) - at for n in tokens if n < at]
         if not tokens:
             return "a marked word is not in its text"
     taken = {place for places in words.values() for place in places}
     words[REST] = [n for n in range(len(source)) if n not in taken]
-    return ProbePair(source, given, (both[0][at], both[1][at]), words, rows)
+    return ProbePair(source, beginning, (both[0][at], both[1][at]), words, rows)
 
 
 def read_probe_pairs(
@@ -91,8 +91,8 @@ def read_probe_pairs(
             before = {role for role, rows in read.rows.items() if rows}
             by_roles[frozenset(read.words), frozenset(before)].append(read)
     if not by_roles:
-        told = ", ".join(f"{n} {why}" for why, n in skipped.items())
-        raise ValueError(f"no pair can be asked about: {told}")
+        probe_pairs = ", ".join(f"{n} {why}" for why, n in skipped.items())
+        raise ValueError(f"no pair can be asked about: {probe_pairs}")
     roles = max(by_roles, key=lambda roles: len(by_roles[roles]))
     if others := sum(len(pairs) for key, pairs in by_roles.items() if key != roles):
         skipped["other words are marked, or after the answer"] = others
@@ -110,14 +110,14 @@ def find_tokens(text: str, phrase: str, spans: Sequence[Span]) -> list[int]:
     """
     literal = re.escape(phrase.strip())
     whole = rf"(?<!\w){literal}(?!\w)"
-    found = (
+    tokens = (
         re.search(whole, text)
         or re.search(whole, text, re.IGNORECASE)
         or re.search(literal, text, re.IGNORECASE)
     )
-    if not found or not phrase.strip():
+    if not tokens or not phrase.strip():
         return []
-    start, end = found.span()
+    start, end = tokens.span()
     return [n for n, (first, last) in enumerate(spans) if min(end, last) > max(start, first)]
 
 
@@ -131,12 +131,12 @@ def find_donors(pairs: Sequence[ProbePair], role: str) -> list[tuple[ProbePair, 
         kept = (id for n, id in enumerate(pair.source) if n not in pair.words[role])
         key = (*kept,), (*pair.given,), (*pair.words[role],), len(pair.source)
         alike[key].append(pair)
-    found = []
+    donors = []
     for group in alike.values():
         by_answer: dict[tuple[int, int], ProbePair] = {}
         for pair in group:
             by_answer.setdefault(pair.answers, pair)
-        found += [
+        donors += [
             (pair, by_answer[other]) for pair in group if (other := pair.answers[::-1]) in by_answer
         ]
-    return found
+    return donors

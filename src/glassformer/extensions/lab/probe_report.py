@@ -55,7 +55,7 @@ def probe_pairs(
         if all(probe.name_blocks(edge.kind) for edge in edges)
     }
     odds = probe.ask()
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "pairs": len(pairs),
         "skipped": skipped,
         "right": share_right(odds),
@@ -65,19 +65,19 @@ def probe_pairs(
     }
     for written, edges in named.items():
         left = cut_edges(probe, edges)
-        found["cut"].append(
+        results["cut"].append(
             {"cut": written, "right": share_right(left), "odds": left.median().item()}
         )
         if written.startswith(STEP):
             count = max(len(probe.name_blocks(edge.kind)) for edge in edges)
-            found["layers"][written] = [
+            results["layers"][written] = [
                 share_right(cut_edges(probe, edges, layer)) for layer in range(count)
             ]
-    found["silence"] = silence_blocks(probe)
-    found["attention"] = dict(_attend_from_step(probe))
-    found["look"] = _compare(probe) if {*COMPARED} <= pairs[0].words.keys() else {}
-    found["swap"] = dict(_swap(probe)) if probe.name_blocks("encoder self") else {}
-    return found
+    results["silence"] = silence_blocks(probe)
+    results["attention"] = dict(_attend_from_step(probe))
+    results["look"] = _compare(probe) if {*COMPARED} <= pairs[0].words.keys() else {}
+    results["swap"] = dict(_swap(probe)) if probe.name_blocks("encoder self") else {}
+    return results
 
 
 def _attend_from_step(probe: Probe) -> Iterator[tuple[str, list[list[float]]]]:
@@ -109,32 +109,32 @@ def _swap(probe: Probe) -> Iterator[tuple[str, Any]]:
             yield role, swap_vectors(own, [donor for _, donor in both], roles)
 
 
-def show_probe(found: Mapping[str, Any]) -> str:
+def show_probe(fields: Mapping[str, Any]) -> str:
     """Return the measurements as text: shares in percent of right answers."""
-    total = Share(round(found["right"] * found["pairs"]), found["pairs"])
-    lines = [f"right  {total}", f"ln odds of the middle pair {found['odds']:+.2f}"]
-    lines += [f"left out: {times} ({why})" for why, times in found["skipped"].items()]
-    width = max(map(len, ("where it may not attend", *(each["cut"] for each in found["cut"]))))
+    total = Share(round(fields["right"] * fields["pairs"]), fields["pairs"])
+    lines = [f"right  {total}", f"ln odds of the middle pair {fields['odds']:+.2f}"]
+    lines += [f"left out: {times} ({why})" for why, times in fields["skipped"].items()]
+    width = max(map(len, ("where it may not attend", *(each["cut"] for each in fields["cut"]))))
     lines.append(f"\n{'where it may not attend':{width}}  right %  ln odds  in one layer alone")
-    for each in found["cut"]:
-        layers = " ".join(f"{100 * share:.0f}" for share in found["layers"].get(each["cut"], ()))
+    for each in fields["cut"]:
+        layers = " ".join(f"{100 * share:.0f}" for share in fields["layers"].get(each["cut"], ()))
         row = f"{each['cut']:{width}}  {100 * each['right']:7.1f}  {each['odds']:+7.2f}  {layers}"
         lines.append(row.rstrip())
     lines.append("\nright % without each head | without the block")
-    for kind, rows in found["silence"].items():
+    for kind, rows in fields["silence"].items():
         for layer, row in enumerate(rows):
             *heads, block = (f"{100 * share:5.1f}" for share in row)
             lines.append(f"{f'{kind} {layer}':16} {' '.join([*heads, '|', block])}")
     lines.append("\nthe step attends most to")
-    lines += [f"  {role}: {_name_best(rows)}" for role, rows in found["attention"].items()]
-    for name, rows in found["look"].items():
+    lines += [f"  {role}: {_name_best(rows)}" for role, rows in fields["attention"].items()]
+    for name, rows in fields["look"].items():
         lines.append(f"{name}, more to right than to wrong: {_name_best(rows)}")
-    for role, swap in found["swap"].items():
+    for role, swap in fields["swap"].items():
         lines.append(f"\nanswers that turn, of {swap['pairs']}, with another {role}'s vectors")
         for side in ("encoder", "decoder"):
             for who, shares in swap[side].items():
-                told = " ".join(f"{100 * share:3.0f}" for share in shares)
-                lines.append(f"  {side} {who:12} {told}")
+                text = " ".join(f"{100 * share:3.0f}" for share in shares)
+                lines.append(f"  {side} {who:12} {text}")
     return "\n".join(lines)
 
 

@@ -81,11 +81,11 @@ class Probe:
         """Return the odds of a batch, and what passed the windows to keep."""
         device = self.translator.device
         sources = padded([pair.source for pair in batch], device)
-        given = padded([pair.given for pair in batch], device)
+        inputs = padded([pair.given for pair in batch], device)
         steps = torch.tensor([pair.step for pair in batch], device=device)
         answers = torch.tensor([pair.answers for pair in batch], device=device)
         with torch.inference_mode(), watch(self.translator.model, keep, edits) as (view, taken):
-            y_BTD = view.read(sources, given)
+            y_BTD = view.read(sources, inputs)
             logits_BV = view.logits(y_BTD[torch.arange(len(batch), device=device), steps])
         right_B, wrong_B = logits_BV.float().gather(1, answers).unbind(1)
         kept = {name: values[0].cpu() for name, values in taken.items()}
@@ -129,12 +129,12 @@ def prefer_roles(probe: Probe, looks: Mapping[str, Look], roles: tuple[str, str]
     The result is a share for each layer and head, under the name of each look. A head that does not
     know which is which has half, if the pairs have both roles in all places equally often.
     """
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, (kind, query) in looks.items():
-        found[name] = _average(
+        results[name] = _average(
             probe, kind, query, roles, lambda both: (both[0] > both[1]).cpu().double().sum(1)
         )
-    return found
+    return results
 
 
 def measure_attention(probe: Probe, kind: str, query: str, role: str) -> list[list[float]]:
@@ -164,14 +164,14 @@ def _attend(
     role: str,
 ) -> Tensor:
     """Return the attention from a query to a role: layers x B x H, the mean over the query."""
-    found = []
+    results = []
     for name in probe.name_blocks(kind):
         rows = []
         for pair, weights_HQM in zip(batch, kept[f"{name}.weights"], strict=True):
             queries, keys = find_places(pair, query, kind), find_places(pair, role, kind)
             rows.append(weights_HQM[:, queries][:, :, keys].sum(-1).mean(1))
-        found.append(torch.stack(rows))
-    return torch.stack(found)
+        results.append(torch.stack(rows))
+    return torch.stack(results)
 
 
 def silence_blocks(probe: Probe) -> dict[str, list[list[float]]]:
@@ -179,7 +179,7 @@ def silence_blocks(probe: Probe) -> dict[str, list[list[float]]]:
 
     There is a row for each layer, by kind. A network with one head has the block alone.
     """
-    found: dict[str, list[list[float]]] = {}
+    results: dict[str, list[list[float]]] = {}
     for kind, block in probe.list_blocks():
         heads = probe.settings.heads if probe.settings.network == "transformer" else 0
         edits: list[dict[str, Edit]] = [
@@ -187,8 +187,8 @@ def silence_blocks(probe: Probe) -> dict[str, list[list[float]]]:
         ]
         edits.append({f"{block}.output": torch.zeros_like})
         row = [share_right(probe.ask(partial(_same, own))) for own in edits]
-        found.setdefault(kind, []).append(row)
-    return found
+        results.setdefault(kind, []).append(row)
+    return results
 
 
 def _same(edits: dict[str, Edit], batch: Sequence[ProbePair]) -> dict[str, Edit]:
@@ -209,7 +209,7 @@ def cut_edges(probe: Probe, edges: Sequence[Edge], layer: int | None = None) -> 
     """Return the odds where no head may attend along these edges: in all layers, or in one."""
 
     def edit(batch: Sequence[ProbePair]) -> dict[str, Edit]:
-        found: dict[str, Edit] = {}
+        edits: dict[str, Edit] = {}
         for kind, queries, keys in edges:
             places = [
                 (
@@ -221,12 +221,12 @@ def cut_edges(probe: Probe, edges: Sequence[Edge], layer: int | None = None) -> 
             sizes = [len(pair.source if kind == "encoder self" else pair.given) for pair in batch]
             hide = _hide(places, max(sizes))
             blocks = probe.name_blocks(kind)
-            found |= {
+            edits |= {
                 f"{name}.mask": hide
                 for number, name in enumerate(blocks)
                 if layer is None or number == layer
             }
-        return found
+        return edits
 
     return probe.ask(edit)
 

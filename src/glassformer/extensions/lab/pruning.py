@@ -35,7 +35,7 @@ FACTS = ("language", "network", "pairs", "data", "parent", "initial", "versions"
 
 
 @dataclass(frozen=True)
-class Pruned:
+class PrunedModel:
     """A pruned model: what it kept, and how probable the whole one's translations are to both."""
 
     kept: dict[str, list[int]]  # by block: heads or neurons, numbered as they were
@@ -54,7 +54,7 @@ def prune(
     heads: int | None = None,
     d_ff: int | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
-) -> Pruned:
+) -> PrunedModel:
     """Write a model directory with so many heads an attention, and neurons a feed-forward network.
 
     Of each attention those heads stay without which the loss on these sentences would rise most,
@@ -77,8 +77,8 @@ def prune(
         progress(next(passes), total)
 
     if heads is not None:
-        found = measure_portraits(translator, texts, check=check)["blocks"]
-        losses = {name: [each["loss"] for each in block["heads"]] for name, block in found.items()}
+        result = measure_portraits(translator, texts, check=check)["blocks"]
+        losses = {name: [each["loss"] for each in block["heads"]] for name, block in result.items()}
         kept |= {name: _keep_largest(rises, heads) for name, rises in losses.items()}
     if d_ff is not None:
         added = _measure_neurons(translator, batches, check)
@@ -91,9 +91,9 @@ def prune(
     both = translator, Translator.load(out, precision="fp32")
     parameters = [sum(p.numel() for p in each.model.parameters()) for each in both]
     before, after = (_measure_loss(batches, each) for each in both)
-    made = Pruned(kept, (parameters[0], parameters[1]), (before, after))
-    _describe(folder, out, made, len(texts))
-    return made
+    pruned = PrunedModel(kept, (parameters[0], parameters[1]), (before, after))
+    _describe(folder, out, pruned, len(texts))
+    return pruned
 
 
 def count_reads(config: Config, heads: int | None, d_ff: int | None) -> int:
@@ -109,9 +109,9 @@ def _choose_config(config: Config, heads: int | None, d_ff: int | None) -> Confi
         raise ValueError(f"network={model.network}: only a translation Transformer can be pruned")
     if heads is None and d_ff is None:
         raise ValueError("say what is to be left: heads or d_ff")
-    for name, wanted, there in (("heads", heads, model.heads), ("d_ff", d_ff, model.d_ff)):
-        if wanted is not None and not 1 <= wanted < there:
-            raise ValueError(f"{name}={wanted}: the model has {there}; give 1 to {there - 1}")
+    for name, number, there in (("heads", heads, model.heads), ("d_ff", d_ff, model.d_ff)):
+        if number is not None and not 1 <= number < there:
+            raise ValueError(f"{name}={number}: the model has {there}; give 1 to {there - 1}")
     if heads is not None and model.positions.layout in ("alibi", "relative"):
         raise ValueError(f"positions.layout={model.positions.layout}: its heads differ by number")
     if heads is not None and model.key_value_heads is not None:
@@ -168,20 +168,21 @@ def _measure_loss(batches: Sequence[TranslatedBatch], translator: Translator) ->
     return total / tokens
 
 
-def _describe(folder: Path, out: Path, made: Pruned, sentences: int) -> None:
+def _describe(folder: Path, out: Path, pruned: PrunedModel, sentences: int) -> None:
     """Write the model card: what still holds of the whole model's facts, and what was taken out."""
     facts = {name: value for name, value in read_facts(folder).items() if name in FACTS}
-    facts |= {"parameters": made.parameters[1], "sha256": hash_files(out)}
-    heads = {name: each for name, each in made.kept.items() if not name.endswith("feed_forward")}
+    facts |= {"parameters": pruned.parameters[1], "sha256": hash_files(out)}
+    heads = {name: each for name, each in pruned.kept.items() if not name.endswith("feed_forward")}
     lines = "".join(
         f"- {name}: heads {', '.join(map(str, each))}\n" for name, each in heads.items()
     )
+    before, after = pruned.loss
     text = f"""# Model card
 
 Pruned from {folder.resolve().name} (weights sha256 {hash_file(folder / WEIGHTS)}), which has
-{made.parameters[0]:,} parameters; {made.parameters[1]:,} are left. Chosen on
+{pruned.parameters[0]:,} parameters; {pruned.parameters[1]:,} are left. Chosen on
 {say_count(sentences, "sentence")}. Not trained since, and not scored: a token that the whole model
-writes there has a mean -ln p of {made.loss[0]:.3f} by it, and of {made.loss[1]:.3f} by this one.
+writes there has a mean -ln p of {before:.3f} by it, and of {after:.3f} by this one.
 
 {lines}
 Mind the licence of the data: the weights were made from it.

@@ -104,9 +104,9 @@ def measure_robustness(
     rows, plain = list[RobustnessRow](), translate([source for source, _ in pairs])
     for variant in list_variants([source for source, _ in pairs], languages[0]):
         own = translate(variant.sources)
-        wanted = variant.alter_target(kept_references)
+        altered = variant.alter_target(kept_references)
         bleu, ideal = (
-            _score(variant, texts, wanted, languages[1])
+            _score(variant, texts, altered, languages[1])
             for texts in (own, variant.alter_target(plain))
         )
         loss = 1 - bleu / ideal if ideal else None
@@ -136,9 +136,9 @@ def list_variants(sources: Sequence[str], language: str | None) -> list[Variant]
     ]
 
 
-def _alter(sources: Sequence[str], name: str, change: Change, **how: Any) -> Variant:
+def _alter(sources: Sequence[str], name: str, change: Change, **keywords: Any) -> Variant:
     draw = Random(f"{SEED} {name}")
-    return Variant(name, [change(each, draw) for each in sources], **how)
+    return Variant(name, [change(each, draw) for each in sources], **keywords)
 
 
 def _plant(sources: Sequence[str], name: str, things: Sequence[str], shape: str) -> Variant:
@@ -232,8 +232,8 @@ def _score(
 ) -> float:
     """Return BLEU of texts in plain quotes, without what the variant leaves out of the score."""
     sides = [[_simplify(variant, text) for text in side] for side in (translations, references)]
-    found = score_quality(sides[0], [sides[1]], target_lang=language, metrics=("BLEU",))
-    return found["BLEU"].value
+    quality = score_quality(sides[0], [sides[1]], target_lang=language, metrics=("BLEU",))
+    return quality["BLEU"].value
 
 
 def _simplify(variant: Variant, text: str) -> str:

@@ -64,13 +64,13 @@ def read_index(place: str) -> dict[str, Listed]:
 
 def _parse(entry: dict[str, object]) -> Listed:
     """Return an entry of the index. ValueError if it could name anything else than a zip file."""
-    found = Listed(**{name: entry[name] for name in Listed._fields if name in entry})  # type: ignore[arg-type]
-    names = [*(isinstance(each, str) and NAME.fullmatch(each) for each in found[:2])]
-    sizes = [isinstance(each, int) and each > 0 for each in (found.bytes, found.unpacked)]
-    is_sum = isinstance(found.sha256, str) and SHA256.fullmatch(found.sha256)
-    if not (all(names) and all(sizes) and is_sum and isinstance(found.languages, str)):
+    listed = Listed(**{name: entry[name] for name in Listed._fields if name in entry})  # type: ignore[arg-type]
+    names = [*(isinstance(each, str) and NAME.fullmatch(each) for each in listed[:2])]
+    sizes = [isinstance(each, int) and each > 0 for each in (listed.bytes, listed.unpacked)]
+    is_sum = isinstance(listed.sha256, str) and SHA256.fullmatch(listed.sha256)
+    if not (all(names) and all(sizes) and is_sum and isinstance(listed.languages, str)):
         raise ValueError(f"an entry is damaged: {str(entry)[:80]}")
-    return found
+    return listed
 
 
 def write_index(folder: Path, added: Listed) -> None:

@@ -90,8 +90,8 @@ class Night:
             spent = 60 * minutes
             self.state.steps.append(result)
             self.state.chosen = ""
-            told = "" if result.score is None else f": chrF++ {result.score:.2f}"
-            self.say(f"{result.name} took {minutes:.1f} minutes{told}")
+            score = "" if result.score is None else f": chrF++ {result.score:.2f}"
+            self.say(f"{result.name} took {minutes:.1f} minutes{score}")
         self.state.spent += spent
         write_state(self.folder, self.state)
 
@@ -99,9 +99,11 @@ class Night:
         """Check and split the pairs, and estimate what auto takes, unless that was done."""
         request = self.request
         if not self.texts.is_complete:
-            given = request.data, request.valid, request.test
-            self.texts, said = write_parts(self.folder / "data", *given, self.langs, request.seed)
-            self.say(said)
+            inputs = request.data, request.valid, request.test
+            self.texts, remark = write_parts(
+                self.folder / "data", *inputs, self.langs, request.seed
+            )
+            self.say(remark)
         if not self.state.usual:
             self.state.usual = self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
@@ -171,9 +173,11 @@ class Night:
             parent=parent if from_parent else None,
         )
 
-    def list_corpora(self, *made: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
+    def list_corpora(
+        self, *result: tuple[str, str | None]
+    ) -> list[tuple[Sequence[str], str | None]]:
         """Return the pairs of people, and those made pairs that are there, with their tags."""
-        own = [*made, *(MADE[:2] if made != MADE and pays(self.state.steps) else ())]
+        own = [*result, *(MADE[:2] if result != MADE and pays(self.state.steps) else ())]
         there = [(self.made(name), tag) for name, tag in own]
         return [
             (self.texts.name("train"), None),

@@ -90,13 +90,13 @@ def plan_next(at: Circumstances, done: Sequence[StepResult], left: float) -> Pla
 
 def share_minutes(steps: Sequence[str], left: float, usual: float) -> dict[str, float]:
     """Return the minutes of each step; one with others behind it has no more than it needs."""
-    found = {}
+    results = {}
     for place, name in enumerate(steps):
         rest = steps[place:]
         share = left * SHARES[name] / sum(SHARES[each] for each in rest)
-        found[name] = min(share, LONGEST * usual) if len(rest) > 1 else share
-        left -= found[name]
-    return found
+        results[name] = min(share, LONGEST * usual) if len(rest) > 1 else share
+        left -= results[name]
+    return results
 
 
 def _suffices(minutes: dict[str, float], usual: float) -> bool:
@@ -170,7 +170,7 @@ REASONS = {
 
 
 def _say_program(at: Circumstances, steps: Sequence[str]) -> str:
-    said = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
+    message = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
     if len(steps) == 1:
-        return f"{said}: nothing pays more than one training"
-    return f"{said}, which is enough for {', '.join(steps[1:])}"
+        return f"{message}: nothing pays more than one training"
+    return f"{message}, which is enough for {', '.join(steps[1:])}"

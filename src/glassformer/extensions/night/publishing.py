@@ -55,32 +55,32 @@ def score_test(model: Path, night: Night) -> tuple[dict[str, Any], TrainingCompa
     This look at the test text is counted.
     """
     translator, pairs = Translator.load(model), night.texts.read("test")
-    made, references = translator.translate(pairs[0]), [[*pairs[1]]]
+    result, references = translator.translate(pairs[0]), [[*pairs[1]]]
     lang = translator.config.data.target_lang
-    found = score_quality(made, references, target_lang=lang, metrics=METRICS, samples=SAMPLES)
-    scores = {name: found[name] for name in METRICS}
+    quality = score_quality(result, references, target_lang=lang, metrics=METRICS, samples=SAMPLES)
+    scores = {name: quality[name] for name in METRICS}
     count_look(model, name_text(pairs[0], references))
     training = list(zip(*night.texts.read("train"), strict=True))
     return {
         name: (each.value, each.interval.half_width if each.interval else 0.0)
         for name, each in scores.items()
-    }, compare_with_training(training, pairs[0], references, made, lang)
+    }, compare_with_training(training, pairs[0], references, result, lang)
 
 
 def add_shortlist(night: Night, model: Path) -> None:
     """Put a short-list beside the weights, for `translate --shortlist`, where one can be."""
     try:
-        found = make_shortlist(model, list(zip(*night.texts.read("train"), strict=True)))
+        result = make_shortlist(model, list(zip(*night.texts.read("train"), strict=True)))
     except ValueError as error:
         night.say(f"no short-list: {error}")
         return
-    if found.same < SAME * found.lines:
+    if result.same < SAME * result.lines:
         (model / SHORTLIST).unlink()
-        night.say(f"no short-list: it changes {found.lines - found.same} of {found.lines} lines")
+        night.say(f"no short-list: it changes {result.lines - result.same} of {result.lines} lines")
         return
     night.say(
-        f"a short-list of {found.candidates:,.0f} tokens a sentence: {found.same} of {found.lines} "
-        "lines are translated as without"
+        f"a short-list of {result.candidates:,.0f} tokens a sentence: {result.same} of "
+        f"{result.lines} lines are translated as without"
     )
 
 
@@ -109,7 +109,7 @@ def render_report(night: Night) -> str:
         f"| {each.name} | {each.minutes:.1f} | {say_score(each.score)} |"
         for each in night.state.steps
     ]
-    said = [f"- {escape_markdown(each)}" for each in night.state.said]
+    message = [f"- {escape_markdown(each)}" for each in night.state.said]
     table = ["| step | minutes | chrF++ on the validation text |", "|---|---:|---:|", *rows]
     head = f"# A night: {'-'.join(night.langs)}"
-    return "\n".join([head, "", *table, "", "## What was decided, and why", "", *said, ""])
+    return "\n".join([head, "", *table, "", "## What was decided, and why", "", *message, ""])

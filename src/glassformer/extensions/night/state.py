@@ -83,22 +83,22 @@ def begin_state(
     A night that has begun may get other minutes, but no other request. ValueError if it has.
     """
     end = read_clock(until, now()) if until else None
-    found = read_state(folder)
-    if found is None:
+    state = read_state(folder)
+    if state is None:
         if minutes is None and end is None:
             raise ValueError("say how long it may take: --minutes 480, or --until 07:00")
         total = minutes if minutes is not None else ((end or 0) - now()) / 60
         return NightState(request, total, end)
-    if request.data and asdict(found.request) != asdict(request):
-        changed = name_changes(asdict(found.request), asdict(request))
+    if request.data and asdict(state.request) != asdict(request):
+        changed = name_changes(asdict(state.request), asdict(request))
         raise ValueError(
             f"{folder} holds a night that began with another {changed}: name another --out"
         )
     if minutes is not None:
-        found.minutes, found.until = minutes, None
+        state.minutes, state.until = minutes, None
     elif end is not None:
-        found.minutes, found.until = found.spent / 60 + (end - now()) / 60, end
-    return found
+        state.minutes, state.until = state.spent / 60 + (end - now()) / 60, end
+    return state
 
 
 def name_changes(then: dict[str, Any], now: dict[str, Any]) -> str:

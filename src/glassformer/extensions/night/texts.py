@@ -55,7 +55,7 @@ def write_parts(
     valid, test: pairs of their own; without them, some of the data are held out. ValueError if
     there are too few pairs, or the sides do not belong together.
     """
-    pairs, said = check_pairs(read_pairs_of(data, langs), langs)
+    pairs, message = check_pairs(read_pairs_of(data, langs), langs)
     if len(pairs) < FEWEST:
         raise ValueError(
             f"{say_count(len(pairs), 'pair')} with text on both sides: a night needs {FEWEST} "
@@ -64,13 +64,13 @@ def write_parts(
     split = _split(pairs, read_pairs_of(valid, langs), read_pairs_of(test, langs), seed)
     folder.mkdir(parents=True, exist_ok=True)
     texts = NightTexts(folder)
-    for part, found in zip(PARTS, split, strict=True):
+    for part, result in zip(PARTS, split, strict=True):
         for side, path in enumerate(texts.name(part)):
-            write_text(Path(path), "".join(f"{pair[side]}\n" for pair in found))
+            write_text(Path(path), "".join(f"{pair[side]}\n" for pair in result))
     parts = zip(split, PARTS, strict=True)
-    counts = ", ".join(f"{len(found):,} for {part}" for found, part in parts)
+    counts = ", ".join(f"{len(result):,} for {part}" for result, part in parts)
     own = "near twins are in one part" if not (valid and test) else "as they were given"
-    return texts, f"{said}; {counts} ({own})"
+    return texts, f"{message}; {counts} ({own})"
 
 
 def read_pairs_of(paths: Sequence[str], langs: tuple[str, str]) -> Pairs:
@@ -88,26 +88,26 @@ def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, s
     report = examine(*sides, source_lang=langs[0], target_lang=langs[1])
     if report["unrelated"]:
         raise ValueError("the two sides are unrelated: line N of one must translate line N of it")
-    found = report
+    result = report
     if report.misalignments:
         sides = realign(*sides, report)
-        found = examine(*sides, source_lang=langs[0], target_lang=langs[1])
-    kept = [pair for pair in fix(*sides, found) if all(map(str.strip, pair))]
+        result = examine(*sides, source_lang=langs[0], target_lang=langs[1])
+    kept = [pair for pair in fix(*sides, result) if all(map(str.strip, pair))]
     kinds = ", ".join(f"{each.count:,} {each.kind}" for each in report.findings)
-    said = f"{say_count(len(pairs), 'pair')}, {len(kept):,} kept"
-    return kept, f"{said} (found: {kinds})" if kinds else said
+    message = f"{say_count(len(pairs), 'pair')}, {len(kept):,} kept"
+    return kept, f"{message} (found: {kinds})" if kinds else message
 
 
 def _split(pairs: Pairs, valid: Pairs, test: Pairs, seed: int) -> Split:
     """Return the parts: those that are given, and the others held out."""
-    wanted = [
-        0 if given else max(1, min(most, int(share * len(pairs))))
-        for given, (most, share) in ((valid, VALID), (test, TEST))
+    counts = [
+        0 if paths else max(1, min(most, int(share * len(pairs))))
+        for paths, (most, share) in ((valid, VALID), (test, TEST))
     ]
     if valid and test:
         return Split(pairs, valid, test)
-    found = split_honestly(pairs, wanted[0], wanted[1], seed)
-    return Split(found.train, valid or found.valid, test or found.test)
+    result = split_honestly(pairs, counts[0], counts[1], seed)
+    return Split(result.train, valid or result.valid, test or result.test)
 
 
 def gather_text(path: str, most: int, known: Iterable[str]) -> list[str]:

@@ -103,11 +103,11 @@ def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report
 
 
 def score_models(
-    models: Sequence[Path], pairs: tuple[Sequence[str], Sequence[str]], **how: Any
+    models: Sequence[Path], pairs: tuple[Sequence[str], Sequence[str]], **keywords: Any
 ) -> dict[str, float]:
     """Return BLEU and chrF++ of a model, or of an ensemble, on a text."""
-    translator = Translator.load(models if len(models) > 1 else models[0], **how)
-    made = translator.translate([*pairs[0]])
+    translator = Translator.load(models if len(models) > 1 else models[0], **keywords)
+    result = translator.translate([*pairs[0]])
     lang = translator.config.data.target_lang
-    found = score_quality(made, [pairs[1]], target_lang=lang, metrics=METRICS)
-    return {name: found[name].value for name in METRICS}
+    quality = score_quality(result, [pairs[1]], target_lang=lang, metrics=METRICS)
+    return {name: quality[name].value for name in METRICS}

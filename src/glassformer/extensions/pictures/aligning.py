@@ -49,11 +49,11 @@ def find_aligning_head(
         layer = measured.layer
         head = measured.head if head is None else head
     layers = range(count) if layer is None else [pick(layer, count, "layer")]
-    found = np.stack(
+    result = np.stack(
         [measure_information(trace[f"decoder.{n}.cross_attention.weights"]) for n in layers]
     )
     if head is not None:
-        head = pick(head, found.shape[1], "head")
-        return layers[int(found[:, head].argmax())], head
-    best, head = divmod(int(found.argmax()), found.shape[1])
+        head = pick(head, result.shape[1], "head")
+        return layers[int(result[:, head].argmax())], head
+    best, head = divmod(int(result.argmax()), result.shape[1])
     return layers[best], head

@@ -56,9 +56,9 @@ def draw_overview(plan: g.Outline, *, side: str | None = None, kind: str | None 
             for n, lit in enumerate(sure.tolist())
         ]
         name = plan.small(f"{side}_{kind}", style.INK, bold=True)
-        told = g.small(plan.say("counted", n=int(sure.sum()), all=sure.size), style.LIT)
-        blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), told))
-    sharp = {each: int((found >= SURE).sum()) for each, found in peaks.items()}
+        text = g.small(plan.say("counted", n=int(sure.sum()), all=sure.size), style.LIT)
+        blocks.append(g.middle(name, g.Columns(rows, gap=(4, 4), align="rm"), text))
+    sharp = {each: int((result >= SURE).sum()) for each, result in peaks.items()}
     masked = "decoder", "self_attention"
     parted = not sharp["encoder", "self_attention"] and sharp[masked] == peaks[masked].size
     return plan.compose(
@@ -152,8 +152,8 @@ def draw_alignment(
     measured = layer is None and head is None and trace.document.aligner and not trace.edits
     told_how = "measured" if measured else ""
     if layer is not None or head is not None:
-        own, found = find_aligning_head(trace, layer, None if head == "mean" else head)  # type: ignore[arg-type]
-        chosen = None if head == "mean" else found
+        own, result = find_aligning_head(trace, layer, None if head == "mean" else head)  # type: ignore[arg-type]
+        chosen = None if head == "mean" else result
     attention = plan.attention("decoder", own, "cross_attention")
     weights = align_weights(plan, own, chosen)
     if told_how and chosen is None and is_blurred(weights.values):
@@ -169,7 +169,7 @@ def draw_alignment(
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
     written = [t.text for t in (trace.predicted if aligner.row == "predicts" else trace.target)]
     step = find_step_back(written, [token.text for token in trace.source], values)
-    key, told = find_order(texts, attention.keys, values, step)
+    key, text = find_order(texts, attention.keys, values, step)
     counted = set(list_words(texts, clear)) if key == "straight" else {*clear}
     framed = [n for n in clear if n in rows and best[n] in columns]
     lit, gray = (
@@ -195,7 +195,7 @@ def draw_alignment(
         callouts=[g.Callout(at, see, "right", 110)],
         far=texts[far or 0],
         there=attention.keys[best[far or 0]],
-        **told,
+        **text,
     )
 
 
@@ -223,8 +223,8 @@ def find_astray(texts: list[str], keys: list[str], weights: g.Array) -> int | No
         n for n in words if any(map(str.isalnum, keys[best[n]])) and keys[best[n]] not in MARKS
     ]
     far = {n: abs(n / len(texts) - best[n] / len(keys)) for n in words}
-    found = max(words, key=far.__getitem__, default=None)
-    return found if found is not None and far[found] > ASTRAY else None
+    largest = max(words, key=far.__getitem__, default=None)
+    return largest if largest is not None and far[largest] > ASTRAY else None
 
 
 def list_content_words(spelt: Sequence[str]) -> set[int]:
@@ -232,15 +232,15 @@ def list_content_words(spelt: Sequence[str]) -> set[int]:
 
     A word in Han or kana, which no spaces part, may be longer than its token.
     """
-    common, parts, found = frozenset[str]().union(*WORDS.values()), set[int](), set[int]()
+    common, parts, content_words = frozenset[str]().union(*WORDS.values()), set[int](), set[int]()
     for n, (text, after) in enumerate(pairwise(spelt)):
         if text[-1:].isalpha() and after[:1].isalpha() and after < UNSPACED:
             parts |= {n, n + 1}
     for n, text in enumerate(spelt):
         words = WORD.findall(text.lower())
         if n not in parts and any(len(w) > 2 or w >= UNSPACED for w in words if w not in common):
-            found.add(n)
-    return found
+            content_words.add(n)
+    return content_words
 
 
 def find_step_back(
@@ -300,7 +300,7 @@ def draw_weighted_sum(
     share["height"] = CELL[1]
     chips = [g.Chip(texts[t], "decoder", size=style.TINY, fit=40) for t in columns]
     table: list[list[g.Part]] = [
-        [None, g.Held(g.Label("$v$", style.HEADING, "value"), 3 * CELL[0]), *chips]
+        [None, g.Slot(g.Label("$v$", style.HEADING, "value"), 3 * CELL[0]), *chips]
     ]
     for i in rows:
         vector, look = f"{name}.value[{head},{i},k]", {"cell": CELL, "size": style.TINY}
@@ -310,7 +310,7 @@ def draw_weighted_sum(
     sums = []
     for t in columns:
         read = plan.of(f"{name}.context[{head},{t},k]")
-        numbers = [g.Held(g.Numeral(read[k], style.TINY), 46) for k in range(min(3, len(read)))]
+        numbers = [g.Slot(g.Numeral(read[k], style.TINY), 46) for k in range(min(3, len(read)))]
         sums.append(g.Down(*numbers, gap=2).named(f"z {t}"))
     table.append([None, g.Label("$z = Σ α v$", style.HEADING, "heads"), *sums])
     return plan.compose(
@@ -339,13 +339,13 @@ def draw_cross_attention(
     weights = plan.of(f"{name}.weights[{head},q,m]")
     t = _find_clearest(attention.keys, weights.values) if step is None else find_step(trace, step)
     shown, best = keep_largest(weights.values[t], KEYS), int(weights.values[t].argmax())
-    given, limit = plan.target[t], float(weights.values[t].max())
+    token, limit = plan.target[t], float(weights.values[t].max())
     look: dict[str, Any] = {"shown": 3, "cell": CELL}
 
     def vector(window: str, at: int, role: str, **more: Any) -> g.Node:
         return plan.strip(f"{name}.{window}[{head},{at},k]", role, **look, **more)
 
-    ask = g.Label(f"$q$  {plan.say('asks', word=given)}", ink="query", fit=150)
+    ask = g.Label(f"$q$  {plan.say('asks', word=token)}", ink="query", fit=150)
     heads = {"$k$": "key", "$q · k / √d_k$": "weights", plan.say("weight"): "weights"}
     heads["$v$"] = "value"
     rows: list[list[g.Part]] = [
@@ -371,11 +371,11 @@ def draw_cross_attention(
     added = vector("context", t, "heads", terms=read * values).named("z")
     z = g.Across(letter, added).at(4, (0, -40))
     return plan.compose(
-        g.Down(table, g.Line(table.width), g.Held(z, table.width, "end")),
+        g.Down(table, g.Line(table.width), g.Slot(z, table.width, "end")),
         note=plan.say("note", **plan.facts, head=head),
         left=(len(shown), len(attention.keys)),
         callouts=[g.Callout("z", "sum", "below", 200, step=4)],
-        captions=[plan.say(f"caption_{n}", word=given) for n in range(1, 5)],
+        captions=[plan.say(f"caption_{n}", word=token) for n in range(1, 5)],
         word=plan.predicted[t],
         key=attention.keys[best],
     )

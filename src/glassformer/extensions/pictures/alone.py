@@ -23,7 +23,7 @@ def draw_surprise(plan: g.Outline) -> g.Scene:
     columns: list[g.Node] = []
     for t in elide(count, COLUMNS):
         if t is None:
-            columns.append(g.Held(g.Label("…", style.HEADING, style.SOFT), WIDE))
+            columns.append(g.Slot(g.Label("…", style.HEADING, style.SOFT), WIDE))
             continue
         best = trace.top(t, 1)[0]
         is_right = best.id == trace.predicted[t].id
@@ -35,7 +35,7 @@ def draw_surprise(plan: g.Outline) -> g.Scene:
             guess,
             gap=4,
         )
-        columns.append(g.Held(column.named(f"token {t}"), WIDE))
+        columns.append(g.Slot(column.named(f"token {t}"), WIDE))
     right = sum(each.rank == 0 for each in trace.predictions)
     mean = float(bits.values.mean())
     return plan.compose(

@@ -57,11 +57,11 @@ class Tower:
         return node.named(name)
 
     def box(
-        self, name: str, text: str, role: str, part: str, count: int = 0, told: str = ""
+        self, name: str, text: str, role: str, part: str, count: int = 0, facts: str = ""
     ) -> g.Node:
         """Return a part of the network, with its number of parameters or what is told instead."""
         strong = role not in ("norm",)
-        under: list[g.Node] = [g.tiny(told)] if told else []
+        under: list[g.Node] = [g.tiny(facts)] if facts else []
         if count:
             number = self.plan.give(f"parameters_{self.side}_{name}".replace(" ", "_"), count)
             under = [g.Numeral(number, style.TINY, style.SOFT, digits=0)]
@@ -114,8 +114,8 @@ class Tower:
         nodes: list[g.Node] = [self.add(g.Label(text, ink=ink, bold=True, fit=WIDE + 40), "text")]
         same = not source and trace.settings.tie == "three-way"
         table = 0 if same else count_parameters(trace, f"{name}_embedding.table")
-        told = plan.say("same_table" if same else f"{name}_embedding")
-        nodes.append(self.box("embedding", told, "embedded", "embedding", table))
+        texts = plan.say("same_table" if same else f"{name}_embedding")
+        nodes.append(self.box("embedding", texts, "embedded", "embedding", table))
         low: dict[str, Any] = {"height": 19, "size": style.SMALL, "strong": False}
         plus = g.Component(plan.say("plus_positions"), "positions", width=WIDE, **low)
         nodes.append(self.add(plus, "positions", "embedding"))
@@ -129,8 +129,8 @@ class Tower:
         else:
             tied = trace.settings.tie != "none"
             count = 0 if tied else count_parameters(trace, "output_table")
-            told = plan.say("same") if tied else ""
-            nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count, told))
+            texts = plan.say("same") if tied else ""
+            nodes.append(self.box("linear", plan.say("linear"), "linear", "output", count, texts))
             nodes.append(self.box("softmax", "softmax", "softmax", "output"))
             word = plan.label("next", style.HEADING, ink, bold=True)
             nodes.append(self.add(word, "next"))

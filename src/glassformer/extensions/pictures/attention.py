@@ -235,7 +235,7 @@ WAYS = (  # numbered from 1: the part of the sentence, what was cut, ink and thi
 def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
     """Show which glances the pronoun hangs on, by what is lost when each is cut."""
     trace, tokens = plan.trace, plan.source
-    wanted = {riddle.adjective: "adjective", "it": "it", **dict.fromkeys(riddle.nouns, "noun")}
+    requested = {riddle.adjective: "adjective", "it": "it", **dict.fromkeys(riddle.nouns, "noun")}
     inks = {part: ink for part, _, ink, _ in WAYS}
     lines = {part: line for part, _, _, line in WAYS}
     layer, head, weight = find_glance(trace, riddle)
@@ -244,15 +244,15 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
 
     def join(start: str, end: str, part: str, way: g.Way, **look: Any) -> None:
         """Add an arrow; the first of a way has its number, and how much is lost without it."""
-        ink, told, badge = inks[part], losses.pop(part, None), None
-        if told is not None:
+        ink, text, badge = inks[part], losses.pop(part, None), None
+        if text is not None:
             number = 1 + [each[0] for each in WAYS].index(part)
-            lost = plan.say("points", n=number, lost=g.spell(100 * float(told), 0))
-            badge = g.Label(lost, style.SMALL, ink, bold=True, of=told)
+            lost = plan.say("points", n=number, lost=g.spell(100 * float(text), 0))
+            badge = g.Label(lost, style.SMALL, ink, bold=True, of=text)
         links.append(g.Link(start, end, way, ink, lines[part], badge=badge, **look))
 
     for n, text in enumerate(tokens[:-1]):  # without the end mark
-        part = wanted.get(text, "")
+        part = requested.get(text, "")
         word = g.Label(text, RIDDLE, inks.get(part, style.SOFT), bold=bool(part), fit=110)
         name = f"decoder.{layer}.cross_attention.weights[{head},{riddle.row},{n}]"
         bar = plan.panel(name, width=word.width, height=5.0, scale="share", limit=1.0)
@@ -294,10 +294,10 @@ def _show_cuts(plan: g.Outline, riddle: Riddle) -> tuple[g.Node, dict[str, g.Qua
     for n, (part, name, ink, _) in enumerate((("nothing", "", style.FAINT, 0.0), *WAYS)):
         share = plan.give(part, [riddle.cut[name] if name else riddle.right])[0]
         losses |= {part: plan.of(f"{part}[0] - nothing[0]")} if n else {}
-        told = plan.say(f"cut_{part}", word=riddle.adjective, nouns=nouns)
-        label = g.Label(told, ink=ink if n else style.INK, bold=part == "adjective")
+        text = plan.say(f"cut_{part}", word=riddle.adjective, nouns=nouns)
+        label = g.Label(text, ink=ink if n else style.INK, bold=part == "adjective")
         rows.append([label, g.Bar(share, 1.0, ink, width=230, **half)])
-    rows.append([None, g.Held(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
+    rows.append([None, g.Slot(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
     return g.Columns(rows, gap=(style.NEAR, 7), align="rl"), losses
 
 
@@ -348,10 +348,10 @@ def draw_selectors(
                 for i, j in np.argwhere(weights[h] >= LEAST)
             ]
             counts[-1][lone] = len(lines)
-            told = g.small(plan.say("lines", n=len(lines)), style.LIT if lone else style.INK)
+            text = g.small(plan.say("lines", n=len(lines)), style.LIT if lone else style.INK)
             bundle = g.Bundle(queries, attention.keys[:ROWS], lines, reach=70)
             squares = _Squares(plan.settings.heads, chosen)
-            column.append(g.middle(g.Across(squares, told, gap=8), bundle, gap=3))
+            column.append(g.middle(g.Across(squares, text, gap=8), bundle, gap=3))
         columns.append(column)
     few, many = (sum(each.get(lone, 0) for each in counts) for lone in (True, False))
     names = [plan.say("one", n=few), plan.say("all", n=len(on), many=many)]

@@ -42,20 +42,20 @@ def find_branch(search: Any) -> list[int]:
     row: int | None = 0
     path: list[int] = []
     for number, step in enumerate(search.steps):
-        wanted = ids[number] if number < len(ids) else None
-        found = next((i for i, each in enumerate(step) if _goes_on(each, row, wanted)), None)
-        if found is None:
+        own = ids[number] if number < len(ids) else None
+        branch = next((i for i, each in enumerate(step) if _goes_on(each, row, own)), None)
+        if branch is None:
             break
-        path.append(found)
-        row = step[found].row
+        path.append(branch)
+        row = step[branch].row
         if row is None:
             break
     return path
 
 
-def _goes_on(each: Any, row: int | None, wanted: int | None) -> bool:
+def _goes_on(each: Any, row: int | None, requested: int | None) -> bool:
     """Return whether a candidate continues a row with a token; with its end if that is None."""
-    is_it = each.id == wanted if wanted is not None else each.fate == "FINISHED"
+    is_it = each.id == requested if requested is not None else each.fate == "FINISHED"
     return each.parent == row and is_it
 
 
@@ -119,10 +119,10 @@ class Tree:
         These are the ends of the chosen hypothesis and of greedy search's, the step where they
         part, that from which on the chosen one leads, and those where its rivals are nearest.
         """
-        told = [self.ends, len(self.greedy) - 1]
-        told += [] if self.fork is None else [self.fork, min(self.ahead, self.ends)]
-        told += sorted(range(self.ends), key=lambda n: abs(self.find_lead(n)))
-        return sorted([*dict.fromkeys(told)][:COLUMNS])
+        texts = [self.ends, len(self.greedy) - 1]
+        texts += [] if self.fork is None else [self.fork, min(self.ahead, self.ends)]
+        texts += sorted(range(self.ends), key=lambda n: abs(self.find_lead(n)))
+        return sorted([*dict.fromkeys(texts)][:COLUMNS])
 
     def grow(self, losers: int) -> dict[Place, Place | None]:
         """Return the candidates to draw and what they hang on.
@@ -131,13 +131,13 @@ class Tree:
         `losers` of what was not; at its end, what ended; and everywhere what leads to them.
         """
         lines, drawn = (self.path, self.greedy), dict[Place, Place | None]()
-        wanted = [(n, line[n]) for line in lines for n in self.steps if n < len(line)]
+        marked = [(n, line[n]) for line in lines for n in self.steps if n < len(line)]
         for n in self.steps:
             most = {"KEPT": WIDEST, "OUTRANKED": losers} if n < self.ends else {"FINISHED": 2}
             for fate, count in most.items() if n <= self.ends else ():
                 own = [i for i, each in enumerate(self.search.steps[n]) if each.fate == fate]
-                wanted += [(n, i) for i in own[:count]]
-        for place in wanted:
+                marked += [(n, i) for i in own[:count]]
+        for place in marked:
             at: Place | None = place
             while at and at not in drawn:
                 drawn[at] = self.find_above(at)
@@ -212,15 +212,15 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
     for step, n in enumerate(tree.steps, 1):
         own = [place for place in tree.parents if place[0] == n]
         first = tree.steps[step - 2] + 2 if step > 1 else 1
-        told = plan.say("token", n=n + 1) if first > n else plan.say("tokens", a=first, b=n + 1)
+        text = plan.say("token", n=n + 1) if first > n else plan.say("tokens", a=first, b=n + 1)
         nodes = [_show(plan, tree, place).at(step) for place in own]
         if n > tree.ends:  # nothing stands above what goes on when the chosen one has ended
             nodes.insert(0, g.Spacer(0, nodes[0].height))
-        columns.append(g.middle(g.tiny(told).named(f"head {n}").at(step), *nodes, gap=10))
+        columns.append(g.middle(g.tiny(text).named(f"head {n}").at(step), *nodes, gap=10))
         links += [_join(tree, place, step) for place in own]
-        captions.append(_tell_lead(plan, tree, step, own[0], told))
+        captions.append(_tell_lead(plan, tree, step, own[0], text))
     root = g.middle(g.Chip("<s>", size=style.SMALL).named("root"), plan.tiny("log_prob"), gap=2)
-    columns.insert(0, g.Held(root, 0, height=columns[0].height))
+    columns.insert(0, g.Slot(root, 0, height=columns[0].height))
     key, point, at = _find_story(tree)
     facts: dict[str, Any] = {"n": search.settings.beam, "how": _name(plan, trace.search.settings)}
     facts |= {"greedy": tree.find_word(tree.greedy), "word": tree.find_word(tree.path)}

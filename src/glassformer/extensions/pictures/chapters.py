@@ -28,7 +28,7 @@ CHAPTERS = (  # the number of the last picture, and the titles
 )
 
 
-class Shown(NamedTuple):
+class ShownPicture(NamedTuple):
     """A picture that was drawn: its number, what it finds, what it tells, and its file."""
 
     id: str
@@ -37,15 +37,17 @@ class Shown(NamedTuple):
     path: Path
 
 
-def group_chapters(shown: Iterable[Shown], lang: str = "en") -> list[tuple[str, list[Shown]]]:
+def group_chapters(
+    shown: Iterable[ShownPicture], lang: str = "en"
+) -> list[tuple[str, list[ShownPicture]]]:
     """Return the titles of all chapters that have pictures, with their pictures."""
-    rest, found = list(shown), []
+    rest, chapters = list(shown), []
     first = 0
     for last, en, zh in CHAPTERS:
         here = [each for each in rest if first < int(each.id[1:]) <= last]
-        found += [(zh if lang == "zh" else en, here)] if here else []
+        chapters += [(zh if lang == "zh" else en, here)] if here else []
         first = last
-    return found
+    return chapters
 
 
 def spell_command(id: str, model: str, text: str) -> str:

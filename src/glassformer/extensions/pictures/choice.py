@@ -32,9 +32,11 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
     vector = plan.strip(f"last[{t},d]", "decoder", cell=(40.0, 22.0)).named("vector")
     linear = g.Component(plan.say("linear"), "linear", width=120, height=30).named("linear")
     softmax = g.Component("Softmax", "softmax", width=120, height=30).named("softmax")
-    told = g.small(plan.say("logits", n=count, d=d), "logits").named("logits")
-    given = g.middle(plan.small("given"), g.Chip(plan.target[t], "decoder").named("given"), gap=2)
-    left = g.middle(given, vector, linear, told, softmax, gap=24)
+    text = g.small(plan.say("logits", n=count, d=d), "logits").named("logits")
+    given_token = g.middle(
+        plan.small("given"), g.Chip(plan.target[t], "decoder").named("given"), gap=2
+    )
+    left = g.middle(given_token, vector, linear, text, softmax, gap=24)
     best = trace.top(t, min(BEST, count))
     rows: list[list[g.Part]] = [plan.heads("", "logit", "probability")]
     shown = sum(float(probabilities[choice.id]) for choice in best)

@@ -113,8 +113,8 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         does = g.Across(plan.label(key, bold=True), g.tiny(f"model/{file}", mono=True), gap=8)
         values = plan.trace[tensor.format(**names)]
         made_of += find_letters(line)
-        made = _show_tensor(values, ink, window == "weights")
-        rows.append([g.Down(does, g.Held(code, WIDE, "start"), gap=3), made.named(f"t {n}")])
+        result = _show_tensor(values, ink, window == "weights")
+        rows.append([g.Down(does, g.Slot(code, WIDE, "start"), gap=3), result.named(f"t {n}")])
         look: dict[str, Any] = {"sides": ("right", "left"), "ink": ink}
         links.append(g.Link(f"c {n}", f"t {n}", "elbow", **look))
     known = [each + " " + plan.say(f"letter_{each}") for each in LETTERS if each in made_of]

@@ -62,11 +62,11 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
     rows = [_show_sentence(n, each, swap[n]) for n, each in enumerate(pair)]
     for row, (token, noun, sure) in zip(rows, meanings, strict=False):
         chip = g.Chip(token.strip(), "decoder", lit=True, size=style.HEADING)
-        told = g.Label(plan.say("means", noun=noun), style.HEADING, bold=True)
+        text = g.Label(plan.say("means", noun=noun), style.HEADING, bold=True)
         probability = g.Numeral(
             plan.give(f"sure_{noun}", [sure])[0], before="$P$ = ", ink=style.SOFT
         )
-        row.append(g.Across(g.Label("→", ink=style.SOFT), chip, told, probability, gap=6))
+        row.append(g.Across(g.Label("→", ink=style.SOFT), chip, text, probability, gap=6))
     key = "turns" if meanings else "changed" if second.swap else "other"
     where = "stays" if place == second.place else "shifted"
     return plan.compose(
@@ -93,14 +93,14 @@ def find_meanings(trace: Any, second: Reading) -> list[tuple[str, str, float]]:
     """
     if second.riddle is None or trace.vocabulary is None:
         return []
-    row, found = second.riddle.row, []
+    row, meanings = second.riddle.row, []
     for fetch in (trace.__getitem__, second.fetch):
         logits = np.asarray(fetch("logits")[row], dtype=float)
         token = trace.vocabulary[best := int(logits.argmax())]
         gender = "f" if token.strip().endswith("elle") else "m"
         noun = second.riddle.nouns[second.riddle.genders.index(gender)]
-        found.append((token, noun, float(np.exp(logits[best] - np.logaddexp.reduce(logits)))))
-    return found if found[0][0] != found[1][0] else []
+        meanings.append((token, noun, float(np.exp(logits[best] - np.logaddexp.reduce(logits)))))
+    return meanings if meanings[0][0] != meanings[1][0] else []
 
 
 def _show_sentence(n: int, each: Reading, changed: str) -> list[g.Part]:
@@ -126,8 +126,8 @@ def _show_moves(plan: g.Outline, moved: Sequence[g.Quantity]) -> g.Node:
     for n, share in enumerate(moved):
         ink = ("embedded", "positions", "memory")[min(n, 2)]
         look: dict[str, Any] = {"width": 36, "height": 96, "show": partial(g.percent, digits=1)}
-        told = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
-        pillars.append(g.middle(g.Pillar(share, limit, ink, **look), g.small(told), gap=4))
+        text = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
+        pillars.append(g.middle(g.Pillar(share, limit, ink, **look), g.small(text), gap=4))
     return g.Across(*pillars, gap=18, align="bottom")
 
 
@@ -139,8 +139,8 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
     """
     place, texts = choose_token(trace.source, query), show_tokens(trace.source)
     best, chosen = 0.0, None
-    if query is None and other is None and (found := find_flip(trace)):
-        return found
+    if query is None and other is None and (readings := find_flip(trace)):
+        return readings
     if query is None and other is None:
         for changed in list_changes(trace)[: max(1, CHANGES * USUAL // max(USUAL, len(texts)))]:
             fetch = read_again(trace, changed.ids)
@@ -197,7 +197,7 @@ def read_second(trace: Any, place: int, other: Any, word: str) -> Reading:
     return Reading(fetch, place - part.start, texts[part])
 
 
-class Changed(NamedTuple):
+class ChangedSentence(NamedTuple):
     """A sentence in which one word was changed: where, its ids, its tokens, and the words."""
 
     at: int
@@ -214,12 +214,12 @@ def is_whole_word(tokens: Sequence[Any], n: int) -> bool:
     return ends and text.isalpha() and len(text) > 1
 
 
-def list_changes(trace: Any, into: Collection[str] = ()) -> list[Changed]:
+def list_changes(trace: Any, into: Collection[str] = ()) -> list[ChangedSentence]:
     """Return the sentence with one word changed, for each word that has others of its kind.
 
     The new word is the one whose vector is least like that of the old, of `into` if it is given.
     """
-    rows, kinds, texts, found = find_rows(trace), read_kinds(), show_tokens(trace.source), []
+    rows, kinds, texts, changes = find_rows(trace), read_kinds(), show_tokens(trace.source), []
     known = [n for n, text in enumerate(texts) if text in rows and len(texts) <= MOST]
     table = np.asarray(trace["source_embedding.table.weight"], dtype=float)
     for n in sorted(known, key=lambda n: ORDER.index(kinds[texts[n]][0])):
@@ -232,15 +232,15 @@ def list_changes(trace: Any, into: Collection[str] = ()) -> list[Changed]:
             ids[n] = rows[new]
             spelt = [each.text for each in trace.source[:-1]]
             spelt[n] = " " * token.text.startswith(" ") + new
-            found.append(Changed(n, ids, spelt, (texts[n], new)))
-    return found
+            changes.append(ChangedSentence(n, ids, spelt, (texts[n], new)))
+    return changes
 
 
 def compare_meanings(a: g.Array, b: g.Array) -> g.Array:
     """Return the cosine of each row of one array with that row of the other."""
     a, b = a.astype(float), b.astype(float)
-    found: g.Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
-    return found
+    meanings: g.Array = (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
+    return meanings
 
 
 def cut_sentence(count: int, place: int) -> slice:
@@ -283,8 +283,8 @@ def draw_order(plan: g.Outline) -> g.Scene:
     free = float(apart[0].values.max()) < 1e-6 * max(1.0, limit)
     key = "alone" if count == 1 else "same" if free else "differs"
     most = int(apart[1].values.argmax())
-    told = plan.say("moved", word=texts[most])
-    callouts = [g.Callout(f"bar {most}", told, "right", 100)] if count > 1 else []
+    caption = plan.say("moved", word=texts[most])
+    callouts = [g.Callout(f"bar {most}", caption, "right", 100)] if count > 1 else []
     return plan.compose(
         g.middle(
             g.Across(*orders, gap=style.NEAR),

@@ -40,26 +40,26 @@ def read_timed(settings: Any) -> tuple[str, Curves] | None:
 
     The timings are lists: lengths in tokens, milliseconds of attention and of the rest.
     """
-    found = json.loads(TIMED.read_text(encoding="utf-8"))
-    for layer in found["layers"]:
+    payload = json.loads(TIMED.read_text(encoding="utf-8"))
+    for layer in payload["layers"]:
         if all(
             layer[name] == getattr(settings, name) for name in ("d_model", "d_ff", "heads", "width")
         ):
-            return found["machine"], layer
+            return payload["machine"], layer
     return None
 
 
-def double_length(told: Curves) -> dict[str, float]:
+def double_length(curves: Curves) -> dict[str, float]:
     """Return how many times as long attention and the rest take for twice the tokens, if timed.
 
     It is that of the longest length, `whole`, of which the half was timed too.
     """
-    lengths = told["lengths"]
+    lengths = curves["lengths"]
     pairs = [(lengths.index(n / 2), two) for two, n in enumerate(lengths) if n / 2 in lengths]
     if not pairs:
         return {}
     one, two = pairs[-1]
-    times = {name: told[name][two] / told[name][one] for name in ("attention", "rest")}
+    times = {name: curves[name][two] / curves[name][one] for name in ("attention", "rest")}
     return {"half": lengths[one], "whole": lengths[two], **times}
 
 
@@ -71,16 +71,16 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     of the count, which is then what is drawn; by default twice the length at which both are equal.
     """
     settings, even = plan.settings, find_even(plan.settings)
-    told = None if longest else read_timed(settings)
-    grows = double_length(told[1]) if told else {}
-    if told and grows and grows["attention"] > grows["rest"]:
+    text = None if longest else read_timed(settings)
+    grows = double_length(text[1]) if text else {}
+    if text and grows and grows["attention"] > grows["rest"]:
         facts: dict[str, Any] = {
             name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()
         }
         return plan.compose(
-            _plot_times(plan, told[1], grows),
+            _plot_times(plan, text[1], grows),
             title="title_timed",
-            note=plan.say("note_timed", machine=told[0], n=even, **facts),
+            note=plan.say("note_timed", machine=text[0], n=even, **facts),
             **facts,
         )
     longest = longest or 2 * even
@@ -106,15 +106,18 @@ def _plot_counts(plan: g.Outline, counted: Curves, meets: int | None, last: int)
     return _plot(plan, "counted", curves, [0, last // 2, last])
 
 
-def _plot_times(plan: g.Outline, told: Curves, grows: dict[str, float]) -> g.Node:
+def _plot_times(plan: g.Outline, facts: Curves, grows: dict[str, float]) -> g.Node:
     """Return the times of attention and of the rest, with dots at a length and its half."""
-    at, curves = [told["lengths"].index(grows[name]) for name in ("half", "whole")], list[g.Curve]()
+    at, curves = (
+        [facts["lengths"].index(grows[name]) for name in ("half", "whole")],
+        list[g.Curve](),
+    )
     for name, role in ROLES.items():
-        plan.give(f"time_{name}", told[name])
+        plan.give(f"time_{name}", facts[name])
         times = plan.of(f"time_{name}[{at[1]}] / time_{name}[{at[0]}]")
         label = plan.say("times", name=plan.say(name), n=g.spell(float(times), 1))
-        curves.append(g.Curve(told["lengths"], told[name], role, 2.2, label, of=times))
-        xs, ys = ([told[key][n] for n in at] for key in ("lengths", name))
+        curves.append(g.Curve(facts["lengths"], facts[name], role, 2.2, label, of=times))
+        xs, ys = ([facts[key][n] for n in at] for key in ("lengths", name))
         curves.append(g.Curve(xs, ys, role, 0.0, dots=True))
     return _plot(plan, "timed", curves, [0, grows["half"], grows["whole"]])
 
@@ -159,21 +162,21 @@ def draw_parallel(plan: g.Outline) -> g.Scene:
         name = plan.label(key, ink="decoder", bold=True)
         parts.append(g.Down(name, Timeline(texts, layers, waits).named(key), gap=6))
     training = parts[0]
-    told, note = read_timed(plan.settings), ""
-    if told:
-        machine, found = told[0], told[1]["decoding"]
-        at = int(np.abs(np.array(found["rows"]) - len(texts)).argmin())
-        time_of = [found[key][at] for key in ("together", "in_turn")]
+    text, note = read_timed(plan.settings), ""
+    if text:
+        machine, result = text[0], text[1]["decoding"]
+        at = int(np.abs(np.array(result["rows"]) - len(texts)).argmin())
+        time_of = [result[key][at] for key in ("together", "in_turn")]
         rows: list[list[g.Part]] = []
         for key, ink in (("together", "decoder"), ("in_turn", style.LIT)):
-            time = plan.give(key, [found[key][at]])[0]
+            time = plan.give(key, [result[key][at]])[0]
             bar = g.Bar(time, max(time_of), ink, width=150, digits=3, track=True)
             told_of = g.small(plan.say(key, times=f"{time_of[1] / time_of[0]:.1f}"), style.INK)
             rows.append([told_of, bar])
-        timed = g.small(plan.say("timed", n=found["rows"][at]))
+        timed = g.small(plan.say("timed", n=result["rows"][at]))
         bars = g.Down(timed, g.Columns(rows, gap=(10, 4), align="rl"), gap=4)
         room = max(part.width for part in parts) - training.width
-        parts[0] = g.Across(training, g.Held(bars, room, "end"), gap=0)
+        parts[0] = g.Across(training, g.Slot(bars, room, "end"), gap=0)
         note = plan.say("how", machine=machine)
     return plan.compose(
         g.Down(*parts, gap=20),

@@ -31,8 +31,8 @@ def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[in
         if n is None:
             rows.append(g.Label("⋮", ink=style.SOFT))
             continue
-        name, told = f"{side} {n}", plan.say("layer", n=n)
-        layer: g.Node = g.Component(told, side, width=52 if crosses else 96, **look)
+        name, text = f"{side} {n}", plan.say("layer", n=n)
+        layer: g.Node = g.Component(text, side, width=52 if crosses else 96, **look)
         if crosses:
             cross = g.Component(plan.say("cross_attention"), "attention", width=96, **look)
             layer = g.Across(cross.named(f"cross {n}"), layer, gap=0)
@@ -106,13 +106,13 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
     for place, t in enumerate(shown):
         step = place + 1
         if t is None:
-            cells.append(g.Held(g.Label("…", style.HEADING, style.SOFT), WIDE).at(step))
+            cells.append(g.Slot(g.Label("…", style.HEADING, style.SOFT), WIDE).at(step))
             captions.append(plan.say("and_so_on"))
             continue
-        given, out = plan.target[t], plan.predicted[t]
+        token, out = plan.target[t], plan.predicted[t]
         first_in_line = place % columns == 0
         came = g.Chip(out, "decoder", lit=True, size=style.SMALL, fit=62).named(f"out {t}")
-        gone = g.Chip(given, "decoder", size=style.SMALL, fit=62).named(f"in {t}")
+        gone = g.Chip(token, "decoder", size=style.SMALL, fit=62).named(f"in {t}")
         start = (0.0, 30.0) if first_in_line else (-WIDE, -84.0)
         look = {"width": 62, "height": 26, "size": style.TINY, "strong": False}
         box = g.Component(plan.say("position", n=t), "decoder", **look)  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             box.named(f"box {t}").at(step, (0, 0)),
             gone.at(step, start),
         ]
-        cells.append(g.Held(g.middle(*parts, gap=16), WIDE).named(f"step {t}"))
+        cells.append(g.Slot(g.middle(*parts, gap=16), WIDE).named(f"step {t}"))
         links += [
             g.Link(a, b, step=step) for a, b in ((f"in {t}", f"box {t}"), (f"box {t}", f"out {t}"))
         ]
@@ -132,7 +132,7 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             links.append(g.Link(*ends, "ribbon", "decoder", 1.1, step=step, **back))
         is_end = is_over and t == total - 1
         captions.append(
-            plan.say("caption_last" if is_end else "caption", n=t + 1, given=given, out=out)
+            plan.say("caption_last" if is_end else "caption", n=t + 1, given=token, out=out)
         )
     lines = [cells[n : n + columns] for n in range(0, len(cells), columns)]
     low, callouts = int(np.argmin(sure.values)), []
@@ -177,7 +177,7 @@ def draw_growing_mask(plan: g.Outline, *, layer: int = -1, head: int = 0) -> g.S
         key = "caption" if t else "caption_alone"
         captions.append(plan.say(key, word=attention.keys[t], n=t))
     names = attention.keys[:count]
-    matrix = g.Matrix(g.Stacked(rows, cell), rows=names, columns=names, sums=sums).named("weights")
+    matrix = g.Matrix(g.RowStack(rows, cell), rows=names, columns=names, sums=sums).named("weights")
     return plan.compose(
         matrix,
         left=(count, total),
@@ -197,8 +197,8 @@ def draw_walk(plan: g.Outline) -> g.Scene:
     lens = (
         read_lens(trace, every).argmax(-1) if trace.vocabulary else np.zeros((0, len(every)), int)
     )
-    wanted = np.array([token.id for token in trace.predicted])
-    settled = find_settled(lens == wanted)
+    ids = np.array([token.id for token in trace.predicted])
+    settled = find_settled(lens == ids)
     layers = list_shown(len(lens), LAYERS)
     sure, gray = plan.give_sure(), style.SOFT
     keys = [plan.say("in"), plan.say("reads"), *(str(n) for n in layers), plan.say("out"), ""]
@@ -215,7 +215,7 @@ def draw_walk(plan: g.Outline) -> g.Scene:
         ]
         for layer in layers:
             id = int(lens[layer, t])
-            same, text = id == int(wanted[t]), show_token(trace.vocabulary[id])
+            same, text = id == int(ids[t]), show_token(trace.vocabulary[id])
             cell: g.Node = g.small(text, "decoder" if same else gray, bold=same, fit=56)
             if settled[t] == layer:
                 cell = g.Chip(text, "decoder", size=style.SMALL, fit=50, lit=True)
@@ -227,8 +227,8 @@ def draw_walk(plan: g.Outline) -> g.Scene:
         ]
         table.append(row)
     early = [t for t in rows[-1:] if settled[t] in layers] if len(settled) else []
-    told = plan.say("settled", layer=settled[rows[-1]]) if early else ""
-    callouts = [g.Callout(f"settled {t}", told, "below", 180) for t in early]
+    texts = plan.say("settled", layer=settled[rows[-1]]) if early else ""
+    callouts = [g.Callout(f"settled {t}", texts, "below", 180) for t in early]
     return plan.compose(
         g.Columns(table, gap=(12, 5), align="rl"),
         title=_tell_settled(plan, settled) if len(lens) > 1 else plan.say("title_one"),
@@ -240,22 +240,22 @@ def draw_walk(plan: g.Outline) -> g.Scene:
 
 def _tell_settled(plan: g.Outline, settled: list[int]) -> str:
     """Return how many tokens are settled by the layer that half of them need, and by the last."""
-    found = [layer for layer in settled if layer >= 0]
-    if not found:
+    results = [layer for layer in settled if layer >= 0]
+    if not results:
         return plan.say("title_one")
-    half, last, every = int(np.median(found)), max(found), len(settled)
-    early = sum(layer <= half for layer in found)
+    half, last, every = int(np.median(results)), max(results), len(settled)
+    early = sum(layer <= half for layer in results)
     if half == last:
         return plan.say("title_at_once", n=early, all=every, layer=half)
-    key = "title" if len(found) == every else "title_some"
-    return plan.say(key, n=early, all=every, layer=half, last=last, most=len(found))
+    key = "title" if len(results) == every else "title_some"
+    return plan.say(key, n=early, all=every, layer=half, last=last, most=len(results))
 
 
 def find_settled(same: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
     """Return for each step the layer from which on its token stays the best; -1 if none."""
-    found = []
+    results = []
     for column in same.T:
         wrong = np.flatnonzero(~column)
         first = int(wrong[-1]) + 1 if len(wrong) else 0
-        found.append(first if first < len(column) else -1)
-    return found
+        results.append(first if first < len(column) else -1)
+    return results

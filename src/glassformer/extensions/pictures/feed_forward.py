@@ -58,12 +58,12 @@ def draw_feed_forward(
 ) -> g.Scene:
     """Show one token through the feed-forward network; each inner unit is a cell (V63)."""
     unit, settings = find_unit(plan, side, layer, query), plan.settings
-    given = find_input(plan.trace, side, unit.layer, "feed_forward")
+    inputs = find_input(plan.trace, side, unit.layer, "feed_forward")
     inner, hidden = (plan.of(f"{unit.name}.{w}[{unit.row},f]") for w in ("inner", "hidden"))
     limit, ink = g.find_largest([inner]), "feed_forward"
     bend = "ReLU" if settings.activation == "relu" else settings.activation.upper()
     look: dict[str, Any] = {"shown": 2, "cell": (36.0, 22.0)}
-    x = plan.strip(f"{given}[{unit.row},d]", "residual", **look)
+    x = plan.strip(f"{inputs}[{unit.row},d]", "residual", **look)
     y = plan.strip(f"{unit.name}.output[{unit.row},d]", "feed_forward", **look)
     rasters = []
     for key, values, step in (("inner", inner, 2), ("hidden", hidden, 3)):
@@ -71,17 +71,17 @@ def draw_feed_forward(
         high = SIDE * raster.shape[0] / raster.shape[1]
         size = {"width": SIDE, "height": high, "limit": limit}
         panel = g.Panel(np.nan_to_num(raster), hidden=np.isnan(raster), **size)
-        told = g.small(plan.say(key, bend=bend), ink, width=SIDE + 20, align="middle")
-        made = g.middle(panel.named(key), told, gap=4, stands_on=0)
-        rasters.append(made.at(step, (-70, 0)))
+        text = g.small(plan.say(key, bend=bend), ink, width=SIDE + 20, align="middle")
+        result = g.middle(panel.named(key), text, gap=4, stands_on=0)
+        rasters.append(result.at(step, (-70, 0)))
     w_1, w_2 = (
         g.Component(f"$W_{n}$", "linear", width=42, height=42, size=style.HEADING).named(f"W {n}")
         for n in (1, 2)
     )
     ends = []
     for letter, role, strip in (("x", "residual", x), ("f(x)", "feed_forward", y)):
-        told = g.Label(f"${letter}$", style.HEADING, role)
-        ends.append(g.middle(told, strip.named(letter), gap=2, stands_on=1))
+        text = g.Label(f"${letter}$", style.HEADING, role)
+        ends.append(g.middle(text, strip.named(letter), gap=2, stands_on=1))
     way = g.Across(ends[0].at(1), w_1, rasters[0], rasters[1], w_2, ends[1].at(4, (-60, 0)), gap=20)
     names = ("x", "W 1", "inner", "hidden", "W 2", "f(x)")
     links = [g.Link(a, b, step=n // 2 + 1) for n, (a, b) in enumerate(pairwise(names))]
@@ -112,9 +112,9 @@ def _count_units(plan: g.Outline, unit: Unit, units: int) -> g.Node:
         ink = style.LIT if n == unit.row else "feed_forward"
         bar = g.Pillar(counts[n], limit, ink, width=24, height=72, digits=0)
         name = g.tiny(unit.texts[n], style.LIT if n == unit.row else style.INK, fit=42)
-        bars.append(g.Held(g.middle(bar, name, gap=2), 45))
-    told = g.small(plan.say("units", n=units))
-    return g.middle(told, g.Across(*bars, gap=2, align="bottom"), gap=4)
+        bars.append(g.Slot(g.middle(bar, name, gap=2), 45))
+    text = g.small(plan.say("units", n=units))
+    return g.middle(text, g.Across(*bars, gap=2, align="bottom"), gap=4)
 
 
 @g.figure("bend")
@@ -146,7 +146,7 @@ def draw_activation(
     heads: list[g.Node] = []
     for key, count in counts.items():
         number = g.Numeral(count, 24.0, inks[key], digits=0, bold=True)
-        heads.append(g.Held(g.Across(number, plan.label(key, ink=inks[key])), 210))
+        heads.append(g.Slot(g.Across(number, plan.label(key, ink=inks[key])), 210))
     off = int(float(counts["off"]))
     key = "title" if activation == "relu" else "title_bent"
     return plan.compose(

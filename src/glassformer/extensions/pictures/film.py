@@ -64,8 +64,8 @@ def write_film(
         raise ValueError(f"{path}: a film is .mp4 or .gif")
     if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
         path = path.with_suffix(".gif")
-        told = f"MP4 needs an extra, pip install 'glassformer[video]': the film is {path}"
-        warnings.warn(told, stacklevel=2)
+        text = f"MP4 needs an extra, pip install 'glassformer[video]': the film is {path}"
+        warnings.warn(text, stacklevel=2)
     frames = Film(STAGES[path.suffix]).play(trace, lang, progress)
     (write_mp4 if path.suffix == ".mp4" else write_gif)(frames, path)
     return path
@@ -115,12 +115,12 @@ class Film:
 
     def follow(self, scene: g.Scene) -> list[float]:
         """Return how far a picture that is too high is moved up at each step."""
-        most, found = scene.height - self.high, list[float]()
+        most, results = scene.height - self.high, list[float]()
         for step in range(1, len(scene.captions) + 1):
             area = bound([m.area for m in scene.marks if m.step == step] or [scene.marks[0].area])
             middle = area.middle[1] - TOP - self.zone / 2
-            found.append(min(most, max(0.0, middle)))
-        return found or [0.0]
+            results.append(min(most, max(0.0, middle)))
+        return results or [0.0]
 
     def _snap(self, figure: Figure) -> Any:
         """Return a figure as pixels."""

@@ -21,7 +21,7 @@ class TokenRows:
         self.plan, self.count = plan, count
 
     def each(self, make: Callable[[int], g.Node]) -> g.Node:
-        return g.Across(*(g.Held(make(i), LANE) for i in range(self.count)), gap=0)
+        return g.Across(*(g.Slot(make(i), LANE) for i in range(self.count)), gap=0)
 
     def vectors(self, letter: str, role: str, tensor: str) -> g.Node:
         """Return the first numbers of a vector of each token, with its name."""
@@ -29,7 +29,7 @@ class TokenRows:
         def draw(i: int) -> g.Node:
             strip = self.plan.strip(f"{tensor}[{i},d]", role, cell=CELL, shown=NUMBERS)
             name = g.Label(f"${letter}_{{{i}}}$", ink=role)
-            held = g.Held(name, strip.width - strip.body - 4, "end")  # the cells in the middle
+            held = g.Slot(name, strip.width - strip.body - 4, "end")  # the cells in the middle
             return g.Across(held, strip, gap=4).named(f"{letter} {i}")
 
         return self.each(draw)
@@ -130,8 +130,8 @@ def draw_layer_shapes(plan: g.Outline) -> g.Scene:
             values = plan.of(tensor)
             shape = " × ".join(map(str, values.shape))
             shown = g.Panel(values, width=values.shape[1] * unit, height=high, edge=role)
-        told = g.Down(plan.label(key, ink=role, bold=True), g.small(shape), gap=0, align="end")
-        rows.append([told, shown.named(key)])
+        text = g.Down(plan.label(key, ink=role, bold=True), g.small(shape), gap=0, align="end")
+        rows.append([text, shown.named(key)])
     links = [g.Link(a[0], b[0], line=1.8) for a, b in pairwise(stages)]
     callouts = [
         g.Callout("self_attention", plan.say("grows", n=n), "right", 130),

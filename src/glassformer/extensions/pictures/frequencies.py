@@ -35,13 +35,13 @@ def draw_waves(plan: g.Outline) -> g.Scene:
         curves.append(g.Curve(places.tolist(), values[:, n].tolist(), ink, 2.2, label, **look))
     axes = {"x": (0, 100), "y": (-1, 1), "x_ticks": range(0, 101, 20)}
     plot = plan.plot(curves, "position", "value", width=470, **axes)
-    told = [
+    texts = [
         g.Numeral(each, style.BODY, style.HEADS[n], digits=1, before=plan.say("pair", n=n + 2))
         for n, each in enumerate(lengths)
     ]
     slower = float(lengths[1]) / float(lengths[0])
     return plan.compose(
-        g.middle(plot, g.Across(*told, gap=style.APART), gap=style.NEAR),
+        g.middle(plot, g.Across(*texts, gap=style.APART), gap=style.NEAR),
         callouts=[g.Callout("dimension 7 label", "quarter", "below", 88)],
         origin="formulas",
         times=f"{slower:.1f}",
@@ -54,8 +54,8 @@ def draw_one_word(plan: g.Outline) -> g.Scene:
     formulas = ("$i$", "$2i / d$", "$10000^{2i/d}$", "$pos / 10000^{2i/d}$")
     heads = (g.Label(each, ink="positions") for each in formulas)
     rows: list[list[g.Node]] = [[g.Label(""), *heads]]
-    found = plan.give("encoding", encode_waves([1], 4)[0])
-    for n, value in enumerate(found):
+    result = plan.give("encoding", encode_waves([1], 4)[0])
+    for n, value in enumerate(result):
         i = n // 2
         scale = 10000 ** (2 * i / 4)
         steps = plan.give(f"steps{n}", [i, 2 * i / 4, scale, 1 / scale])
@@ -66,7 +66,7 @@ def draw_one_word(plan: g.Outline) -> g.Scene:
         row.append(g.Numeral(value, style.BODY, digits=5, before=f"{name} = ", bold=True))
         rows.append(row)
     table = g.Columns(rows, gap=(24, 9), align="lmmmmr").named("table")
-    strip = g.Strip(found, "positions", digits=5, cell=(60.0, 26.0), size=style.BODY).named("love")
+    strip = g.Strip(result, "positions", digits=5, cell=(60.0, 26.0), size=style.BODY).named("love")
     words = plan.label("sentence", style.HEADING)
     return plan.compose(
         g.middle(words, table, strip, gap=26),
@@ -109,11 +109,11 @@ def draw_properties(plan: g.Outline, *, shift: int | None = None) -> g.Scene:
     beyond. shift: how far the positions are shifted whose angles are told, by default 5; the
     rotation matrix of one wave is told too if it is given.
     """
-    found = json.loads(LENGTHS.read_text(encoding="utf-8"))
-    answers, seen, unseen = _show_answers(plan, found)
+    payload = json.loads(LENGTHS.read_text(encoding="utf-8"))
+    answers, seen, unseen = _show_answers(plan, payload)
     matrix = "" if shift is None else _tell_rotation(plan, shift)
     shift = SHIFT if shift is None else shift
-    edge = INSET + ACROSS * (found["seen"] + 0.5) / LAST
+    edge = INSET + ACROSS * (payload["seen"] + 0.5) / LAST
     parts = [
         g.Down(plan.label(key, bold=True), _Ruled(panel, edge).named(f"{key} rule"), gap=4)
         for key, panel in (
@@ -122,18 +122,18 @@ def draw_properties(plan: g.Outline, *, shift: int | None = None) -> g.Scene:
             ("answers", answers),
         )
     ]
-    told = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}", "n": found["seen"]}
+    facts = {"seen": f"{seen:.0f}", "unseen": f"{unseen:.1f}", "n": payload["seen"]}
     return plan.compose(
         g.Down(*parts, gap=12),
-        title=plan.say("title", **told),
-        note=plan.say("note", shift=shift, matrix=matrix, **told),
+        title=plan.say("title", **facts),
+        note=plan.say("note", shift=shift, matrix=matrix, **facts),
         callouts=[
             g.Callout("within", "knows", "right", 110),
             g.Callout("answers rule", "longest", "right", 220),
             g.Callout("past", "fails", "above", 110),
         ],
         origin="origin",
-        **told,
+        **facts,
     )
 
 
@@ -186,9 +186,9 @@ def _show_waves(plan: g.Outline, shift: int) -> g.Node:
         )
         turned = plan.give(f"turned{i}", [np.degrees(shift * rate)])[0]
         digits = 0 if float(turned) >= 10 else 1
-        told = g.Label(f"{g.spell(float(turned), digits)}°", style.SMALL, of=turned)
+        text = g.Label(f"{g.spell(float(turned), digits)}°", style.SMALL, of=turned)
         name = g.tiny(plan.say("wave", n=i))
-        rows.append([g.Held(name, INSET - plot.inset, "start"), plot, told])
+        rows.append([g.Slot(name, INSET - plot.inset, "start"), plot, text])
     head = g.tiny(plan.say("shifted", shift=shift), width=56)
     axis = g.Plot((), height=0, y=(-1, 1), y_ticks=(), across=plan.say("place"), **TICKS)
     table = g.Columns([[None, None, head], *rows], gap=(0, -8), align="llr")
@@ -203,17 +203,17 @@ def _show_likeness(plan: g.Outline) -> g.Node:
     line = g.Curve(range(LAST + 1), cosine.values.tolist(), ink, 2)
     shown = (1, 2, 10, LAST)
     dots = [g.Curve([n], [float(cosine[n])], ink, dots=True) for n in shown]
-    told = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
+    texts = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
     look: dict[str, Any] = {"height": 86, "y": (0, 1.25), "across": plan.say("place"), **TICKS}
-    return _inset(_Told([line, *dots], told, y_ticks=(0, 0.5, 1), **look))
+    return _inset(_Told([line, *dots], texts, y_ticks=(0, 0.5, 1), **look))
 
 
 class _Told(g.Plot):
     """Curves, the last of which are dots, each with its number at its upper right."""
 
-    def __init__(self, curves: list[g.Curve], told: list[g.Numeral], **look: Any):
+    def __init__(self, curves: list[g.Curve], numerals: list[g.Numeral], **look: Any):
         super().__init__(curves, **look)
-        self.told = told
+        self.told = numerals
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         super().draw(sheet, x, y)
@@ -224,13 +224,13 @@ class _Told(g.Plot):
             number.place(sheet, x + across + 5, low)
 
 
-def _show_answers(plan: g.Outline, found: dict[str, Any]) -> tuple[g.Node, float, float]:
+def _show_answers(plan: g.Outline, fields: dict[str, Any]) -> tuple[g.Node, float, float]:
     """Return exact answers by length, and their shares up to the longest in training and beyond."""
-    asked = {int(n): pair for n, pair in found["lengths"].items()}
-    edge = found["seen"] + 0.5
+    asked = {int(n): pair for n, pair in fields["lengths"].items()}
+    edge = fields["seen"] + 0.5
     shares = []
     for beyond in (False, True):
-        pairs = [pair for n, pair in asked.items() if (n > found["seen"]) == beyond]
+        pairs = [pair for n, pair in asked.items() if (n > fields["seen"]) == beyond]
         right, count = np.sum(pairs, 0)
         shares.append(100 * right / count)
     dots = [g.Curve([n], [100 * a / b], "positions", dots=True) for n, (a, b) in asked.items()]
@@ -275,15 +275,15 @@ def draw_wave_code(plan: g.Outline, *, positions: int = 20, d_model: int = 8) ->
         values = plan.give(name, function(np.arange(positions), d_model))
         panel = g.Panel(values, width=WIDE, height=130, scale="wave", limit=1.0)
         waves = ["sin", "cos"] * half if function is paper else ["sin"] * half + ["cos"] * half
-        heads = [g.Held(g.tiny(wave, INKS[wave], bold=True), WIDE / d_model) for wave in waves]
+        heads = [g.Slot(g.tiny(wave, INKS[wave], bold=True), WIDE / d_model) for wave in waves]
         panel.named(name)
-        made = g.Down(*([g.Across(*heads, gap=0)] if d_model <= MOST else []), panel, gap=0)
+        result = g.Down(*([g.Across(*heads, gap=0)] if d_model <= MOST else []), panel, gap=0)
         code = g.Card(g.Down(*map(_set_code, _read_lines(function)), gap=1), pad=10)
         title = plan.label(name, style.HEADING, "positions", bold=True)
         slowest = plan.give(f"slowest_{name}", 1 / _find_slowest(function, d_model))
         slow.append(float(slowest))
-        told = g.Numeral(slowest, style.SMALL, style.LIT, digits=0, before=plan.say("slowest"))
-        rows.append([g.Down(title, code, told, gap=6), made])
+        text = g.Numeral(slowest, style.SMALL, style.LIT, digits=0, before=plan.say("slowest"))
+        rows.append([g.Down(title, code, text, gap=6), result])
     return plan.compose(
         g.Columns(rows, gap=(34, 24), align="lm"),
         callouts=[g.Callout("tensor2tensor", "seam", "below", 200)],
@@ -314,8 +314,8 @@ def _read_lines(function: Callable[..., Array]) -> list[str]:
 def _set_code(line: str) -> g.Node:
     """Return a line of code with its exponent lit, coloured if it takes a sine or cosine."""
     ink = next((ink for wave, ink in INKS.items() if f"np.{wave}(" in line), style.INK)
-    found = EXPONENT.search(line)
-    ends = [0, *(found.span() if found else ()), len(line)]
+    match = EXPONENT.search(line)
+    ends = [0, *(match.span() if match else ()), len(line)]
     parts: list[g.Node] = []
     for n, (start, end) in enumerate(pairwise(ends)):
         lit, part = n == 1, line[start:end].replace(" ", "\u00a0")

@@ -11,7 +11,7 @@ from typing import Any
 
 from glassformer.foundation.disk import write_text
 
-from .chapters import Shown, group_chapters, spell_command
+from .chapters import ShownPicture, group_chapters, spell_command
 from .parts.render import save_scene
 from .pictures import Picture, find_picture, list_pictures, make_scene
 
@@ -56,7 +56,7 @@ def gallery(
     network = trace.settings.network
     pictures = [find_picture(id, network) for id in ids] if ids else list_pictures(network)
     _check_known(pictures, options)
-    made: list[Shown] = []
+    results: list[ShownPicture] = []
     left_out: list[tuple[Picture, str]] = []
     files: list[Path] = []
     for picture in pictures:
@@ -73,15 +73,15 @@ def gallery(
         for path in written:
             save_scene(scene, path)
         files += written
-        made.append(Shown(picture.id, scene.title, scene.description, written[-1]))
+        results.append(ShownPicture(picture.id, scene.title, scene.description, written[-1]))
         progress(picture.id)
-    if not made:
+    if not results:
         raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
     if left_out:
         count = f"{len(left_out)} of {len(pictures)} pictures are left out"
         warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
-    write_text(page, _make_page(trace, made, left_out, lang, model))
+    write_text(page, _make_page(trace, results, left_out, lang, model))
     return [*files, page]
 
 
@@ -107,14 +107,18 @@ def _join_ids(ids: Sequence[str]) -> str:
 
 
 def _make_page(
-    trace: Any, made: list[Shown], left_out: list[tuple[Picture, str]], lang: str, model: str
+    trace: Any,
+    pictures_shown: list[ShownPicture],
+    left_out: list[tuple[Picture, str]],
+    lang: str,
+    model: str,
 ) -> str:
     source, target = html.escape(trace.text), html.escape(trace.translation)
     chapters = "\n".join(
         f"<h2>{html.escape(title)}</h2>\n<section>\n"
         + "\n".join(_show(each, spell_command(each.id, model, trace.text)) for each in shown)
         + "\n</section>"
-        for title, shown in group_chapters(made, lang)
+        for title, shown in group_chapters(pictures_shown, lang)
     )
     missing = "\n".join(
         f"<li><b>{picture.id}</b> {html.escape(picture.title(lang))}: {html.escape(reason)}</li>"
@@ -130,7 +134,7 @@ def _make_page(
     )
 
 
-def _show(each: Shown, command: str) -> str:
+def _show(each: ShownPicture, command: str) -> str:
     """Return one picture with what it finds, what it tells, and the command that draws it."""
     name, finding = each.path.name, html.escape(each.finding)
     return (

@@ -22,9 +22,9 @@ def draw_memory(plan: g.Outline) -> g.Scene:
     shown = list_shown(count, 6)
     rows, links = list[list[g.Part]](), list[g.Link]()
     for layer in reversed(shown):
-        made = plan.panel(f"{keys[layer]}[0,m,k]", width=150, height=44, edge="key")
+        result = plan.panel(f"{keys[layer]}[0,m,k]", width=150, height=44, edge="key")
         name = g.Label(plan.say("key", n=layer), style.HEADING, "key")
-        rows.append([made.named(f"key {layer}"), name])
+        rows.append([result.named(f"key {layer}"), name])
         ends: tuple[g.Side, g.Side] = ("right", "left")
         links.append(g.Link("memory", f"key {layer}", "elbow", "memory", 1.6, sides=ends))
     return plan.compose(

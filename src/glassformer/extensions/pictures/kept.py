@@ -42,9 +42,9 @@ def draw_kept(plan: g.Outline, *, layer: int = -1) -> g.Scene:
     panel = g.Panel(kept, width=side, height=side, scale="share", limit=1.0, edge=INKS[own])
     texts = plan.target[:shown]
     matrix = g.Matrix(panel, rows=texts, columns=texts, fit=70)
-    told = g.middle(g.small(plan.say(f"kept_{own}", layer=layer)), matrix, gap=8)
+    text = g.middle(g.small(plan.say(f"kept_{own}", layer=layer)), matrix, gap=8)
     return plan.compose(
-        g.Across(plot, told, gap=style.FAR, align="top"),
+        g.Across(plot, text, gap=style.FAR, align="top"),
         title="title_gone" if is_ssru and shares[-1, 0] < LITTLE else f"title_{own}",
         note=f"note_{own}",
         left=(shown, count),

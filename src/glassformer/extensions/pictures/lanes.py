@@ -69,16 +69,16 @@ class Lanes:
         """
         if self.rest:
             more = g.Label("…", style.BODY, style.SOFT) if dots else None
-            node = g.Across(node, g.Held(more, self.rest), gap=0)
+            node = g.Across(node, g.Slot(more, self.rest), gap=0)
         at = STEPS.index(step) + 1
         look: dict[str, Any] = {"ink": self.side, "line": 1.6, "gap": 1, "step": at}
         for n, below in enumerate(self.below):
             self.links.append(g.Link(below, names[n], **look))
         self.below = names
         settings = self.plan.settings
-        told = self.plan.say(key, n=getattr(settings, f"{self.side}_layers")) if key else ""
+        text = self.plan.say(key, n=getattr(settings, f"{self.side}_layers")) if key else ""
         align = "end" if self.side == "encoder" else "start"
-        label = g.small(told, style.INK, width=76, align=align).at(at)
+        label = g.small(text, style.INK, width=76, align=align).at(at)
         row: list[g.Part] = [label, node.at(at)]
         self.rows.insert(0, row if self.side == "encoder" else row[::-1])
 
@@ -87,7 +87,7 @@ class Lanes:
     ) -> None:
         """Put something of its own into each lane."""
         names = [f"{self.side} {name} {n}" for n in range(len(self.tokens))]
-        nodes = [g.Held(make(n).named(names[n]), PITCH) for n in range(len(names))]
+        nodes = [g.Slot(make(n).named(names[n]), PITCH) for n in range(len(names))]
         self.add(step, g.Across(*nodes, gap=0), names, key, dots)
 
     def chips(

@@ -37,12 +37,12 @@ class Lesson:
     def draw(self, name: str, values: g.Array, *, digits: int | None, width: float) -> g.Matrix:
         """Return a row for each token of the reference, a column for each possible token."""
         wide = min(width, 540 / values.shape[1])
-        made, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
+        result, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
         high = 22.0 if len(values) <= 14 else 16.0
         size = {"width": wide * values.shape[1], "height": high * len(values)}
         look: dict[str, Any] = {"scale": "share", "limit": 1.0, "hidden": gone, "size": style.TINY}
         digits = digits if digits and wide >= 10 + 6.5 * digits else None
-        panel = g.Panel(made, digits=digits, **size, **look)
+        panel = g.Panel(result, digits=digits, **size, **look)
         sums = [self.plan.of(f"sum[j] {name}[{i},j]") for i in range(len(values))]
         shown = sums if not gone.any() and len(self.run.vocabulary) == len(self.names) else ()
         return g.Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
@@ -53,8 +53,8 @@ def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> g.Array:
 
     That share is spread evenly over all tokens of the vocabulary.
     """
-    columns, wanted = run.columns(sentence), run.wanted(sentence)
-    hit = np.array([[float(id == column) for column in columns] for id in wanted])
+    columns, target = run.columns(sentence), run.wanted(sentence)
+    hit = np.array([[float(id == column) for column in columns] for id in target])
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
 
 
@@ -81,14 +81,14 @@ def draw_untrained(
     share = lesson.run.share(0, lesson.sentence)[row]
     target = make_target(lesson.run, lesson.sentence, 0.0)[row]
     place = int(target.argmax())
-    said, wanted = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
+    predicted, expected = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
     heads = (plan.small(key, style.INK, bold=True) for key in ("says", "wants"))
     rows: list[list[g.Part]] = [[None, *heads]]
     for j, name in enumerate(lesson.names):
         ink = style.LIT if j == place else style.FAINT
-        bar = g.Bar(said[j], 1.0, ink, width=170, digits=3)
+        bar = g.Bar(predicted[j], 1.0, ink, width=170, digits=3)
         label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
-        goal = g.Bar(wanted[j], 1.0, "heads", width=170, digits=0)
+        goal = g.Bar(expected[j], 1.0, "heads", width=170, digits=0)
         rows.append([label, bar.named(f"said {j}"), goal])
     loss = plan.give("loss", [-np.log(share[place])])[0]
     formula = g.Across(
@@ -126,13 +126,13 @@ def draw_targets(
         parts.append(g.Down(name, matrix.named(key), gap=6))
     hidden = len(lesson.run.vocabulary) - len(lesson.names)
     even = f"{smoothing / len(lesson.run.vocabulary):.4f}"
-    told = plan.say("even", n=len(lesson.run.vocabulary), each=even)
+    text = plan.say("even", n=len(lesson.run.vocabulary), each=even)
     return plan.compose(
         g.Down(*parts, gap=style.APART),
         title="title" if smoothing else "title_plain",
         note=plan.say("note") + (plan.say("others", n=hidden) if hidden else ""),
         origin=lesson.origin,
-        callouts=[g.Callout("smooth", told, "below", 260)] if smoothing else [],
+        callouts=[g.Callout("smooth", text, "below", 260)] if smoothing else [],
         asked=f"{1 - smoothing + smoothing / len(lesson.run.vocabulary):.4g}",
     )
 
@@ -154,13 +154,13 @@ def draw_trained(
     own = np.array([values[i, j] if j >= 0 else 0.0 for i, j in enumerate(right)])
     sure = int((own >= SURE).sum())
     worst = int(own.argmin())
-    told = plan.say("worst", word=lesson.rows[worst], share=f"{100 * own[worst]:.0f}")
+    texts = plan.say("worst", word=lesson.rows[worst], share=f"{100 * own[worst]:.0f}")
     matrix = lesson.draw("share", values, digits=2, width=48).named("grid")
     return plan.compose(
         matrix,
         note=plan.say("note") + (plan.say("hatched") if np.isnan(values).any() else ""),
         origin=lesson.origin,
-        callouts=[g.Callout(matrix.find_row(worst), told, "right", 90)],
+        callouts=[g.Callout(matrix.find_row(worst), texts, "right", 90)],
         step=lesson.run.steps[number],
         n=sure,
         all=len(own),

@@ -62,8 +62,8 @@ def draw_schedules(
     digits = 3
     grid = g.Panel(target, width=32.0 * shown, height=26.0 * shown, digits=digits, **GRID)
     names = [plan.say("token", n=n) for n in range(shown)]
-    told = plan.say("grid" if shown == tokens else "corner", n=shown, all=tokens)
-    left = g.Down(g.small(told), g.Matrix(grid, rows=names, columns=names), gap=8)
+    text = plan.say("grid" if shown == tokens else "corner", n=shown, all=tokens)
+    left = g.Down(g.small(text), g.Matrix(grid, rows=names, columns=names), gap=8)
     return plan.compose(
         g.Across(left, plot, gap=style.APART, align="top"),
         origin="formulas",
@@ -109,16 +109,16 @@ def draw_teacher_forcing(
     run = read_watched(watch)
     longest = max(range(len(run.sentences)), key=lambda n: len(run.sentences[n].reference_tokens))
     sentence = longest if sentence is None else pick(sentence, len(run.sentences), "sentence")
-    found = _find_lesson(run, sentence)
-    wanted = [show_token(text) for text in run.sentences[sentence].reference_tokens]
-    names, share = run.names(sentence), run.share(found, sentence)
+    lesson = _find_lesson(run, sentence)
+    tokens = [show_token(text) for text in run.sentences[sentence].reference_tokens]
+    names, share = run.names(sentence), run.share(lesson, sentence)
     guessed = [names[int(np.nanargmax(row))] for row in share]
-    fed = [plan.say("begin"), *wanted[:-1]]
-    shown = range(min(8, len(wanted)))
-    wrong = [a != b for a, b in zip(guessed, wanted, strict=True)]
+    fed = [plan.say("begin"), *tokens[:-1]]
+    shown = range(min(8, len(tokens)))
+    wrong = [a != b for a, b in zip(guessed, tokens, strict=True)]
     rows: list[list[g.Part]] = []
     for key, role, texts in (
-        ("wanted", "decoder", wanted),
+        ("wanted", "decoder", tokens),
         ("predicted", "", guessed),
         ("fed", "embedded", fed),
     ):
@@ -126,7 +126,7 @@ def draw_teacher_forcing(
         for n in shown:
             lit = key == "predicted" and wrong[n]
             chip = g.Chip(texts[n], "softmax" if lit else role, lit=lit, fit=WIDE - 18)
-            cells.append(g.Held(chip.named(f"{key} {n}"), WIDE - 6))
+            cells.append(g.Slot(chip.named(f"{key} {n}"), WIDE - 6))
         rows.append([plan.label(key, bold=True), *cells])
     pale: dict[str, Any] = {"ink": style.FAINT, "line": 1, "sides": ("right", "left")}
     links = [g.Link(f"wanted {n}", f"fed {n + 1}", "ribbon", **pale) for n in shown[:-1]]
@@ -140,19 +140,19 @@ def draw_teacher_forcing(
         origin="toy" if watch is None else "own",
         links=links,
         missed=sum(wrong),
-        n=len(wanted),
-        step=run.steps[found],
+        n=len(tokens),
+        step=run.steps[lesson],
     )
 
 
 def _find_lesson(run: RunSnapshots, sentence: int) -> int:
     """Return the first snapshot with right and wrong predictions; else the first one."""
-    names, wanted = run.names(sentence), run.sentences[sentence].reference_tokens
+    names, lesson = run.names(sentence), run.sentences[sentence].reference_tokens
     for number in range(len(run.steps)):
         share = run.share(number, sentence)
         guessed = [names[int(np.nanargmax(row))] for row in share]
-        right = sum(a == show_token(b) for a, b in zip(guessed, wanted, strict=True))
-        if 0 < right < len(wanted):
+        right = sum(a == show_token(b) for a, b in zip(guessed, lesson, strict=True))
+        if 0 < right < len(lesson):
             return number
     return 0
 
@@ -196,5 +196,5 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
 def _name_block(plan: g.Outline, block: str) -> str:
     """Return the name of a block of the network, such as that of decoder.1, in words."""
     name, _, layer = block.partition(".")
-    told = plan.say(name) if plan.has(name) else name.replace("_", " ")
-    return f"{told} {layer}".strip()
+    text = plan.say(name) if plan.has(name) else name.replace("_", " ")
+    return f"{text} {layer}".strip()

@@ -70,14 +70,14 @@ def draw_causal_mask(plan: g.Outline) -> g.Scene:
 @g.figure("worked_mask")
 def draw_worked_mask(plan: g.Outline) -> g.Scene:
     """Show masked attention worked out on four words, and what a note printed wrongly (V57)."""
-    found, words, wide = work_out(), WORDS[plan.lang], 34.0
+    result, words, wide = work_out(), WORDS[plan.lang], 34.0
     rows: list[g.Node] = []
     for line in LINES:
-        names = [g.Held(g.Label(word), 58, "end", 22) for word in words]
+        names = [g.Slot(g.Label(word), 58, "end", 22) for word in words]
         parts: list[g.Node] = [g.Down(*names, gap=0)]
         for key, (role, formula) in line.items():
-            values = plan.give(key, found[key])
-            hidden = np.isinf(found["masked"]) if key in ("masked", "weights") else None
+            values = plan.give(key, result[key])
+            hidden = np.isinf(result["masked"]) if key in ("masked", "weights") else None
             size = {"width": wide * values.shape[1], "height": 22.0 * len(values)}
             look = {"scale": "share" if key == "weights" else "signed", "hidden": hidden}
             edge = role if key == "W" else ""

@@ -46,10 +46,10 @@ def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scen
     pairs = sum(here.count(kind) * (here.count(kind) - 1) for kind in INKS)
     chance = pairs / max(1, len(words) * (len(words) - 1))
     names = [plan.small(k, INKS[k], bold=True) for k in INKS if k in here]
-    found = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
-    found.sort(key=lambda each: each[1])  # the callout points at the last one
-    lists = [node for node, _ in found]
-    told = plan.say("like_it", n=found[-1][1], all=NEAR)
+    neighbours = [_list_neighbours(plan, word, words, rows, kinds) for word in chosen]
+    neighbours.sort(key=lambda each: each[1])  # the callout points at the last one
+    lists = [node for node, _ in neighbours]
+    text = plan.say("like_it", n=neighbours[-1][1], all=NEAR)
     inks = [INKS.get(kind, style.SOFT) for kind in here]
     pairs_of = list(enumerate(alike.argmax(1).tolist())) if kinds else []
     joined = [(a, b, inks[a] if here[a] == here[b] else style.FAINT) for a, b in pairs_of]
@@ -61,7 +61,7 @@ def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scen
         g.Across(left, g.Down(*lists, gap=16), gap=style.APART, align="top"),
         title="same" if finds else "plain",
         note="note" if kinds else "note_few",
-        callouts=[g.Callout("last list", told, "below", 120)] if found[-1][1] > 1 else [],
+        callouts=[g.Callout("last list", text, "below", 120)] if neighbours[-1][1] > 1 else [],
         same=same,
         all=len(words),
         chance=g.spell(chance * len(words), 0),
@@ -88,11 +88,11 @@ def _choose_rows(trace: Any, most: int) -> tuple[dict[str, int], dict[str, str]]
 def _choose_words(trace: Any, kinds: dict[str, str], own: str, query: Query) -> list[str]:
     """Return the token that is asked for, words of the sentence, then one of each other kind."""
     here = [show_token(token.text) for token in trace.source]
-    found = [own] if query is not None or not kinds or own in kinds else []
+    words = [own] if query is not None or not kinds or own in kinds else []
     for word in [*here, *kinds]:
-        if word in kinds and kinds[word] not in [kinds.get(other) for other in found]:
-            found.append(word)
-    return found[:LISTS]
+        if word in kinds and kinds[word] not in [kinds.get(other) for other in words]:
+            words.append(word)
+    return words[:LISTS]
 
 
 def _list_neighbours(
@@ -108,9 +108,9 @@ def _list_neighbours(
         ink = INKS.get(kinds.get(others[n], ""), style.SOFT)
         like = plan.of(cosine(f"{TABLE}[{rows[others[n]]},d]", f"{TABLE}[{rows[word]},d]"))
         lines.append([g.Label(others[n], ink=ink, fit=90), g.Numeral(like, ink=style.SOFT)])
-    told = plan.small("near")
+    text = plan.small("near")
     same = sum(word in kinds and kinds.get(others[n]) == kinds[word] for n in nearest)
-    head = g.Across(told, g.Chip(word, lit=True), gap=6)
+    head = g.Across(text, g.Chip(word, lit=True), gap=6)
     return g.Down(head, g.Columns(lines, gap=(10, 1)), gap=4), same
 
 

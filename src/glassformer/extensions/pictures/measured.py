@@ -40,20 +40,20 @@ class Riddle(NamedTuple):
 
 def find_riddle(trace: Any) -> Riddle | None:
     """Return the riddle of a recording; None if it is none, or if its model was not measured."""
-    found = _read_measured(trace)
+    result = _read_measured(trace)
     rows = [
         n
         for n, token in enumerate(trace.predicted)
         if re.fullmatch(r"(qu['’])?(il|elle)", token.text.strip())
     ]
-    if found is None or "cut" not in found or not rows:
+    if result is None or "cut" not in result or not rows:
         return None
-    read = read_riddle(trace.text, found["genders"], found["adjectives"])
+    read = read_riddle(trace.text, result["genders"], result["adjectives"])
     if read is None:
         return None
-    cut = {each["cut"]: each["right"] for each in found["cut"]}
-    genders = found["genders"][read[0][0]], found["genders"][read[0][1]]
-    return Riddle(*read, genders, rows[-1], found["riddles"], found["right"], cut)
+    cut = {each["cut"]: each["right"] for each in result["cut"]}
+    genders = result["genders"][read[0][0]], result["genders"][read[0][1]]
+    return Riddle(*read, genders, rows[-1], result["riddles"], result["right"], cut)
 
 
 def read_riddle(
@@ -63,10 +63,10 @@ def read_riddle(
 
     The nouns must have different `genders` in French, so that the pronoun shows which was chosen.
     """
-    found = RIDDLE.fullmatch(sentence.lower())
-    if not found or not {found["first"], found["last"]} <= genders.keys():
+    match = RIDDLE.fullmatch(sentence.lower())
+    if not match or not {match["first"], match["last"]} <= genders.keys():
         return None
-    adjective, nouns = found["before"] or found["behind"], (found["first"], found["last"])
+    adjective, nouns = match["before"] or match["behind"], (match["first"], match["last"])
     is_unlike = genders[nouns[0]] != genders[nouns[1]]
     return (nouns, adjective) if is_unlike and adjective in adjectives else None
 
@@ -78,18 +78,18 @@ def find_share(trace: Any, attention: Attention, row: int, head: int) -> tuple[f
     model is not the measured one, unedited.
     """
     asked, who = ASKED.get(f"{attention.side} {attention.kind}", ("", r"\b\B"))
-    found = _read_measured(trace)
-    if found is None or not re.fullmatch(who, attention.queries[row]):
+    share = _read_measured(trace)
+    if share is None or not re.fullmatch(who, attention.queries[row]):
         return None
-    if read_riddle(trace.text, found["genders"], found["adjectives"]) is None:
+    if read_riddle(trace.text, share["genders"], share["adjectives"]) is None:
         return None
-    return (found["look"][asked][attention.layer][head], 2 * found["pairs"])
+    return (share["look"][asked][attention.layer][head], 2 * share["pairs"])
 
 
 def _read_measured(trace: Any) -> Any:
     """Return what was measured of the model of a recording; None if it is another or edited."""
     if trace.edits or not MEASURED.is_file():
         return None
-    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    payload = json.loads(MEASURED.read_text(encoding="utf-8"))
     weights = trace.document.weights_sha256 or fingerprint(trace.parameters)
-    return found if weights == found["weights_sha256"] else None
+    return payload if weights == payload["weights_sha256"] else None

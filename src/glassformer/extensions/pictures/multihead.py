@@ -43,21 +43,21 @@ def draw_two_heads(
         tops.append(attention.keys[best[0]])
         seen, looks = head.of("weights", f"{row},m"), []
         for m in best:
-            name = g.Held(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end")
+            name = g.Slot(g.Label(attention.keys[m], bold=m == best[0], fit=70), 50, "end")
             looks.append([name, g.Bar(seen[m], limit, head.ink, width=90, height=12)])
         if rest := len(attention.keys) - len(best):
             left = " - ".join([f"sum[m] {seen.source}", *(seen[m].source for m in best)])
-            told = g.Held(g.small(plan.say("others", n=rest)), 50, "end")
-            looks.append([told, plan.bar(left, limit, style.FAINT, width=90, height=12)])
+            text = g.Slot(g.small(plan.say("others", n=rest)), 50, "end")
+            looks.append([text, plan.bar(left, limit, style.FAINT, width=90, height=12)])
         reads = g.small(plan.say("reads", word=attention.queries[row]))
         right = g.Down(reads, g.Columns(looks, gap=(8, 4), align="rl"), gap=8)
         inside = g.Across(g.Across(*learned, gap=12), right, gap=22)
         whole = g.middle(head.name(), inside, gap=10)
         card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=14)
         cards.append(card.named(f"head {h}"))
-    given = g.tensor(x, "$X$", "sum", unit=min(4.0, 60 / len(x)), most=110).named("input")
+    input_grid = g.tensor(x, "$X$", "sum", unit=min(4.0, 60 / len(x)), most=110).named("input")
     return plan.compose(
-        g.middle(given, g.Across(*cards, gap=24), gap=34),
+        g.middle(input_grid, g.Across(*cards, gap=24), gap=34),
         title="apart" if len({*tops}) > 1 else "title",
         links=[g.Link("input", f"head {h}", "ribbon", style.head_ink(h), 1.8) for h in chosen],
         callouts=[g.Callout("input", "whole", "right", 150)],
@@ -105,7 +105,7 @@ def portray_heads(weights: g.Array, texts: Sequence[str]) -> list[Portrait]:
     for key in ("adjective", "verb"):
         masks[key] = np.broadcast_to(np.isin(kinds, [key]), (n, n))
     masks["noun"] = np.broadcast_to(np.isin(kinds, ["animal", "person", "place"]), (n, n))
-    found = []
+    results = []
     for own in weights:
         seen = [
             Portrait(key, float((own * mask).sum() / n), float(mask.mean()))
@@ -114,16 +114,16 @@ def portray_heads(weights: g.Array, texts: Sequence[str]) -> list[Portrait]:
         word = int(own.sum(0).argmax())
         seen.append(Portrait("word", float(own[:, word].mean()), 1 / n, texts[word]))
         best = max(seen, key=lambda each: each.excess)
-        found.append(best if best.excess > LEAST else Portrait("anywhere", 1.0, 1.0))
-    return found
+        results.append(best if best.excess > LEAST else Portrait("anywhere", 1.0, 1.0))
+    return results
 
 
 def find_layer(plan: g.Outline) -> int:
     """Return the encoder layer whose heads have the most marked habits."""
     texts = plan.source
     names = [f"encoder.{n}.self_attention.weights" for n in range(plan.settings.encoder_layers)]
-    found = [portray_heads(plan.trace[name], texts) for name in names]
-    return int(np.argmax([sum(each.excess for each in portraits) for portraits in found]))
+    layer = [portray_heads(plan.trace[name], texts) for name in names]
+    return int(np.argmax([sum(each.excess for each in portraits) for portraits in layer]))
 
 
 @g.figure("heads")
@@ -141,9 +141,9 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     limits = float(weights.values.max()), g.find_largest(read_by)
     in_line = min(count, 2 if count <= 5 else 3 if count <= 10 else 4)
     for place, h in enumerate(order):
-        told, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
+        text, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
         habit, is_best = portraits[h].key != "anywhere", h == best
-        captions[step] += " " + plan.say("told" if habit else "told_anywhere", **told)
+        captions[step] += " " + plan.say("told" if habit else "told_anywhere", **text)
         wide = LARGE if is_best else OTHERS / in_line - 32
         look: dict[str, Any] = {"height": wide, "limit": limits[0], "scale": "share"}
         panel = g.Panel(weights[h], width=wide, edge=head.ink, **look)
@@ -151,14 +151,16 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         seen = g.Matrix(panel, rows=texts, columns=texts, fit=52)
         look = {"height": wide, "limit": limits[1], "edge": "heads"}
         read = g.Panel(read_by[h], width=wide / 6, **look)
-        made = g.middle(g.Label(f"$Z_{{{h}}}$", ink="heads") if is_best else None, read, gap=2)
+        result = g.middle(g.Label(f"$Z_{{{h}}}$", ink="heads") if is_best else None, read, gap=2)
         name = head.name(style.HEADING if is_best else style.BODY)
-        share = g.small(told["share"], style.INK) if habit else None
+        share = g.small(text["share"], style.INK) if habit else None
         title = g.Across(name, share, gap=6).named(f"head {h}")
-        at = g.small(told["at"], style.INK, fit=wide + 24)
-        card = g.Down(g.Down(title, at, gap=0), g.Across(seen, made, gap=4, align="bottom"), gap=4)
+        at = g.small(text["at"], style.INK, fit=wide + 24)
+        card = g.Down(
+            g.Down(title, at, gap=0), g.Across(seen, result, gap=4, align="bottom"), gap=4
+        )
         cards.append(card.at(step + 1, (0, 30)) if moving else card)
-    held = [g.Held(card, OTHERS / in_line, "start") for card in cards[1:]]
+    held = [g.Slot(card, OTHERS / in_line, "start") for card in cards[1:]]
     others = g.wrap_across(held, OTHERS + 1, 0, 14)
     habits = {(each.key, each.word) for each in portraits if each.key != "anywhere"}
     marked = sum(each.key != "anywhere" for each in portraits)
@@ -216,7 +218,7 @@ def draw_concatenation(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         names.append(g.small(f"$Z_{{{h}}} W_{{O,{h}}}$" if count <= 8 else str(h), ink))
         panels.append(g.Panel(added[h], width=wide, height=52, limit=limit, edge=ink))
         pillar = g.Pillar(sizes[h], float(sizes[most]), ink, width=22, height=46)
-        pillars.append(g.Held(pillar.named(f"size {h}"), wide))
+        pillars.append(g.Slot(pillar.named(f"size {h}"), wide))
     return plan.compose(
         g.middle(
             whole,
@@ -248,7 +250,7 @@ def _show_bands(count: int, width: float) -> g.Node:
         g.middle(g.Line(wide - 2, ink, 3), g.tiny(str(h), ink, bold=True), gap=1)
         for h, ink in enumerate(inks)
     )
-    return g.Across(*(g.Held(band, wide) for band in bands), gap=0)
+    return g.Across(*(g.Slot(band, wide) for band in bands), gap=0)
 
 
 @g.figure("recap")
@@ -259,9 +261,9 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     shown = list(range(min(count, DRAWN)))
     listed = texts if len(texts) <= FEW else [*texts[: FEW - 2], "…", texts[-1]]
     sentence = g.Down(*(g.small(text, style.INK, fit=62) for text in listed), gap=0).named("text")
-    given = find_input(trace, "encoder", attention.layer, "self_attention")
+    inputs = find_input(trace, "encoder", attention.layer, "self_attention")
     big: dict[str, Any] = {"unit": 1.2, "most": 76}
-    first = g.tensor(plan.of(f"{given}[q,d]"), "$X$", "sum", **big)
+    first = g.tensor(plan.of(f"{inputs}[q,d]"), "$X$", "sum", **big)
     row = choose_row(trace, attention, None)
     cards = [_show_way(Head(plan, attention, h), row, h == 0) for h in shown]
     if len(shown) < count:
@@ -305,16 +307,16 @@ def _show_way(head: Head, row: int, named: bool) -> g.Node:
         parts.append(_name_above(f"$W_{p[0].upper()}$", p, learned, named))
     parts.append(g.small("→"))
     for p in PROJECTIONS:
-        made = g.Panel(head.of(p), width=20, edge=p, **look)
-        parts.append(_name_above(f"${p[0].upper()}$", p, made, named))
+        panel = g.Panel(head.of(p), width=20, edge=p, **look)
+        parts.append(_name_above(f"${p[0].upper()}$", p, panel, named))
     parts.append(g.small("→"))
     read = g.Panel(head.of("context"), width=20, edge="heads", **look)
     parts.append(_name_above("$Z_h$", "heads", read, named))
     seen, keys = head.of("weights", f"{row},m"), head.attention.keys
     best = int(seen.values.argmax())
     looks = g.small(f"{keys[row]} → {keys[best]}", style.INK, fit=80)
-    told = g.Across(looks, g.Numeral(seen[best], style.SMALL), gap=5)
-    name = g.Held(g.Down(head.name(style.SMALL), told, gap=0), 100, "start")
+    text = g.Across(looks, g.Numeral(seen[best], style.SMALL), gap=5)
+    name = g.Slot(g.Down(head.name(style.SMALL), text, gap=0), 100, "start")
     card = g.Card(g.Across(name, *parts, gap=6), edge=head.ink, fill=style.PAPER, pad=5)
     return card.named(f"head {head.number}")
 
@@ -344,7 +346,7 @@ def draw_split(plan: g.Outline, *, layer: int = 0) -> g.Scene:
             g.tiny(f"{n} × {width}").at(3),
             gap=3,
         )
-        cells.append(g.Held(cut.named(f"block {h}"), own))
+        cells.append(g.Slot(cut.named(f"block {h}"), own))
     whole = g.Panel(_join(query.values), width=wide, **look).at(1)
     return plan.compose(
         g.middle(

@@ -35,11 +35,11 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
 
     cell: the number, as memory[3,0]. By default it is what a head reads for an interesting word.
     """
-    found = plan.trace.explain(*(read_cell(cell) if cell else _choose_cell(plan.trace)))
-    below = len(found.terms) == 1 and len(found.divisor) > 1  # a share: the sum is what divides
-    terms = found.divisor if below else found.terms
+    result = plan.trace.explain(*(read_cell(cell) if cell else _choose_cell(plan.trace)))
+    below = len(result.terms) == 1 and len(result.divisor) > 1  # a share: the sum is what divides
+    terms = result.divisor if below else result.terms
     values = np.array([term.value for term in terms])
-    count, names = len(terms), _name_terms(plan, found, len(terms))
+    count, names = len(terms), _name_terms(plan, result, len(terms))
     operands = _find_operands(plan, terms)
     products = _find_products(plan, operands, values)
     shown = keep_largest(np.abs(values), MOST if count <= MOST else MOST - 1)
@@ -65,18 +65,18 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     rows.insert(0, [g.Spacer(), _space_out(labels, pitch)])
     best = int(np.abs(values).argmax())
     place = shown.index(best)
-    told = plan.say("largest", word=names[best], value=g.spell(values[best]))
-    own = f"{found.name}[{','.join(map(str, found.index))}]"
-    reader = _find_reader(plan, found)
+    text = plan.say("largest", word=names[best], value=g.spell(values[best]))
+    own = f"{result.name}[{','.join(map(str, result.index))}]"
+    reader = _find_reader(plan, result)
     key = "share_of" if below else "single" if count == 1 else "title_read" if reader else "title"
-    end = _tell_end(plan, found, plan.of(own), below)
+    end = _tell_end(plan, result, plan.of(own), below)
     end.at(len(chunks), turn=len(chunks[-1]) - 1)
     side: g.Side = "below" if (place + 2) * pitch < (columns * pitch - 90) else "left"
-    callout = g.Callout(f"bar {place}", told, side, 90, place // size + 1, products[best])
-    rows.append([g.Spacer(), g.Held(end, fall.width, "end")])
+    callout = g.Callout(f"bar {place}", text, side, 90, place // size + 1, products[best])
+    rows.append([g.Spacer(), g.Slot(end, fall.width, "end")])
     return plan.compose(
         g.middle(
-            _show_matrices(plan, found, operands, _stretch(chunks, count)),
+            _show_matrices(plan, result, operands, _stretch(chunks, count)),
             g.Columns(rows, gap=(10, 6), align="rl"),
             gap=style.APART,
         ),
@@ -85,7 +85,7 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
         read=plan.say("read", reader=reader) if reader else "",
         most=g.spell(values[best]),
         name=own,
-        formula=found.formula,
+        formula=result.formula,
         more=plan.say("more", n=count - len(shown)) if rest else "",
         callouts=[callout] if count > 1 else [],
         captions=[_caption(plan, chunk, heads, running, count) for chunk in chunks],
@@ -105,26 +105,26 @@ def _choose_cell(trace: Any) -> tuple[str, tuple[int, ...]]:
     return name, (head, row, int(np.abs(trace[name][head, row]).argmax()))
 
 
-def _find_reader(plan: g.Outline, found: Explanation) -> str:
+def _find_reader(plan: g.Outline, explanation: Explanation) -> str:
     """Return the token for which a head read the number; nothing if no head did."""
-    if "attention" not in found.name or not found.name.endswith(".context"):
+    if "attention" not in explanation.name or not explanation.name.endswith(".context"):
         return ""
-    texts = plan.target if found.name.startswith("decoder") else plan.source
-    return texts[found.index[-2]]
+    texts = plan.target if explanation.name.startswith("decoder") else plan.source
+    return texts[explanation.index[-2]]
 
 
-def _name_terms(plan: g.Outline, found: Explanation, count: int) -> list[str]:
+def _name_terms(plan: g.Outline, explanation: Explanation, count: int) -> list[str]:
     """Return the token of each term if the sum runs over tokens, else its number."""
     trace = plan.trace
-    written = found.name.startswith("decoder") and "cross" not in found.name
+    written = explanation.name.startswith("decoder") and "cross" not in explanation.name
     texts = show_tokens(trace.target if written else trace.source)
-    over = "attention" in found.name and found.name.endswith((".context", ".weights"))
+    over = "attention" in explanation.name and explanation.name.endswith((".context", ".weights"))
     return texts if over and len(texts) == count else [plan.say("term", n=n) for n in range(count)]
 
 
 def _find_operands(plan: g.Outline, terms: Sequence[Term]) -> list[Operand]:
     """Return the tensors of which every term has one cell, those that depend on the text first."""
-    found: list[Operand] = []
+    operands: list[Operand] = []
     for cells in zip(*(term.operands for term in terms), strict=False):
         if len({cell.name for cell in cells}) != 1:
             continue
@@ -132,8 +132,8 @@ def _find_operands(plan: g.Outline, terms: Sequence[Term]) -> list[Operand]:
         name, moving = cells[0].name, np.flatnonzero(np.ptp(places, axis=0))
         tensor = np.asarray(plan.trace[name], dtype=float)
         if len(moving) != 1 or len(terms) != tensor.shape[moving[0]]:
-            values = plan.give(f"operand_{len(found)}", [cell.value for cell in cells])
-            found.append(Operand(name, values, values.values[None], 0))
+            values = plan.give(f"operand_{len(operands)}", [cell.value for cell in cells])
+            operands.append(Operand(name, values, values.values[None], 0))
             continue
         axis, at = int(moving[0]), list(cells[0].index)
         index = ",".join("j" if n == axis else str(place) for n, place in enumerate(at))
@@ -143,8 +143,8 @@ def _find_operands(plan: g.Outline, terms: Sequence[Term]) -> list[Operand]:
         row = at[other] if other != axis else 0
         first = max(0, min(row - WINDOW // 2, len(matrix) - WINDOW))
         matrix = matrix[first : first + WINDOW]
-        found.append(Operand(name, plan.of(f"{name}[{index}]"), matrix, row - first))
-    return found
+        operands.append(Operand(name, plan.of(f"{name}[{index}]"), matrix, row - first))
+    return operands
 
 
 def _find_products(plan: g.Outline, operands: Sequence[Operand], values: g.Array) -> g.Quantity:
@@ -157,7 +157,7 @@ def _find_products(plan: g.Outline, operands: Sequence[Operand], values: g.Array
 
 
 def _show_matrices(
-    plan: g.Outline, found: Explanation, operands: Sequence[Operand], chunks: Sequence[range]
+    plan: g.Outline, explanation: Explanation, operands: Sequence[Operand], chunks: Sequence[range]
 ) -> g.Node:
     """Return row times column, each lit in its matrix, and the cell that comes of it."""
     nodes: list[g.Part] = []
@@ -168,16 +168,16 @@ def _show_matrices(
         values = operand.matrix.T if n else operand.matrix
         panel = LitMatrix(values, operand.row, chunks, bool(n), scale=_choose_scale(operand.name))
         nodes.append(g.middle(title, panel, gap=3, stands_on=1))
-    made = np.asarray(plan.trace[found.name], dtype=float)
-    made = np.atleast_2d(made[found.index[:-2]] if made.ndim > 2 else made)
-    row, column = found.index[-2] if len(found.index) > 1 else 0, found.index[-1]
+    result = np.asarray(plan.trace[explanation.name], dtype=float)
+    result = np.atleast_2d(result[explanation.index[:-2]] if result.ndim > 2 else result)
+    row, column = explanation.index[-2] if len(explanation.index) > 1 else 0, explanation.index[-1]
     first, left = (
         max(0, min(at - WINDOW // 2, size - WINDOW))
-        for at, size in zip((row, column), made.shape, strict=True)
+        for at, size in zip((row, column), result.shape, strict=True)
     )
-    made = made[first : first + WINDOW, left : left + WINDOW]
-    panel = LitMatrix(made, row - first, (), False, column - left)
-    title = g.Label(_shorten(found.name), style.SMALL, bold=True)
+    result = result[first : first + WINDOW, left : left + WINDOW]
+    panel = LitMatrix(result, row - first, (), False, column - left)
+    title = g.Label(_shorten(explanation.name), style.SMALL, bold=True)
     last = g.middle(title, panel, gap=3, stands_on=1)
     return g.equation(*nodes, "=" if nodes else None, last, gap=12)
 
@@ -266,7 +266,7 @@ def _lay_cells(
             panel = g.Panel(cells, width=pitch * len(own), only=([0], own), **look)
             nodes.append(panel.at(n, (0.0, -40.0)))
     if rest:
-        nodes.append(g.Held(g.Numeral(rest[0], style.TINY), pitch).at(len(chunks), (0.0, -40.0)))
+        nodes.append(g.Slot(g.Numeral(rest[0], style.TINY), pitch).at(len(chunks), (0.0, -40.0)))
     return g.Across(*nodes, gap=0)
 
 
@@ -281,7 +281,7 @@ def _stretch(chunks: Sequence[range], count: int) -> list[range]:
 
 
 def _space_out(nodes: Sequence[g.Node], pitch: float) -> g.Node:
-    return g.Across(*(g.Held(node, pitch) for node in nodes), gap=0)
+    return g.Across(*(g.Slot(node, pitch) for node in nodes), gap=0)
 
 
 class Counter(g.Node):
@@ -306,20 +306,20 @@ class Counter(g.Node):
                 sheet.add(replace(mark, step=step, turn=-first, until=until))
 
 
-def _tell_end(plan: g.Outline, found: Explanation, value: g.Quantity, below: bool) -> g.Node:
+def _tell_end(plan: g.Outline, explanation: Explanation, value: g.Quantity, below: bool) -> g.Node:
     """Return what is done with the sum, and the number that comes of it."""
     parts: list[g.Node] = []
     if below:
-        over = plan.give("over", [found.terms[0].value])
+        over = plan.give("over", [explanation.terms[0].value])
         parts.append(g.Numeral(over[0], style.HEADING, before=plan.say("over")))
         parts.append(g.Label("/ Σ", style.HEADING))
     else:
-        for sign, number, none in (("× ", found.scale, 1.0), ("+ ", found.bias, 0.0)):
+        for sign, number, none in (("× ", explanation.scale, 1.0), ("+ ", explanation.bias, 0.0)):
             if abs(number - none) > 1e-9:
                 kept = plan.give(f"end{len(parts)}", [number])
                 parts.append(g.Numeral(kept[0], style.HEADING, before=sign, digits=3))
-        if found.function:
-            parts.append(g.Label(plan.say("then", name=found.function), style.HEADING))
+        if explanation.function:
+            parts.append(g.Label(plan.say("then", name=explanation.function), style.HEADING))
     if not parts:
         return g.Spacer()
     return g.Across(

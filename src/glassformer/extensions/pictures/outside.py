@@ -106,12 +106,12 @@ def draw_stacks(plan: g.Outline) -> g.Scene:
     row = min(3, len(ids) - 1)
     chips = [g.Chip(token, "decoder", size=style.SMALL, fit=60) for token in ids[: row + 1]]
     text = g.Label(quote(plan.trace.text), width=170, align="middle").named("text")
-    found = g.Chip(coming[row], "decoder", lit=True, fit=140).named("next")
+    result = g.Chip(coming[row], "decoder", lit=True, fit=140).named("next")
     small = [plan.small(key) for key in ("source", "so_far", "next")]
     source = g.middle(text, small[0], gap=3)
     so_far = g.middle(g.Across(*chips, gap=3).named("so far"), small[1], gap=3)
     left = g.middle(stacks["encoder"], source, gap=20)
-    coming_word = g.middle(small[2], found, gap=3)
+    coming_word = g.middle(small[2], result, gap=3)
     right = g.middle(coming_word, stacks["decoder"], so_far, gap=20)
     ink, last = "memory", f"encoder {counts['encoder'] - 1}"
     for n in range(counts["decoder"]):

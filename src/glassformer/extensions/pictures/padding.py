@@ -75,8 +75,8 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     weights /= weights.sum(1, keepdims=True)
     hidden = np.broadcast_to(np.array(columns) >= count, (len(rows), len(columns)))
     names = [*texts[: len(rows)], *["<pad>"] * PADDING]
-    made = zip(STAGES, (scores, masked, weights), strict=True)
-    stages = [plan.give(key, values[:count]) for key, values in made]
+    result = zip(STAGES, (scores, masked, weights), strict=True)
+    stages = [plan.give(key, values[:count]) for key, values in result]
     sums = [_add_up(plan, f"weights[{i},", columns[: len(rows)], count > len(rows)) for i in rows]
     sums = [each.at(4) for each in sums]
     only = rows, columns
@@ -175,7 +175,7 @@ def draw_batch(plan: g.Outline) -> g.Scene:
     across = g.small(plan.say("across", n=total))
     down = g.small(plan.say("down", n=len(lines)), upright=True)
     body = g.Down(
-        g.Held(across, grid.width), g.Across(down, grid.named("grid"), gap=6), gap=6, align="end"
+        g.Slot(across, grid.width), g.Across(down, grid.named("grid"), gap=6), gap=6, align="end"
     )
     return plan.compose(
         body, callouts=[g.Callout("grid", "cost", "below", 300)], n=size - filled, all=size

@@ -66,18 +66,18 @@ class Picture:
 
 def _read_table() -> dict[str, dict[str, Picture]]:
     """Return the pictures of each kind of network, by their numbers."""
-    told = tomllib.loads((files(__package__) / "pictures.toml").read_text(encoding="utf-8"))
-    also, masked = told.pop("also"), told.pop("masked")["transformer"]
+    text = tomllib.loads((files(__package__) / "pictures.toml").read_text(encoding="utf-8"))
+    also, masked = text.pop("also"), text.pop("masked")["transformer"]
     table = {
         network: {id: Picture(id, **{"network": network, **each}) for id, each in lines.items()}
-        for network, lines in told.items()
+        for network, lines in text.items()
     }
     for id in masked:
         table["transformer"][id] = replace(table["transformer"][id], masked=True)
     for network, ids in also.items():
         for each in map(table["transformer"].__getitem__, ids):
-            given = {**each.given, **({"side": network} if each.id in SIDED else {})}
-            table[network][each.id] = replace(each, given=given, network=network)
+            fields = {**each.given, **({"side": network} if each.id in SIDED else {})}
+            table[network][each.id] = replace(each, given=fields, network=network)
     return table
 
 
@@ -98,8 +98,8 @@ NAMES = {
 
 def list_pictures(network: str = "transformer") -> list[Picture]:
     """Return the pictures that can be drawn of this kind of network, by their numbers."""
-    found = (find_picture(id, network) for id in PICTURES)
-    return [picture for picture in found if picture.network in (network, "any")]
+    pictures = (find_picture(id, network) for id in PICTURES)
+    return [picture for picture in pictures if picture.network in (network, "any")]
 
 
 def find_picture(id: str, network: str = "transformer") -> Picture:

@@ -49,8 +49,8 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
         values = plan.give(layout, encode_waves([0, 1, 2], 4, layout))
         look: dict[str, Any] = {"scale": "wave", "limit": 1.0, "digits": 4, "size": style.BODY}
         panel = g.Panel(values, width=240, height=102, **look)
-        heads = [g.Held(g.small(name), 60) for name in waves.split()]
-        rows = g.Down(*(g.Held(g.small(str(n)), 0, height=34) for n in range(3)), gap=0)
+        heads = [g.Slot(g.small(name), 60) for name in waves.split()]
+        rows = g.Down(*(g.Slot(g.small(str(n)), 0, height=34) for n in range(3)), gap=0)
         name = plan.label(layout, bold=True)
         grid = g.Down(g.Across(*heads, gap=0), panel.named(layout), gap=4)
         body = g.Across(g.Down(g.Spacer(8, 18), rows, gap=0), grid, gap=6, align="top")
@@ -65,9 +65,9 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
 def _mark(panel: g.Panel, columns: Sequence[int]) -> g.Node:
     """Return a table of positions with the numbers of some rows, and of columns evenly apart."""
     numbers = (g.tiny(str(n)) if n % 5 == 0 else None for n in range(len(panel.values)))
-    rows = g.Down(*(g.Held(each, 0, height=panel.cell[1]) for each in numbers), gap=0)
+    rows = g.Down(*(g.Slot(each, 0, height=panel.cell[1]) for each in numbers), gap=0)
     wide = panel.width / len(columns)
-    ticks = g.Across(*(g.Held(g.tiny(str(n)), wide, "start") for n in columns), gap=0)
+    ticks = g.Across(*(g.Slot(g.tiny(str(n)), wide, "start") for n in columns), gap=0)
     return g.Across(rows, g.Down(panel, ticks, gap=2), gap=5, align="top")
 
 
@@ -76,7 +76,7 @@ def draw_concatenated(plan: g.Outline, *, positions: int = 20, d_model: int = 51
     """Show Tensor2Tensor's layout: all sines, then all cosines, with the seam between (V21)."""
     values = plan.give("waves", encode_waves(range(positions), d_model, "concatenated"))
     panel = g.Panel(values, width=WIDE, height=220, scale="wave", limit=1.0).named("table")
-    heads = [g.Held(g.Label(name, bold=True), WIDE / 2) for name in ("sin", "cos")]
+    heads = [g.Slot(g.Label(name, bold=True), WIDE / 2) for name in ("sin", "cos")]
     table = _mark(panel, range(0, d_model, d_model // 8))
     body = g.Down(g.Across(*heads, gap=0), table, gap=4, align="end")
     return plan.compose(

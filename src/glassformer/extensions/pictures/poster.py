@@ -116,8 +116,8 @@ def _draw_line(sheet: g.Sheet, cards: Sequence[g.Area], number: int, *, last: bo
     x = cards[0].x - BADGE
     for n, card in enumerate(cards, number + 1):
         sheet.dot(x, card.y + BADGE, BADGE, style.TOPIC, layer=6)
-        told = g.Label(str(n), 15.0, style.PAPER, bold=True)
-        told.place(sheet, x - told.width / 2, card.y + BADGE - told.height / 2)
+        text = g.Label(str(n), 15.0, style.PAPER, bold=True)
+        text.place(sheet, x - text.width / 2, card.y + BADGE - text.height / 2)
     end = cards[-1].y + BADGE if last else cards[-1].bottom
     sheet.line((x, cards[0].y + BADGE), (x, end), ink=style.TOPIC, line=3.0, layer=5)
 

@@ -116,8 +116,8 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     name, h = attention.name, pick(head, trace.settings.heads, "head")
     own, z = Head(plan, attention, h), trace[f"{name}.context"]
     count, n, k = z.shape
-    given = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
-    look = {"unit": min(2.4, 112 / max(*given.shape, count * k))}
+    inputs = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
+    look = {"unit": min(2.4, 112 / max(*inputs.shape, count * k))}
     size = {"width": look["unit"] * k, "height": max(12.0, look["unit"] * n)}
     inks = (style.LIT if i == h else "heads" for i in range(count))
     blocks = [g.Panel(z[i], edge=ink, **size) for i, ink in enumerate(inks)]
@@ -127,7 +127,7 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     projected: list[g.Node] = []
     for projection in PROJECTIONS:
         projected += [_sign(",")] if projected else []
-        x, name_of = g.tensor(given, "$X$", "sum", **look), f"$W_{{{projection[0].upper()},{h}}}$"
+        x, name_of = g.tensor(inputs, "$X$", "sum", **look), f"$W_{{{projection[0].upper()},{h}}}$"
         learned = g.tensor(own.learned(projection), name_of, projection, **look)
         projected.append(g.Across(x, _sign("·"), learned, gap=6))
     rows: tuple[tuple[g.Node, ...], ...] = (

@@ -28,13 +28,13 @@ class Runs(g.Bar):
     """The mean of several trainings as a bar, and each of them as a dot."""
 
     def __init__(
-        self, runs: g.Quantity, ink: str, width: float, guide: float | None, told: bool = True
+        self, runs: g.Quantity, ink: str, width: float, guide: float | None, facts: bool = True
     ):
         middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
         look: dict[str, Any] = {"height": 18, "digits": None, "track": True, "guide": guide}
-        super().__init__(middle, 1.0, ink if told else style.FAINT, width=width, **look)
+        super().__init__(middle, 1.0, ink if facts else style.FAINT, width=width, **look)
         self.runs = runs.values.tolist()
-        shade = style.INK if told else style.SOFT
+        shade = style.INK if facts else style.SOFT
         self.mean = g.small(g.percent(float(middle), 1), shade, of=middle)
         self.width += 8 + self.mean.width
 
@@ -53,7 +53,7 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
     rows = json.loads(MEASURED.read_text(encoding="utf-8"))[question]
     tasks = [task for task in INKS if task in rows[0]]
     wide, usual = 270.0 if len(tasks) == 1 else 170.0, USUAL.get(question)
-    told = TOLD.get(question, range(len(rows)))
+    text = TOLD.get(question, range(len(rows)))
     lines: list[list[g.Part]] = [
         [None, *(plan.small(task, INKS[task], bold=True) for task in tasks)]
     ]
@@ -62,9 +62,9 @@ def draw_answer(plan: g.Outline, *, question: str = "V107") -> g.Scene:
         for task in tasks:
             runs = plan.give(f"{task}_{n}", np.array(row[task]) / 100)
             guide = None if usual is None else mean(rows[usual][task]) / 100
-            bars.append(Runs(runs, INKS[task], wide, guide, n in told).named(f"{task} {n}"))
+            bars.append(Runs(runs, INKS[task], wide, guide, n in text).named(f"{task} {n}"))
             plan.facts[f"{task}{n}"] = f"{mean(row[task]):.1f}\u00a0%"
-        look = {"ink": style.INK if n in told else style.SOFT, "bold": n in TOLD.get(question, ())}
+        look = {"ink": style.INK if n in text else style.SOFT, "bold": n in TOLD.get(question, ())}
         lines.append([_name_row(plan, row[plan.lang], n == usual, look), *bars])
         if question == "V109" and n in NEW:
             lines.insert(-1, [g.Spacer(0, 3)])
@@ -114,8 +114,8 @@ def draw_shift(plan: g.Outline) -> g.Scene:
         label = plan.say("up_to", name=row[plan.lang], most=plan.facts[name])
         xs, ys = [*range(len(errors))], errors.tolist()
         curves.append(g.Curve(xs, ys, ink, 2.2, label, name=name, of=worst))
-        given = plan.give(f"reverse_{name}", np.array(row["reverse"]) / 100)
-        lines.append([g.small(row[plan.lang], ink), Runs(given, ink, 150.0, None)])
+        shares = plan.give(f"reverse_{name}", np.array(row["reverse"]) / 100)
+        lines.append([g.small(row[plan.lang], ink), Runs(shares, ink, 150.0, None)])
         runs.append(row["reverse"])
     one, two = runs
     even = min(one) <= max(two) and min(two) <= max(one)

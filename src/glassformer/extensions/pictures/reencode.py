@@ -16,15 +16,15 @@ NONE: Mapping[str, Array] = {}
 
 
 def read_again(
-    trace: Any, ids: Sequence[int], given: Mapping[str, Array] = NONE, rows: int = 1
+    trace: Any, ids: Sequence[int], values: Mapping[str, Array] = NONE, rows: int = 1
 ) -> Fetch:
     """Return a function that gives a tensor by its name, for a source of these token ids.
 
-    given: tensors that replace those of the same name. rows: how much of the recorded translation
+    values: tensors that replace those of the same name. rows: how much of the recorded translation
     the decoder reads.
     """
     graph = trace.build_graph(len(ids), rows)
-    known = {"source.ids": np.array(ids), "target.ids": trace["target.ids"][:rows], **given}
+    known = {"source.ids": np.array(ids), "target.ids": trace["target.ids"][:rows], **values}
 
     def fetch(name: str) -> Array:
         if name not in known:

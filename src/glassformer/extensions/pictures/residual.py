@@ -72,7 +72,7 @@ def draw_residual(
     names = (spot.stream, f"{spot.name}.output", f"{spot.name}_residual.sum")
     cells, labels = [spot.cell(name) for name in names], ("$x$", "$f(x)$", "$x + f(x)$")
     limit, roles = g.find_largest([plan.of(cell) for cell in cells]), ("residual", "heads", "sum")
-    x, made, total = (
+    x, result, total = (
         [node.at(step, start) for node in _show_vector(plan, cell, role, label, limit)]
         for cell, role, label, (step, start) in zip(
             cells, roles, labels, ((1, None), (3, (0, -40)), (4, (0, -40))), strict=True
@@ -90,13 +90,15 @@ def draw_residual(
     links = [g.Link(a, b, line=1.5, gap=2, step=comes[b]) for a, b in pairwise(way)]
     past = g.Link("name of $x$", "plus", "around", style.LIT, 1.8, dashed=True, step=3)
     same = plan.of(cosine(cells[0], cells[2]))
-    told: list[list[g.Part]] = [
+    texts: list[list[g.Part]] = [
         ["$cos( x, x + f(x) ) =$", g.Numeral(same, style.BODY, bold=True)],
         ["$cos( x, f(x) ) =$", plan.number(cosine(cells[0], cells[1]), style.BODY)],
     ]
-    stage = g.Columns([x, [None, box.at(2)], made, [None, plus], total], gap=(12, 16), align="rml")
+    stage = g.Columns(
+        [x, [None, box.at(2)], result, [None, plus], total], gap=(12, 16), align="rml"
+    )
     return plan.compose(
-        g.middle(stage, g.Columns(told, gap=(6, 2), align="rl").at(4), gap=style.APART),
+        g.middle(stage, g.Columns(texts, gap=(6, 2), align="rl").at(4), gap=style.APART),
         title="keeps" if float(same) > 0.9 else "turns" if float(same) > 0.5 else "replaced",
         note=spot.where + plan.say("note_pre" if pre else "note"),
         links=[*links, replace(past, sides=("left", "left"))],

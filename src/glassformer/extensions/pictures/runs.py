@@ -43,10 +43,10 @@ class RunSnapshots:
 
         Those of the reference come first, in its order: what is right lies on a diagonal.
         """
-        wanted = list(dict.fromkeys(self.wanted(sentence)))
+        requested = list(dict.fromkeys(self.wanted(sentence)))
         if len(self.vocabulary) > WIDEST:
-            return wanted[: 2 * WIDEST]
-        return [*wanted, *(id for id in range(len(self.vocabulary)) if id not in wanted)]
+            return requested[: 2 * WIDEST]
+        return [*requested, *(id for id in range(len(self.vocabulary)) if id not in requested)]
 
     def share(self, snapshot: int, sentence: int) -> Array:
         """Return probabilities, T x columns; NaN where none was kept."""
@@ -55,14 +55,14 @@ class RunSnapshots:
         if whole is not None:
             return np.exp(whole[:, columns].astype(np.float64))
         ids, kept = (tensors[f"{sentence}.top_{n}"] for n in ("ids", "log_probabilities"))
-        found = np.full((len(ids), len(columns)), np.nan)
+        result = np.full((len(ids), len(columns)), np.nan)
         for row, place in zip(*np.nonzero(np.isin(ids, columns)), strict=True):
-            found[row, columns.index(int(ids[row, place]))] = np.exp(float(kept[row, place]))
+            result[row, columns.index(int(ids[row, place]))] = np.exp(float(kept[row, place]))
         own = np.exp(tensors[f"{sentence}.reference_log_probabilities"].astype(np.float64))
         for row, id in enumerate(self.wanted(sentence)):
             if id in columns:
-                found[row, columns.index(id)] = own[row]
-        return found
+                result[row, columns.index(id)] = own[row]
+        return result
 
     def wanted(self, sentence: int) -> list[int]:
         return [self.vocabulary.index(token) for token in self.sentences[sentence].reference_tokens]
@@ -126,26 +126,26 @@ def _read_lines(path: Path) -> list[dict[str, float]]:
 
     A training may still be writing the last line, or was killed while it did.
     """
-    found = []
+    lines = []
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         with suppress(ValueError, RecursionError):
-            found.append(check_type(json.loads(line), dict[str, float], str(path)))
-    return found
+            lines.append(check_type(json.loads(line), dict[str, float], str(path)))
+    return lines
 
 
 @lru_cache(maxsize=1)
 def _read_toy() -> RunSnapshots:
-    told: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
+    text: dict[str, Any] = json.loads(TOY.read_text(encoding="utf-8"))
     return RunSnapshots(
-        [RunSentence(**each) for each in told["sentences"]],
-        told["vocabulary"],
-        [each["step"] for each in told["snapshots"]],
+        [RunSentence(**each) for each in text["sentences"]],
+        text["vocabulary"],
+        [each["step"] for each in text["snapshots"]],
         [
             {
                 f"{n}.log_probabilities": np.array(table)
                 for n, table in enumerate(each["log_probabilities"])
             }
-            for each in told["snapshots"]
+            for each in text["snapshots"]
         ],
-        told["gradients"],
+        text["gradients"],
     )

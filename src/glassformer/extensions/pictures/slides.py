@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .chapters import Shown, spell_command
+from .chapters import ShownPicture, spell_command
 from .parts.animate import Animation
 from .parts.render import render_scene
 from .pictures import find_picture, make_scene
@@ -47,7 +47,7 @@ def write_slides(
 
 def _draw_slides(
     trace: Any, path: Path, lang: str, ids: Iterable[str], progress: Callable[[str], object]
-) -> Iterator[tuple[Shown, Any]]:
+) -> Iterator[tuple[ShownPicture, Any]]:
     """Yield what each picture says, and its figure."""
     for id in ids:
         name = find_picture(id).id
@@ -59,10 +59,10 @@ def _draw_slides(
             progress(id)
         drawn = render_scene(scene)
         figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        yield Shown(name, scene.title, scene.description, path), figure
+        yield ShownPicture(name, scene.title, scene.description, path), figure
 
 
-def _write_pdf(path: Path, slides: list[tuple[Shown, Any]], notes: list[str]) -> None:
+def _write_pdf(path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]) -> None:
     """Write a page of its own size for each picture, with its note as an annotation."""
     from matplotlib.backends.backend_pdf import PdfPages
 
@@ -72,7 +72,7 @@ def _write_pdf(path: Path, slides: list[tuple[Shown, Any]], notes: list[str]) ->
             pages.savefig(figure)
 
 
-def _write_pptx(path: Path, slides: list[tuple[Shown, Any]], notes: list[str]) -> None:
+def _write_pptx(path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]) -> None:
     """Write slides of 16 to 9, each picture as large as it can be, with a text for who is blind."""
     try:
         from pptx import Presentation  # type: ignore[import-not-found, unused-ignore]

@@ -69,7 +69,7 @@ def choose_keys(plan: g.Outline, layer: int | None, head: int | None, query: Que
     Without a layer, it is the one with the sharpest head of all.
     """
     count = plan.settings.encoder_layers
-    found = []
+    results = []
     for n in range(count) if layer is None else (layer,):
         attention = plan.attention("encoder", n)
         row = choose_row(plan.trace, attention, query)
@@ -77,8 +77,8 @@ def choose_keys(plan: g.Outline, layer: int | None, head: int | None, query: Que
         own = find_sharpest(attention, weights, row) if head is None else head
         own = pick(own, len(weights), "head")
         words = [m for m, key in enumerate(attention.keys) if key.isalpha() and m != row]
-        found.append((weights[own, row, words].max(initial=0.0), -n, attention, weights, own))
-    _, _, attention, weights, head = max(found, key=lambda each: each[:2])
+        results.append((weights[own, row, words].max(initial=0.0), -n, attention, weights, own))
+    _, _, attention, weights, head = max(results, key=lambda each: each[:2])
     seen = weights[head, row].copy()
     shown = keep_largest(seen, MOST, (row,))
     seen[row] = -1
@@ -86,8 +86,8 @@ def choose_keys(plan: g.Outline, layer: int | None, head: int | None, query: Que
     where = f"{attention.title(plan.lang)}{plan.say('head', head=head)}"
     rest = len(keys) - len(shown)
     plan.facts |= {"where": where, "word": keys[row], "key": keys[best], "n": rest}
-    told = plan.say("rest", **plan.facts) if rest and plan.has("rest") else ""
-    return Glance(attention.name, head, row, keys, shown, best, told)
+    text = plan.say("rest", **plan.facts) if rest and plan.has("rest") else ""
+    return Glance(attention.name, head, row, keys, shown, best, text)
 
 
 @g.figure("step_1")
@@ -102,13 +102,13 @@ def draw_products(
     """Show x times W_Q, W_K and W_V of one head (V32); if `whole`, of all tokens (V39)."""
     look, n = choose_keys(plan, layer, head, query), len(plan.source)
     d, k, wide = plan.settings.d_model, plan.settings.width, min(120.0, max(24.0, 8.0 * n))
-    given = find_input(plan.trace, "encoder", int(look.name.split(".")[1]), "self_attention")
+    inputs = find_input(plan.trace, "encoder", int(look.name.split(".")[1]), "self_attention")
     tall, row = (wide, "q") if whole else (18.0, str(look.row))
     lit = [(look.row, None)] if whole else []
     name = plan.say("rows", n=n) if whole else f"“{look.keys[look.row]}”"
     left = g.middle(
         g.Label(f"${'X' if whole else 'x'}$  {name}", ink="sum", fit=170),
-        plan.panel(f"{given}[{row},d]", width=170, height=tall, edge="sum", lit=lit).named("x"),
+        plan.panel(f"{inputs}[{row},d]", width=170, height=tall, edge="sum", lit=lit).named("x"),
         g.tiny(f"{n if whole else 1} × {d}"),
         gap=3,
         stands_on=1,
@@ -116,15 +116,15 @@ def draw_products(
     rows: list[list[g.Part]] = []
     links = []
     for step, role in enumerate(PROJECTIONS, 1):
-        letter, made = role[0], plan.of(f"{look.name}.{role}[{look.head},{row},k]")
+        letter, result = role[0], plan.of(f"{look.name}.{role}[{look.head},{row},k]")
         stored = plan.trace[f"{look.name}.to_{role}.weight"][look.head * k : (look.head + 1) * k]
         column = [(None, 0)] if step == 1 and not whole else []  # of the number that is explained
         panel = g.Panel(stored.T, width=44, height=88, edge=role, lit=column).named(f"W {role}")
         shape = g.small(f"$W_{letter.upper()}$  {d} × {k}", role)
         shown = (
-            g.Panel(made, width=44, height=tall, edge=role, lit=lit)
+            g.Panel(result, width=44, height=tall, edge=role, lit=lit)
             if whole
-            else g.Strip(made, role, lit=[0] if step == 1 else []).named(f"{role} numbers")
+            else g.Strip(result, role, lit=[0] if step == 1 else []).named(f"{role} numbers")
         )
         title = g.Label(f"${letter.upper() if whole else letter}$", style.HEADING, role)
         at = 0 if whole else step
@@ -140,7 +140,7 @@ def draw_products(
         g.Across(left, g.Columns(rows, gap=(46, 20)), gap=64),
         title="title_whole" if whole else "title",
         links=links,
-        callouts=[] if whole else [_tell_sum(plan, look, given)],
+        callouts=[] if whole else [_tell_sum(plan, look, inputs)],
         captions=[] if whole else [plan.say(f"caption_{p}") for p in PROJECTIONS],
         note=plan.say("note", **plan.facts)
         + plan.say("framed_row" if whole else "framed", **plan.facts),
@@ -150,16 +150,18 @@ def draw_products(
     )
 
 
-def _tell_sum(plan: g.Outline, look: Glance, given: str) -> g.Callout:
+def _tell_sum(plan: g.Outline, look: Glance, inputs: str) -> g.Callout:
     """Return a callout with the sum behind the first number of the query."""
     first, weight = look.head * plan.settings.width, f"{look.name}.to_query.weight"
-    products = plan.of(f"{given}[{look.row},d] {weight}[{first},d]")
+    products = plan.of(f"{inputs}[{look.row},d] {weight}[{first},d]")
     largest = sorted(np.argsort(-np.abs(products.values), kind="stable")[:2].tolist())
     terms = [products[i] for i in largest]
-    made = plan.of(f"{look.name}.query[{look.head},{look.row},0]")
+    result = plan.of(f"{look.name}.query[{look.head},{look.row},0]")
     spelled = plan.say("and").join(g.spell(float(term)) for term in terms)
-    told = {"n": plan.settings.d_model, "terms": spelled, "result": g.spell(float(made))}
-    return g.Callout("query numbers, lit", plan.say("sum", **told), "below", 170, step=1, of=made)
+    facts = {"n": plan.settings.d_model, "terms": spelled, "result": g.spell(float(result))}
+    return g.Callout(
+        "query numbers, lit", plan.say("sum", **facts), "below", 170, step=1, of=result
+    )
 
 
 @g.figure("step_2")
@@ -172,17 +174,17 @@ def draw_score(
     count = width if width <= CELLS else CELLS - 1  # the last cell has the sum of the others
     rows: list[list[g.Part]] = []
     for place, role in ((look.row, "query"), (m, "key")):
-        told = g.Label(plan.say(role, word=look.keys[place]), ink=role, bold=True)
+        text = g.Label(plan.say(role, word=look.keys[place]), ink=role, bold=True)
         vector = f"{look.name}.{role}[{look.head},{place},k]"
-        rows.append([told, plan.strip(vector, role, shown=count)])
-    made = plan.of(look.product(m))
+        rows.append([text, plan.strip(vector, role, shown=count)])
+    result = plan.of(look.product(m))
     size: dict[str, Any] = {
         "width": wide,
         "height": high,
-        "limit": g.find_largest([made.values[:count]]),
+        "limit": g.find_largest([result.values[:count]]),
     }
     products = [
-        g.Panel(made, digits=2, only=([0], [n]), **size).at(1, (0, -60), n) for n in range(count)
+        g.Panel(result, digits=2, only=([0], [n]), **size).at(1, (0, -60), n) for n in range(count)
     ]
     running: list[g.Node] = []
     for n in range(count):
@@ -191,10 +193,10 @@ def draw_score(
     every, others = plan.of(f"sum[k] {look.product(m)}"), None
     if count < width:
         few = (look.product(m, str(i)) for i in range(count))
-        others = g.Held(plan.of(" - ".join([every.source, *few])), wide).at(1, (0, -60), count)
+        others = g.Slot(plan.of(" - ".join([every.source, *few])), wide).at(1, (0, -60), count)
         running.append(g.Spacer())
     running[-1] = g.Numeral(every, ink=style.LIT, bold=True)
-    running = [g.Held(each, wide) for each in running]
+    running = [g.Slot(each, wide) for each in running]
     running[-1].named("sum")
     rows += [
         [plan.say("times"), g.Across(*products, others, gap=0)],
@@ -269,8 +271,8 @@ def draw_table(
         if stage == 3:
             alone = " - ".join(["1", *map(look.unscaled, look.shown)])
             bars.append(plan.bar(alone, limit, style.FAINT, **look_of))
-        given = " - ".join([look.sum, *map(look.value, look.shown)])
-        values = plan.strip(given, "value", cell=SMALL_CELL).faded(0.5).at(2)
+        inputs = " - ".join([look.sum, *map(look.value, look.shown)])
+        values = plan.strip(inputs, "value", cell=SMALL_CELL).faded(0.5).at(2)
         label = g.small(plan.say("others", n=left))
         last = [None, values] if stage > 4 else []
         rows.append(
@@ -287,14 +289,14 @@ def draw_table(
     if stage == 6:
         z = plan.strip(look.sum, "heads", terms=look.list_terms(plan.trace)).named("z")
         read = g.Across(g.Label("$z =$", style.HEADING, "heads"), z.at(3, (0, -40)))
-        body = g.Down(table, g.Line(table.width), g.Held(read, table.width, "end"), gap=style.NEAR)
-    told = range(1, 4 if stage in (3, 6) else 3)
+        body = g.Down(table, g.Line(table.width), g.Slot(read, table.width, "end"), gap=style.NEAR)
+    text = range(1, 4 if stage in (3, 6) else 3)
     return plan.compose(
         body,
         title=f"title_{stage}",
         note=plan.say("note" if stage > 4 else "note_numbers", **plan.facts),
         callouts=[g.Callout("z", "sum_of_all", "below", 190, step=3)] if stage == 6 else [],
-        captions=[plan.say(f"caption_{stage}_{n}") for n in told],
+        captions=[plan.say(f"caption_{stage}_{n}") for n in text],
         k=plan.settings.width,
         share=g.percent(float(weights[look.best])),
         alone=g.percent(float(plan.of(look.unscaled(look.best)))),
@@ -346,8 +348,8 @@ def _show_saturation(plan: g.Outline) -> g.Node:
         for i in range(2)
     ]
     table = g.Columns(rows, gap=(26, 2), align="r")
-    told = plan.small("saturates", style.LIT, width=120)
-    both = g.Across(table, told, gap=18)
+    texts = plan.small("saturates", style.LIT, width=120)
+    both = g.Across(table, texts, gap=18)
     return g.Card(g.Down(plan.small("worked", bold=True), both, gap=4), pad=10)
 
 

@@ -69,8 +69,8 @@ class Fan(g.Node):
 
 def show_degrees(plan: g.Outline, name: str, degrees: float, ink: str = style.INK) -> g.Node:
     """Return an angle as text."""
-    found = plan.give(name, [degrees])[0]
-    return g.Label(f"{degrees:.0f}°", style.SMALL, ink, bold=ink == style.LIT, of=found)
+    result = plan.give(name, [degrees])[0]
+    return g.Label(f"{degrees:.0f}°", style.SMALL, ink, bold=ink == style.LIT, of=result)
 
 
 class Sublayer(g.Node):
@@ -130,11 +130,11 @@ class Lane:
         plan, cell = self.plan, f"{tensor}[0,d]"
         turn = measure_turn(plan, self.start, cell)
         ink = style.LIT if lit else self.side
-        fan = g.Held(Fan([turn], [SIDE], [ink]), 2 * SIDE, "end", SIDE)
-        told = show_degrees(
+        fan = g.Slot(Fan([turn], [SIDE], [ink]), 2 * SIDE, "end", SIDE)
+        text = show_degrees(
             plan, f"turned_{tensor}".replace(".", "_"), turn, ink if lit else style.INK
         )
-        dial = g.Across(fan, told, gap=5, align="bottom")
+        dial = g.Across(fan, text, gap=5, align="bottom")
         strip = plan.panel(cell, width=58, height=8)
         return g.Down(strip, dial, gap=5, align="end")
 
@@ -145,8 +145,8 @@ class Lane:
         box = g.Component(plan.say(kind), role, width=BOX, height=32, size=style.TINY)
         low: dict[str, Any] = {"height": 17, "size": style.TINY, "strong": False}
         norm = g.Component("LayerNorm", "norm", width=BOX - 6, **low) if self.pre else None
-        told = plan.say("add" if self.pre else "add_norm")
-        add = g.Component(told, "norm", width=ADD, **low).named(f"{name} add")
+        text = plan.say("add" if self.pre else "add_norm")
+        add = g.Component(text, "norm", width=ADD, **low).named(f"{name} add")
         out = self.show_vector(self.name_output(layer, window), (layer, window) == self.lit)
         look: dict[str, Any] = {"line": 1.3, "gap": 0}
         path = [f"{name} fork", *([f"{name} norm"] if norm else []), f"{name} box"]

@@ -28,14 +28,14 @@ def encode_waves(positions: ArrayLike, d_model: int, layout: str = "interleaved"
     """Return L D encodings; "interleaved" is the paper's layout, "concatenated" Tensor2Tensor's."""
     grid = "paper" if layout == "interleaved" else "tensor2tensor"
     settings = vars(Positions.model_validate({"layout": layout, "grid": grid}))
-    made: dict[str, Array] = {}
+    waves: dict[str, Array] = {}
     for name, position in (("angle", np.asarray(positions, dtype=float)), ("positions", None)):
         entry = look_up(f"source_embedding.{name}")
         assert entry
         _, right = parse_equation(entry.choose_equation(settings))
-        along = np.arange(len(made["angle"])) if position is None else position
+        along = np.arange(len(waves["angle"])) if position is None else position
         where = {"q": Along(0, along), "d": Along(1, np.arange(d_model))}
-        made[name] = evaluate_expression(
-            right, where, made.__getitem__, settings | {"D": d_model}
+        waves[name] = evaluate_expression(
+            right, where, waves.__getitem__, settings | {"D": d_model}
         ).cells
-    return np.broadcast_to(made["positions"], (len(made["angle"]), d_model))
+    return np.broadcast_to(waves["positions"], (len(waves["angle"]), d_model))

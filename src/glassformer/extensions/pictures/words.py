@@ -52,8 +52,8 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
         body.append(ladders.named("ladders"))
         callouts.append(g.Callout("ladders", "first", "below", 300))
     key = "split" if split else "joined" if joined else "whole"
-    told = [words[split[0] if split else number]] if words else []
-    word = "".join(each for known in told for each in known.symbols).strip()
+    text = [words[split[0] if split else number]] if words else []
+    word = "".join(each for known in text for each in known.symbols).strip()
     count = _count_tokens(words)[split[0]] if split else joined
     return plan.compose(
         g.Down(*body, gap=style.APART),
@@ -96,14 +96,14 @@ def _show_merges(plan: g.Outline, word: Any) -> g.Node:
     for merge in (None, *shown):
         if merge:
             gaps.remove(merge.index)
-        told = plan.say("merge", n=merge.rank) if merge else plan.say("letters")
+        texts = plan.say("merge", n=merge.rank) if merge else plan.say("letters")
         cells: list[g.Node] = []
         for left, right in pairwise(gaps):
             lit = merge is not None and left < merge.index < right
             wide = sum(widths[left:right]) + 2 * (right - left - 1)
             text = "".join(symbols[left:right])
             cells.append(g.Chip(text, "embedded" if lit else "", width=wide, lit=lit, fit=wide))
-        rows.append([g.small(told), g.Across(*cells, gap=2)])
+        rows.append([g.small(texts), g.Across(*cells, gap=2)])
     left_out = len(word.merges) - len(shown)
     more = [g.small(plan.say("more", n=left_out))] if left_out else []
     return g.Down(g.Columns(rows, gap=(12, 3), align="rl"), *more, gap=4)
@@ -147,7 +147,7 @@ def draw_one_hot(plan: g.Outline, *, toy: bool = False) -> g.Scene:
     values = plan.give("one_hot", np.eye(len(words)))
     wide, shown = (70.0, [1]) if toy else (44.0, [*range(len(words))])
     heads = [
-        g.Held(g.Label(word, bold=toy and n == 1), wide).named(f"column {n}")
+        g.Slot(g.Label(word, bold=toy and n == 1), wide).named(f"column {n}")
         for n, word in enumerate(words)
     ]
     rows: list[list[g.Node]] = [[g.Spacer(), g.Across(*heads, gap=0)]]
@@ -158,10 +158,10 @@ def draw_one_hot(plan: g.Outline, *, toy: bool = False) -> g.Scene:
         )
         rows.append([g.Label(words[n], bold=True), strip.named(f"row {n}")])
     apart = plan.of("sqrt(sum[i] ((one_hot[0,i] - one_hot[1,i]) * (one_hot[0,i] - one_hot[1,i])))")
-    told = plan.say("apart", far=f"{float(apart):.3f}")
+    text = plan.say("apart", far=f"{float(apart):.3f}")
     pairs = len(words) * (len(words) - 1) // 2
     here = g.Callout("column 1", "here", "above", 200)
-    far = g.Callout("row 1", told, "right", 120, of=apart)
+    far = g.Callout("row 1", text, "right", 120, of=apart)
     return plan.compose(
         g.Columns(rows, gap=(10, 2), align="rl"),
         title="title_toy" if toy else "title",
@@ -184,7 +184,7 @@ def draw_lookup(plan: g.Outline, *, query: Query = None, around: int = 7) -> g.S
     cells = g.Strip(
         one_hot, "embedded", shown=around, cell=(wide, high), digits=0, lit=lit, sparse=True
     )
-    numbers = g.Across(*(g.Held(g.tiny(str(id)), wide) for id in ids), gap=0)
+    numbers = g.Across(*(g.Slot(g.tiny(str(id)), wide) for id in ids), gap=0)
     limit = g.find_largest([trace[TABLE][ids]])
     rows = []
     for id in ids:
@@ -229,7 +229,7 @@ def draw_vectors(plan: g.Outline) -> g.Scene:
         one, two = (texts[n] for n in pair)
         like = [plan.of(cosine(*(f"{EMBEDDED}[{n},d]" for n in (pair[0], i)))) for i in order]
         order.sort(key=lambda n: -float(like[n]))
-        held = g.Held(heads[-1], 200, "start")
+        held = g.Slot(heads[-1], 200, "start")
         heads[-1] = g.Across(held, g.small(plan.say("cosine", word=one)))
         facts = {"one": one, "two": two, "cosine": g.spell(float(like[pair[1]]))}
     rows: list[list[g.Part]] = [heads]
@@ -241,12 +241,12 @@ def draw_vectors(plan: g.Outline) -> g.Scene:
             panel = g.Across(panel, g.Numeral(like[i], bold=i == pair[1]))
         row: list[g.Part] = [name, g.Label(f"$e_{{{i}}}$", ink="embedded")]
         rows.append([*row, g.Strip(vector, "embedded"), panel.named(f"row {i}")])
-    told = plan.say("twins", word=texts[twin or 0])
+    text = plan.say("twins", word=texts[twin or 0])
     return plan.compose(
         g.Columns(rows, gap=(style.CLOSE, 9), align="rl"),
         title="alike" if pair else "title",
         left=(count, len(texts)),
-        callouts=[] if twin is None else [g.Callout(f"row {twin}", told, "right", 110)],
+        callouts=[] if twin is None else [g.Callout(f"row {twin}", text, "right", 110)],
         d=d,
         **facts,
     )

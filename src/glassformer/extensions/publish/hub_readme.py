@@ -86,7 +86,7 @@ def _list_languages(config: Config) -> list[str]:
 
 def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the scores as the hub's index of models has them, with sacreBLEU's signature."""
-    found = []
+    results = []
     signed = next(iter(facts.get("scores", ())), None)  # the score that the signature is of
     for key, text in (("scores", "validation text"), ("test", "test text")):
         metrics = [
@@ -102,8 +102,8 @@ def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, An
         if metrics:
             task = {"type": "translation", "name": say_pair(config)}
             dataset = {"type": "text", "name": text}
-            found.append({"task": task, "dataset": dataset, "metrics": metrics})
-    return found
+            results.append({"task": task, "dataset": dataset, "metrics": metrics})
+    return results
 
 
 def say_pair(config: Config) -> str:
@@ -133,13 +133,13 @@ def _write_body(
         table = ["| text | score | value |", "|---|---|--:|", *scores]
         if "signature" in facts and facts.get("scores"):
             table += ["", f"Signature of {next(iter(facts['scores']))}: `{facts['signature']}`"]
-        if said := tell_looks(max(facts.get("looks", {}).values(), default=0)):
-            table += ["", f"A test text: {said}."]
+        if remark := tell_looks(max(facts.get("looks", {}).values(), default=0)):
+            table += ["", f"A test text: {remark}."]
         parts.append("## Scores\n\n" + "\n".join(table))
-    told = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
-    parts.append(f"## What these files tell of the training text\n\n{told}")
-    said = licence or "Not said. Mind the licence of the data: the weights were made from it."
-    parts.append(f"## Licence\n\n{escape_markdown(said)}")
+    message = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
+    parts.append(f"## What these files tell of the training text\n\n{message}")
+    sentence = licence or "Not said. Mind the licence of the data: the weights were made from it."
+    parts.append(f"## Licence\n\n{escape_markdown(sentence)}")
     return "\n\n".join(parts) + "\n"
 
 

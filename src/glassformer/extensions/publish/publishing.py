@@ -58,7 +58,7 @@ CMD ["glassformer", "serve", "/model", "--host", "0.0.0.0", "--port", "5000"]
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCopy:
     """A published copy: its files with their bytes, what was left behind, and what it reveals."""
 
     files: dict[str, int]
@@ -66,10 +66,10 @@ class Published:
     reveals: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [f"{say_count(len(self.files), 'file')}, {say_size(sum(self.files.values()))}"]
+        message = [f"{say_count(len(self.files), 'file')}, {say_size(sum(self.files.values()))}"]
         if self.run:
-            said[0] += f"; left behind: {RUN} with {self.run}"
-        return "\n".join([*said, *self.reveals])
+            message[0] += f"; left behind: {RUN} with {self.run}"
+        return "\n".join([*message, *self.reveals])
 
     def to_json(self) -> dict[str, Any]:
         run = {"left_behind": self.run.to_json()} if self.run else {}
@@ -84,7 +84,7 @@ def publish_model(
     licence: str | None = None,
     datasets: Sequence[str] = (),
     dockerfile: bool = False,
-) -> Published:
+) -> PublishedCopy:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
     A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
@@ -105,22 +105,22 @@ def publish_model(
             save_int8(weights, whole / WEIGHTS)
             _follow_weights(whole)
         if wrong := [each for each in examine_model(whole) if each.is_wrong]:
-            said = "; ".join(f"{each.about}: {each.said}" for each in wrong)
+            message = "; ".join(f"{each.about}: {each.said}" for each in wrong)
             raise ValueError(
-                f"{folder} is not fit to be published ({said}): see glassformer doctor"
+                f"{folder} is not fit to be published ({message}): see glassformer doctor"
             )
         reveals = tuple(_list_revealed(whole))
-        told: dict[str, Any] = {"licence": licence, "datasets": datasets}
+        fields: dict[str, Any] = {"licence": licence, "datasets": datasets}
         name = out.resolve().name
         facts = {**read_facts(whole), "looks": read_looks(folder)}
-        write_readme(whole, name, config, facts, reveals, **told)
+        write_readme(whole, name, config, facts, reveals, **fields)
         if dockerfile:
             write_dockerfile(whole, name)
         sync_files(whole)
         put_folder(whole, out)
     written = (*PUBLISHED, README, DOCKERFILE, IGNORED)
     files = {name: (out / name).stat().st_size for name in written if (out / name).is_file()}
-    return Published(files, measure_run(folder), reveals)
+    return PublishedCopy(files, measure_run(folder), reveals)
 
 
 def _follow_weights(folder: Path) -> None:

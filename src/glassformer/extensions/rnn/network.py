@@ -17,7 +17,7 @@ from glassformer.model.positions import check_reach
 
 from .cells import State
 from .layers import RecurrentDecoderLayer, RecurrentEncoderLayer, WordEmbedding
-from .state import Encoded, RecurrentState
+from .state import EncoderOutput, RecurrentState
 
 States = tuple[State, ...]  # of each layer; with input feeding, then the last attentional vector
 
@@ -43,7 +43,7 @@ class RecurrentNetwork(EncoderDecoder):
         bias_V = nn.Parameter(torch.zeros(target_vocabulary))
         self.output_bias = bias_V if settings.output_bias else None
 
-    def encode(self, source_BS: Tensor, source_mask: Tensor) -> Encoded:
+    def encode(self, source_BS: Tensor, source_mask: Tensor) -> EncoderOutput:
         """Return the encoder's hidden states, and the last one of each layer."""
         check_reach(source_BS.size(1), self.settings.positions.max_positions)
         x_BSD, final = self.source_embedding(source_BS), list[State]()
@@ -55,19 +55,19 @@ class RecurrentNetwork(EncoderDecoder):
         attention, key_BSD = self.top.cross_attention, x_BSD
         if attention is not None:
             key_BSD = attention.keys(x_BSD)
-        return Encoded(x_BSD, key_BSD, tuple(final))
+        return EncoderOutput(x_BSD, key_BSD, tuple(final))
 
-    def decode(self, target_BT: Tensor, memory: Encoded, source_mask: Tensor) -> Tensor:
+    def decode(self, target_BT: Tensor, memory: EncoderOutput, source_mask: Tensor) -> Tensor:
         """Return the decoder's output, B T D: one step after another."""
         check_reach(target_BT.size(1), self.settings.positions.max_positions)
-        states, found = self.begin(memory, len(target_BT)), list[Tensor]()
+        states, results = self.begin(memory, len(target_BT)), list[Tensor]()
         for position in each_position(self, range(target_BT.size(1))):
             token_B1 = target_BT[:, position, None]
             y_B1D, states = self.advance(token_B1, states, memory, source_mask)
-            found.append(y_B1D)
-        return torch.cat(found, 1)
+            results.append(y_B1D)
+        return torch.cat(results, 1)
 
-    def begin(self, memory: Encoded, rows: int) -> States:
+    def begin(self, memory: EncoderOutput, rows: int) -> States:
         """Return the decoder's states before the first token, the same for each row."""
         states = tuple(
             tuple(x.expand(rows, -1, -1) if len(x) != rows else x for x in state)
@@ -78,7 +78,7 @@ class RecurrentNetwork(EncoderDecoder):
         return states
 
     def advance(
-        self, token_R1: Tensor, states: States, memory: Encoded, source_mask: Tensor
+        self, token_R1: Tensor, states: States, memory: EncoderOutput, source_mask: Tensor
     ) -> tuple[Tensor, States]:
         """Return the decoder's output for one token, R 1 D, and the states after it."""
         x_R1D, after = self.target_embedding(token_R1), list[State]()
@@ -118,13 +118,13 @@ class RecurrentNetwork(EncoderDecoder):
     def step(self, tokens_RQ: Tensor, state: RecurrentState) -> Tensor:
         """Append tokens to each row; return the logits of the token after each, R Q V, in fp32."""
         check_reach(int(state.length_R.max()) + tokens_RQ.size(1), state.longest)
-        found = []
+        results = []
         for number in each_position(self, range(tokens_RQ.size(1))):
             token_R1, before = tokens_RQ[:, number, None], self._unpack(state.read())
             y_R1D, after = self.advance(token_R1, before, state.encoded, state.source_mask)
             state.write(_pack(after))
-            found.append(y_R1D)
-        return self.logits(torch.cat(found, 1)).float()
+            results.append(y_R1D)
+        return self.logits(torch.cat(results, 1)).float()
 
     def _unpack(self, state_R1N: Tensor) -> States:
         """Return what `_pack` put side by side."""

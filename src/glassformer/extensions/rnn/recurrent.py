@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from . import RecurrentNetwork
 from .cells import GRU, LSTM, RecurrentCell, State
 from .layers import RecurrentDecoderLayer
-from .state import Encoded
+from .state import EncoderOutput
 
 
 class FastGRU(GRU):
@@ -40,7 +40,7 @@ class FastLSTM(LSTM):
 class FastRecurrentNetwork(RecurrentNetwork):
     """A recurrent network that computes each layer for all positions at once, if it can."""
 
-    def decode(self, target_BT: Tensor, memory: Encoded, source_mask: Tensor) -> Tensor:
+    def decode(self, target_BT: Tensor, memory: EncoderOutput, source_mask: Tensor) -> Tensor:
         if self.settings.rnn.input_feeding:
             return super().decode(target_BT, memory, source_mask)
         x_BTD, states = self.target_embedding(target_BT), self.begin(memory, len(target_BT))
@@ -76,18 +76,18 @@ def _scan(
             x_BLD = _turn_round(x_BLD, lengths_B)
     first = tuple(x.float().transpose(0, 1).contiguous() for x in start)  # 1 B D
     state = first[0] if len(first) == 1 else first
-    how = _list_weights(cell), True, 1, 0.0, cell.training, False
+    arguments = _list_weights(cell), True, 1, 0.0, cell.training, False
     with torch.autocast(x_BLD.device.type, enabled=False):
         if lengths_B is None:
-            hidden_BLD, *last = function(x_BLD.float(), state, *how, True)
+            hidden_BLD, *last = function(x_BLD.float(), state, *arguments, True)
             return hidden_BLD, tuple(x.transpose(0, 1) for x in last)
         packed = pack_padded_sequence(x_BLD.float(), lengths_B.cpu(), True, False)
         order = packed.sorted_indices
         assert order is not None and packed.unsorted_indices is not None
         state = first[0][:, order] if len(first) == 1 else tuple(x[:, order] for x in first)
-        hidden, *last = function(packed.data, packed.batch_sizes, state, *how)
-        found = PackedSequence(hidden, packed.batch_sizes, order, packed.unsorted_indices)
-        hidden_BLD, _ = pad_packed_sequence(found, True, total_length=length)
+        hidden, *last = function(packed.data, packed.batch_sizes, state, *arguments)
+        sequence = PackedSequence(hidden, packed.batch_sizes, order, packed.unsorted_indices)
+        hidden_BLD, _ = pad_packed_sequence(sequence, True, total_length=length)
         last = [x[:, packed.unsorted_indices].transpose(0, 1) for x in last]
     if cell.is_backward:
         hidden_BLD = _turn_round(hidden_BLD, lengths_B)

@@ -20,7 +20,7 @@ from .cells import State
 GROWTH = 32  # lengths added to a history that is full
 
 
-class Encoded(NamedTuple):
+class EncoderOutput(NamedTuple):
     """The encoder's output."""
 
     memory_BSD: Tensor  # the hidden states of its topmost layer, for attention
@@ -35,7 +35,7 @@ class RecurrentState:
     A row's state after each length that it has had is kept, to rewind to.
     """
 
-    encoded: Encoded
+    encoded: EncoderOutput
     source_mask: Tensor  # B 1 1 S
     history_RCN: Tensor  # at length l: the state after l tokens, of all layers side by side
     length_R: Tensor
@@ -65,7 +65,7 @@ class RecurrentState:
         if len(sentences_B) < len(self.source_mask):
             self.source_mask = self.source_mask.index_select(0, sentences_B)
             memory_BSD, key_BSD = (x.index_select(0, sentences_B) for x in self.encoded[:2])
-            self.encoded = Encoded(memory_BSD, key_BSD, ())
+            self.encoded = EncoderOutput(memory_BSD, key_BSD, ())
         self.history_RCN = self.history_RCN.index_select(0, rows)
         self.length_R = self.length_R.index_select(0, rows)
 
@@ -74,7 +74,7 @@ class RecurrentState:
         self.source_mask = _join((self.source_mask, other.source_mask), -1)
         pairs = zip(self.encoded[:2], other.encoded[:2], strict=True)
         memory_BSD, key_BSD = (_join(pair, 1) for pair in pairs)
-        self.encoded = Encoded(memory_BSD, key_BSD, ())
+        self.encoded = EncoderOutput(memory_BSD, key_BSD, ())
         self.history_RCN = _join((self.history_RCN, other.history_RCN), 1)
         self.length_R = torch.cat((self.length_R, other.length_R))
 

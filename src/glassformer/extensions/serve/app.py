@@ -33,7 +33,7 @@ from .api.auth import Guard
 from .api.openapi import describe_api
 from .api.pages import add_pages
 from .api_error import ApiError, TrainingError, choose_language, say_invalid
-from .request_log import Observed, RequestLog
+from .request_log import RequestLog, RequestLogMiddleware
 from .service.service import Service
 from .service.streams import EVENTS
 
@@ -103,7 +103,7 @@ def build_app(
     add_pages(app)
     document = describe_api(app)
     app.openapi = lambda: document  # type: ignore[method-assign]
-    app.add_middleware(Compressed)
+    app.add_middleware(CompressionMiddleware)
     guard = {"hosts": hosts, "origins": origins, "token": token, "cookie": cookie}
     app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
     if origins:
@@ -111,11 +111,11 @@ def build_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
         )
-    app.add_middleware(Observed, metrics=service.metrics, log=log)
+    app.add_middleware(RequestLogMiddleware, metrics=service.metrics, log=log)
     return app
 
 
-class Compressed:
+class CompressionMiddleware:
     """Middleware that compresses answers with gzip for clients that accept it."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -144,8 +144,8 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(TrainingError)
     async def decline(request: Request, error: TrainingError) -> Response:
-        said = error.say(choose_language(request.headers.get("accept-language", "")))
-        return JSONResponse({"error": said, "kind": error.kind}, error.status)
+        message = error.say(choose_language(request.headers.get("accept-language", "")))
+        return JSONResponse({"error": message, "kind": error.kind}, error.status)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
@@ -165,8 +165,8 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def failed(_: Request, error: HTTPException) -> Response:
-        said = str(error.detail)
-        return JSONResponse({"error": said}, error.status_code, headers=error.headers)
+        message = str(error.detail)
+        return JSONResponse({"error": message}, error.status_code, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def broken(_: Request, error: Exception) -> Response:

@@ -33,9 +33,11 @@ def bind(host: str, port: int) -> socket.socket:
         return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
     except OSError as error:
         is_known = (error.errno or 0) > 0  # or of getaddrinfo
-        said = os.strerror(error.errno or 0) if is_known else str(error.strerror).partition(" (")[0]
+        message = (
+            os.strerror(error.errno or 0) if is_known else str(error.strerror).partition(" (")[0]
+        )
         hint = "; --port 0 takes one that is free" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(error.errno, f"{said}{hint}", f"{host}:{port}") from None
+        raise OSError(error.errno, f"{message}{hint}", f"{host}:{port}") from None
 
 
 def name_address(host: str, port: int) -> str:
@@ -53,9 +55,9 @@ def allow_files(most: int) -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        number = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        if soft < number:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
 async def accept_waiting(sockets: Sequence[Any]) -> None:

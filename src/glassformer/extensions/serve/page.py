@@ -145,7 +145,7 @@ def describe_equation(op: Equation) -> dict[str, Any]:
         "sizes": dict(op.sizes),
         "module": op.module,
         "derived": op.derived,
-        **({"entry": told} if (told := _describe_made(op)) else {}),
+        **({"entry": facts} if (facts := _describe_made(op)) else {}),
     }
 
 

@@ -86,8 +86,8 @@ class Access:
         used = self._used.get(owner, 0)
         if quota and quota.characters:
             if used + characters > quota.characters:
-                said = f"Slowdown: {quota.characters} characters per 1 day, {used} are used"
-                raise ApiError(429, said, max(1, math.ceil(DAY - now % DAY)))
+                message = f"Slowdown: {quota.characters} characters per 1 day, {used} are used"
+                raise ApiError(429, message, max(1, math.ceil(DAY - now % DAY)))
             self._used[owner] = used + characters
         return Charge(owner, characters, self._day)
 
@@ -110,15 +110,15 @@ class Access:
 
     def _find(self, key: str) -> tuple[str, Quota]:
         """Return the quota of a key, all keys compared, so that the time tells nothing."""
-        given = key.encode("utf-8", "replace")
-        found = [
+        data = key.encode("utf-8", "replace")
+        results = [
             (name, quota)
             for name, quota in (*self._given.items(), *self._read.items())
-            if hmac.compare_digest(given, quota.key.encode())
+            if hmac.compare_digest(data, quota.key.encode())
         ]
-        if not found:
+        if not results:
             raise ApiError(403, "Invalid API key")
-        return found[0]
+        return results[0]
 
     def _look(self) -> None:
         """Read the file of keys again if it has changed."""
@@ -157,12 +157,12 @@ def read_quotas(file: Path) -> dict[str, Quota]:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: {error}") from None
-    found = dict[str, Quota]()
+    quotas = dict[str, Quota]()
     for name, table in tables.items():
         try:
-            found[name] = Quota.model_validate(table)
+            quotas[name] = Quota.model_validate(table)
         except ValidationError as error:
             raise ValueError(f"{file}: [{name}]: {say_invalid(error.errors()[0])}") from None
-    if len({quota.key for quota in found.values()}) < len(found):
+    if len({quota.key for quota in quotas.values()}) < len(quotas):
         raise ValueError(f"{file}: two tables have the same key")
-    return found
+    return quotas

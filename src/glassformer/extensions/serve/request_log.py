@@ -103,7 +103,7 @@ def name_key(key: str) -> str | None:
     return sha256(key.encode("utf-8", "replace")).hexdigest()[:8] if key else None
 
 
-class Observed:
+class RequestLogMiddleware:
     """Middleware that counts and times every request, and logs it if there is a log."""
 
     def __init__(self, app: ASGIApp, metrics: ServerMetrics, log: RequestLog | None) -> None:
@@ -114,7 +114,7 @@ class Observed:
             await self.app(scope, receive, send)
             return
         status, begun, now = 500, time.perf_counter(), datetime.now(UTC)
-        told = {
+        facts = {
             "time": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "address": (scope.get("client") or ("",))[0],
             "method": scope["method"],
@@ -137,5 +137,5 @@ class Observed:
             self.metrics.under_way.dec()
             self.metrics.observe_request(inner, status, seconds)
             if self.log:
-                told |= {"status": status, "ms": round(1000 * seconds, 1)}
-                self.log.write({**told, **entry.facts})
+                facts |= {"status": status, "ms": round(1000 * seconds, 1)}
+                self.log.write({**facts, **entry.facts})

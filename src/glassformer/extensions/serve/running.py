@@ -78,25 +78,25 @@ def make_service(
     access: Access | None = None,
     processes: int = 1,
     plugin: Path | None = None,
-    **how: Any,
+    **keywords: Any,
 ) -> Service:
     """Return the service for these models.
 
     `models`: folders, or names of shipped models; none: all shipped ones. processes: how many
     translate; 1 is this one. trainings: a folder for those that are begun in the app; None: none
-    can be. plugin: the file of one that was loaded here, for the processes to load too. `how` is
-    passed to `Translator.load`. Raises ValueError if one of the models is none.
+    can be. plugin: the file of one that was loaded here, for the processes to load too. `keywords`
+    are passed to `Translator.load`. Raises ValueError if one of the models is none.
     """
     load_library("engine")  # if it has to be built, then before somebody waits for a translation
     limits, metrics = limits or Limits(), ServerMetrics()
-    model_pool = ModelPool(models, loaded=limits.loaded, **how)
+    model_pool = ModelPool(models, loaded=limits.loaded, **keywords)
     others = []
     if processes > 1:
-        others = start_processes(model_pool, processes, metrics, how, plugin)
+        others = start_processes(model_pool, processes, metrics, keywords, plugin)
     own = None
     if trainings:
         most = training_limits or TrainingLimits()
-        own = OwnTrainings(trainings, model_pool, most, how.get("device", "auto"))
+        own = OwnTrainings(trainings, model_pool, most, keywords.get("device", "auto"))
     answers = AnswerCache(limits.cache << 20, model_pool.identify)
     batcher = Batcher(limits, metrics.observe_batch, others or (search_here,), answers)
     return Service(
@@ -120,14 +120,14 @@ def start_processes(
     pool: ModelPool,
     number: int,
     metrics: ServerMetrics,
-    how: dict[str, Any],
+    machine: dict[str, Any],
     plugin: Path | None = None,
 ) -> list[TranslatingProcess]:
-    """Return processes that translate; unless `how` has threads, they share the processor's."""
-    threads = how.get("threads") or max(1, (os.cpu_count() or 1) // number)
-    options = {**how, "threads": threads}
-    given = pool, options, metrics.replaced.inc, plugin
-    return [TranslatingProcess(*given) for _ in range(number)]
+    """Return processes that translate; unless `machine` has threads, they share the processor's."""
+    threads = machine.get("threads") or max(1, (os.cpu_count() or 1) // number)
+    options = {**machine, "threads": threads}
+    arguments = pool, options, metrics.replaced.inc, plugin
+    return [TranslatingProcess(*arguments) for _ in range(number)]
 
 
 class Ready(NamedTuple):

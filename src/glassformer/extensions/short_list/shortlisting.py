@@ -39,7 +39,7 @@ LONGEST = 100  # tokens of a sentence that is counted
 HELD_OUT = 200  # pairs that are not counted, to try the short-list on
 
 
-class Tried(NamedTuple):
+class ShortListTrial(NamedTuple):
     """How a short-list did on sentences that it was not made from."""
 
     pairs: int  # that it was made from
@@ -55,7 +55,7 @@ def make_shortlist(
     likely: int = 100,
     common: int = 300,
     check: Callable[[], object] = lambda: None,
-) -> Tried:
+) -> ShortListTrial:
     """Write the short-list of a model into its folder, and try it on pairs that were held out.
 
     likely: how many translations each source token has at most; common: how many of the most
@@ -80,7 +80,9 @@ def make_shortlist(
     save_shortlist(folder / SHORTLIST, rows, tell_tokenizers(tokenizers))
     sources = [source for source, _ in tried]
     check()
-    return Tried(len(ids), _count_candidates(rows, sources, tokenizers), *_try(folder, sources))
+    return ShortListTrial(
+        len(ids), _count_candidates(rows, sources, tokenizers), *_try(folder, sources)
+    )
 
 
 def _encode(pairs: Sequence[tuple[str, str]], tokenizers: Tokenizers) -> Iterator[tuple[Ids, Ids]]:
@@ -184,8 +186,8 @@ def _count_candidates(rows: Sequence[Ids], texts: Sequence[str], tokenizers: Tok
 def _try(folder: Path, texts: Sequence[str]) -> tuple[int, int]:
     """Return how many texts were translated, and how many of them as without the short-list."""
     translator = Translator.load(folder, device="cpu", precision="int8")
-    without, found = (
+    without, result = (
         translator.translate([*texts], decode={"search": "beam", "shortlist": on}, split=False)
         for on in (False, True)
     )
-    return len(texts), sum(a == b for a, b in zip(without, found, strict=True))
+    return len(texts), sum(a == b for a, b in zip(without, result, strict=True))

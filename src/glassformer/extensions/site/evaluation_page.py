@@ -32,21 +32,21 @@ td { width: 1.4rem; height: 1.4rem; border: 1px solid #8882; }
 """
 
 
-def render_page(found: Evaluation, translator: Translator | None = None) -> str:
+def render_page(evaluation: Evaluation, translator: Translator | None = None) -> str:
     """Return the page. translator: the model of the first system, for pictures of its attention."""
-    worst = found.worst or ()
+    worst = evaluation.worst or ()
     pictures = draw_attention(translator, worst) if translator and worst else [""] * len(worst)
     shown = zip(worst, pictures, strict=True)
-    names = ", ".join(each.name for each in found.systems)
-    summary = str(Evaluation(found.systems, found.comparisons))
+    names = ", ".join(each.name for each in evaluation.systems)
+    summary = str(Evaluation(evaluation.systems, evaluation.comparisons))
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>The worst sentences of {escape(names)}</title>\n<style>{STYLE}</style>",
             f"<h1>The worst sentences</h1>\n<pre>{escape(summary)}</pre>",
-            f"<p>{len(worst)} of {found.systems[0].quality.sentences} sentences, those with the "
-            "lowest chrF2 first.</p>",
+            f"<p>{len(worst)} of {evaluation.systems[0].quality.sentences} sentences, those with "
+            "the lowest chrF2 first.</p>",
             *(_render_sentence(result, picture) for result, picture in shown),
             "</html>\n",
         ]
@@ -64,7 +64,7 @@ def _render_sentence(result: SentenceResult, picture: str) -> str:
     for each in result.systems:
         name = each.system if len(result.systems) > 1 else "translation"
         rows.append((name, each.translation, _describe(each)))
-        rows += [(f"{name}: {kind}", said, "flag") for kind, said in each.flags.items()]
+        rows += [(f"{name}: {kind}", message, "flag") for kind, message in each.flags.items()]
     listed = "".join(
         f"<dt>{escape(name)}</dt><dd{' class=flag' if note == 'flag' else ''}>{escape(text)}"
         + (f'<br><small class="score">{escape(note)}</small>' if note not in ("", "flag") else "")
@@ -75,9 +75,9 @@ def _render_sentence(result: SentenceResult, picture: str) -> str:
 
 
 def _describe(each: SystemSentence) -> str:
-    told = [f"{name} {value:.1f}" for name, value in each.scores.items()]
+    texts = [f"{name} {value:.1f}" for name, value in each.scores.items()]
     sure = [] if each.confidence is None else [f"confidence {each.confidence:.2f}"]
-    return ", ".join([*told, *sure])
+    return ", ".join([*texts, *sure])
 
 
 def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> list[str]:

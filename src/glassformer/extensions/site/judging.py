@@ -50,12 +50,12 @@ def describe_judging(
     """Return the limits, lists and patterns of all checks; languages: of source and target."""
     source, target = languages
     familiarity = Familiarity(source, tokenizers, folder)
-    said = {kind: read_messages().texts[f"problem.{kind}"]["en"] for kind in quality_check.CAPS}
+    message = {kind: read_messages().texts[f"problem.{kind}"]["en"] for kind in quality_check.CAPS}
     return {
         "own": name_base(source),
         "limit": familiarity.limit,
         "caps": quality_check.CAPS,
-        "messages": said,
+        "messages": message,
         "languages": function_words.NAMES,
         "function_words": {code: sorted(own) for code, own in function_words.WORDS.items()},
         "numerals": [*map(number_words.spell_roman, range(number_words.LARGEST + 1))],

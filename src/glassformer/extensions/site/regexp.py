@@ -55,11 +55,11 @@ class _Writer:
         return written
 
     def _quantify(self, atom: str) -> str:
-        found = _QUANTIFIER.match(self.pattern, self.at)
-        if not found:
+        match = _QUANTIFIER.match(self.pattern, self.at)
+        if not match:
             return atom
-        self.at = found.end()
-        quantifier = found[0]
+        self.at = match.end()
+        quantifier = match[0]
         if self.pattern[self.at : self.at + 1] == "+":
             self.at += 1
             name = f"_{next(self.numbers)}"
@@ -83,11 +83,11 @@ class _Writer:
         return rf"\{first}" if first in "]}/" else first
 
     def _write_group(self) -> str:
-        found = _OPENING.match(self.pattern, self.at)
-        if not found or self.pattern[found.end() : found.end() + 1] == "?":
+        match = _OPENING.match(self.pattern, self.at)
+        if not match or self.pattern[match.end() : match.end() + 1] == "?":
             raise ValueError(f"no such group in JavaScript: {self.pattern[self.at :]!r}")
-        self.at = found.end()
-        opening = f"(?<{found['name']}>" if found["name"] else found[0]
+        self.at = match.end()
+        opening = f"(?<{match['name']}>" if match["name"] else match[0]
         inner = self.write_branch()
         if self.at == len(self.pattern):
             raise ValueError(f"a bracket is not closed in {self.pattern!r}")

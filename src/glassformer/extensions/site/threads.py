@@ -33,8 +33,8 @@ def draw_threads(trace: Trace) -> str:
             f'<text x="{x}" y="{y + 5}" text-anchor="{anchor}">{escape(word)}</text>'
             for y, (_, word) in zip(places[side], words, strict=True)
         ]
-    told = escape(f"{trace.text} → {trace.translation}")
-    head = f'<svg viewBox="0 0 {WIDE} {high}" role="img" aria-label="{told}">'
+    caption = escape(f"{trace.text} → {trace.translation}")
+    head = f'<svg viewBox="0 0 {WIDE} {high}" role="img" aria-label="{caption}">'
     return "".join((head, *drawn, "</svg>"))
 
 

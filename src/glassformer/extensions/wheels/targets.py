@@ -64,8 +64,8 @@ def build_libraries(target: Target, folder: Path) -> list[Path]:
     """
     with ThreadPoolExecutor() as pool:
         jobs = _list_jobs(target)
-        made = pool.map(lambda job: _build(target, folder, *job), jobs)
-        return [path for paths in made for path in paths]
+        libraries = pool.map(lambda job: _build(target, folder, *job), jobs)
+        return [path for paths in libraries for path in paths]
 
 
 def _list_jobs(target: Target) -> Iterator[tuple[Source, InstructionSet]]:
@@ -75,11 +75,11 @@ def _list_jobs(target: Target) -> Iterator[tuple[Source, InstructionSet]]:
 
 
 def _build(
-    target: Target, folder: Path, source: Source, wanted: InstructionSet
+    target: Target, folder: Path, source: Source, requested: InstructionSet
 ) -> tuple[Path, Path]:
-    library = folder / wanted.name / f"{source.name}{target.suffix}"
+    library = folder / requested.name / f"{source.name}{target.suffix}"
     library.parent.mkdir(parents=True, exist_ok=True)
-    compile_library(source, (*ZIG, "-target", target.zig, "-s"), wanted.flags, library)
+    compile_library(source, (*ZIG, "-target", target.zig, "-s"), requested.flags, library)
     return library, seal(library)
 
 

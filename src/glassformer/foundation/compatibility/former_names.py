@@ -45,10 +45,10 @@ KEYS = {
 
 def rename_settings(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested settings with today's names; a name that is given twice stays as it is."""
-    found = deepcopy(dict(raw))
+    result = deepcopy(dict(raw))
     for old, new in SETTINGS.items():
         *tables, last = old.split(".")
-        table: Any = found
+        table: Any = result
         for name in tables:
             table = table.get(name) if isinstance(table, dict) else None
         name = new.rpartition(".")[2]
@@ -56,7 +56,7 @@ def rename_settings(raw: Mapping[str, Any]) -> dict[str, Any]:
             value = table.pop(last)
             known = VALUES.get(new, {})
             table[name] = known.get(value, value) if isinstance(value, str) else value
-    return found
+    return result
 
 
 def rename_tensor(name: str) -> str:

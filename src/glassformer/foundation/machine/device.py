@@ -84,8 +84,8 @@ def count_cores() -> int:
 
 def count_threads() -> int:
     """Return how many threads to compute with: as PyTorch does, OMP_NUM_THREADS if it is set."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    return int(wanted) if wanted.isdigit() and int(wanted) else count_cores()
+    threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(threads) if threads.isdigit() and int(threads) else count_cores()
 
 
 def choose_precision(name: str, device: torch.device) -> str:

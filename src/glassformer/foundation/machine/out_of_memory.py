@@ -23,9 +23,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """
     if isinstance(error, MemoryError):
         return True
-    said = str(error).lower()
+    message = str(error).lower()
     if isinstance(error, SystemError):
-        return "without setting an exception" in said or "without exception set" in said
+        return "without setting an exception" in message or "without exception set" in message
     if not isinstance(error, RuntimeError | OSError | ImportError):
         return False
-    return any(sign in said for sign in SIGNS)
+    return any(sign in message for sign in SIGNS)

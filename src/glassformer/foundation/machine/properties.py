@@ -69,14 +69,14 @@ def _ask_torch() -> dict[str, Any]:
 
 def list_versions() -> dict[str, str | None]:
     """Return the versions of Python and the packages in use; None for one not installed."""
-    found: dict[str, str | None] = {"glassformer": __version__}
-    found["python"] = platform.python_version()
+    versions: dict[str, str | None] = {"glassformer": __version__}
+    versions["python"] = platform.python_version()
     for name in (*NEEDED, *OPTIONAL):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = None
-    return found
+            versions[name] = None
+    return versions
 
 
 def describe_machine() -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _list_gpus() -> list[str]:
 
     if torch.backends.mps.is_available():
         return ["Apple GPU (mps)"]
-    found = [torch.cuda.get_device_properties(n) for n in range(torch.cuda.device_count())]
-    return [f"{each.name}, {each.total_memory / GIB:.0f} GiB" for each in found]
+    gpus = [torch.cuda.get_device_properties(n) for n in range(torch.cuda.device_count())]
+    return [f"{each.name}, {each.total_memory / GIB:.0f} GiB" for each in gpus]
 
 
 def measure_memory() -> float | None:

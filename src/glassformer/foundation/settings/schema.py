@@ -33,8 +33,8 @@ def make_twin(table: type[Settings]) -> type[StrictModel]:
         kind = field.annotation
         if field.check:
             kind = Annotated[kind, AfterValidator(_unless_none(field.check))]
-        said = field.description or None
-        fields[name] = kind, Field(field.default, description=said, **field.limits)
+        message = field.description or None
+        fields[name] = kind, Field(field.default, description=message, **field.limits)
     name, says = table.__name__, table.__doc__
     TWINS[table] = create_model(name, __base__=StrictModel, __doc__=says, **fields)
     return TWINS[table]
@@ -55,22 +55,24 @@ def make_schema(table: type[Settings], handler: Any) -> Any:
             return value
         return inner(table.fill_in(value) if isinstance(value, dict) else value)
 
-    made = core_schema.no_info_after_validator_function(
+    schema = core_schema.no_info_after_validator_function(
         make, handler.generate_schema(make_twin(table))
     )
     written = core_schema.plain_serializer_function_ser_schema(_dump, info_arg=True)
     name = f"{table.__module__}.{table.__name__}:{id(table)}"  # by which JSON schemas refer to it
-    return core_schema.no_info_wrap_validator_function(read, made, ref=name, serialization=written)
+    return core_schema.no_info_wrap_validator_function(
+        read, schema, ref=name, serialization=written
+    )
 
 
 def _dump(table: Settings, info: Any) -> dict[str, Any]:
-    how = {name: getattr(info, name) for name in ("mode", "exclude_none", "exclude_unset")}
-    return table.model_dump(**how)
+    options = {name: getattr(info, name) for name in ("mode", "exclude_none", "exclude_unset")}
+    return table.model_dump(**options)
 
 
 def validate_table(table: type[Table], raw: Any) -> Table:
     """Return the table of any value. Raise pydantic's ValidationError if it is none."""
     if table not in ADAPTERS:
         ADAPTERS[table] = TypeAdapter(table)
-    found: Table = ADAPTERS[table].validate_python(raw)
-    return found
+    result: Table = ADAPTERS[table].validate_python(raw)
+    return result

@@ -38,21 +38,21 @@ class SettingField:
 
     def take(self, value: Any) -> Any:
         """Return the value of a setting. Raise `UnfitError` if it is not just as it should be."""
-        found = fit(self.annotation, value)
-        if found is None:
+        result = fit(self.annotation, value)
+        if result is None:
             return None
         for name, limit in self.limits.items():
-            if not KEPT[name](found, limit):
+            if not KEPT[name](result, limit):
                 raise UnfitError
-        return self.check(found) if self.check else found
+        return self.check(result) if self.check else result
 
     def is_idle(self, table: Settings) -> bool:
         """Return whether the setting has no effect, because of the value of another one."""
-        name, equals, wanted = self.needs.partition("=")
-        found = getattr(table, name.rstrip("!")) if name else True
+        name, equals, requested = self.needs.partition("=")
+        result = getattr(table, name.rstrip("!")) if name else True
         if not equals:
-            return not found
-        return (found in wanted.split("|")) == name.endswith("!")
+            return not result
+        return (result in requested.split("|")) == name.endswith("!")
 
 
 KEPT: dict[str, Callable[[Any, Any], bool]] = {
@@ -92,14 +92,14 @@ class Settings:
     def __init_subclass__(cls) -> None:
         fields = dict(cls.model_fields)
         for name, kind in cls.__annotations__.items():
-            given: Any = getattr(cls, name, ...)
-            fields[name] = given if isinstance(given, SettingField) else SettingField(given)
+            default: Any = getattr(cls, name, ...)
+            fields[name] = default if isinstance(default, SettingField) else SettingField(default)
             fields[name].annotation = None if isinstance(kind, str) else kind
         cls.model_fields = MappingProxyType(fields)
 
-    def __init__(self, **given: Any):
-        found = type(self).model_validate(given)
-        self.__setstate__((vars(found), found.model_fields_set))
+    def __init__(self, **fields: Any):
+        result = type(self).model_validate(fields)
+        self.__setstate__((vars(result), result.model_fields_set))
 
     @classmethod
     def fill_in(cls, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,29 +126,29 @@ class Settings:
             return raw
         if type(raw) is not dict:
             raise UnfitError
-        given, fields = cls.fill_in(raw), cls.list_fields()
-        if not given.keys() <= fields.keys():
+        values, fields = cls.fill_in(raw), cls.list_fields()
+        if not values.keys() <= fields.keys():
             raise UnfitError
         try:
-            return cls.make({name: fields[name].take(value) for name, value in given.items()})
+            return cls.make({name: fields[name].take(value) for name, value in values.items()})
         except (ValueError, KeyError):
             raise UnfitError from None
 
     @classmethod
-    def make(cls, given: Mapping[str, Any]) -> Self:
+    def make(cls, fields: Mapping[str, Any]) -> Self:
         """Return the table with these values, which fit, and the defaults of the others.
 
         KeyError: one that has no default is missing. ValueError: `check` refuses them.
         """
         values = {name: field.default for name, field in cls.model_fields.items()}
-        values.update(given)
+        values.update(fields)
         if missing := [name for name, value in values.items() if value is ...]:
             raise KeyError(missing[0])
-        made = cls.__new__(cls)
-        made.__setstate__((values, frozenset(given)))
-        made._check_needs()
-        made.check()
-        return made
+        result = cls.__new__(cls)
+        result.__setstate__((values, frozenset(fields)))
+        result._check_needs()
+        result.check()
+        return result
 
     def _check_needs(self) -> None:
         """Raise ValueError for a setting that was changed and has no effect."""
@@ -171,14 +171,14 @@ class Settings:
         among the settings stands for its own, as `table.name=value`.
         """
         usual = {name: type(self).model_fields[name].default for name in names} | defaults
-        found: list[str] = []
+        results: list[str] = []
         for name, default in usual.items():
             value = getattr(self, name)
             if isinstance(value, Settings):
-                found += (f"{name}.{each}" for each in value.list_changed((), **vars(default)))
+                results += (f"{name}.{each}" for each in value.list_changed((), **vars(default)))
             elif value != default:
-                found.append(f"{name}={value}")
-        return found
+                results.append(f"{name}={value}")
+        return results
 
     @classmethod
     def list_fields(cls) -> Mapping[str, SettingField]:
@@ -210,9 +210,9 @@ class Settings:
         exclude_unset: bool = False,
     ) -> dict[str, Any]:
         """Return the values as a dictionary, nested tables too; mode="json": without tuples."""
-        how = {"mode": mode, "exclude_none": exclude_none, "exclude_unset": exclude_unset}
+        options = {"mode": mode, "exclude_none": exclude_none, "exclude_unset": exclude_unset}
         return {
-            name: _dump(value, how)
+            name: _dump(value, options)
             for name, value in vars(self).items()
             if name not in exclude
             and not (exclude_none and value is None)
@@ -222,9 +222,9 @@ class Settings:
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
         """Return a copy with some values changed, which are not checked."""
         changed = dict(update or {})
-        made = type(self).__new__(type(self))
-        made.__setstate__((vars(self) | changed, self.model_fields_set | changed.keys()))
-        return made
+        result = type(self).__new__(type(self))
+        result.__setstate__((vars(self) | changed, self.model_fields_set | changed.keys()))
+        return result
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name}: settings are frozen; model_copy returns changed ones")
@@ -286,10 +286,10 @@ def _is_plain(kind: Any, value: Any) -> bool:
     return kind in (int, bool, float, str) and type(value) is kind
 
 
-def _dump(value: Any, how: Mapping[str, Any]) -> Any:
+def _dump(value: Any, options: Mapping[str, Any]) -> Any:
     if isinstance(value, Settings):
-        return value.model_dump(**how)
+        return value.model_dump(**options)
     if isinstance(value, tuple):
-        found = (_dump(each, how) for each in value)
-        return [*found] if how["mode"] == "json" else (*found,)
+        results = (_dump(each, options) for each in value)
+        return [*results] if options["mode"] == "json" else (*results,)
     return value

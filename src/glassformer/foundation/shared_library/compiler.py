@@ -37,11 +37,11 @@ def list_sources() -> dict[str, Source]:
 
     A kernel that cannot be built does not affect the others.
     """
-    found = [Source(PROBE, (Path(__file__).with_name("probe.c"),))]
+    sources = [Source(PROBE, (Path(__file__).with_name("probe.c"),))]
     if files := tuple(sorted(ENGINE.glob("*.c"))):
-        found.append(Source(ENGINE_NAME, files))
-    found += [Source(path.stem, (path,), OPENMP) for path in sorted(KERNELS.glob("*.c"))]
-    return {each.name: each for each in found}
+        sources.append(Source(ENGINE_NAME, files))
+    sources += [Source(path.stem, (path,), OPENMP) for path in sorted(KERNELS.glob("*.c"))]
+    return {each.name: each for each in sources}
 
 
 def find_compiler() -> tuple[str, ...] | None:
@@ -51,10 +51,10 @@ def find_compiler() -> tuple[str, ...] | None:
     """
     import shutil  # a wheel needs no compiler
 
-    wanted = os.environ.get("CC", "")
-    for program, *options in ([wanted], wanted.split() or [""], *([each] for each in COMPILERS)):
-        if found := shutil.which(program):
-            return found, *options
+    entry = os.environ.get("CC", "")
+    for program, *options in ([entry], entry.split() or [""], *([each] for each in COMPILERS)):
+        if compiler := shutil.which(program):
+            return compiler, *options
     return ZIG if has_zig() else None
 
 
@@ -88,5 +88,5 @@ def compile_library(
         if result.returncode == 0:
             return
     lines = result.stderr.decode(errors="replace").splitlines()
-    said = next((line for line in lines if "error" in line), "no reason given")
-    raise RuntimeError(said.strip())
+    message = next((line for line in lines if "error" in line), "no reason given")
+    raise RuntimeError(message.strip())

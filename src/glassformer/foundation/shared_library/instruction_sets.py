@@ -17,8 +17,8 @@ class InstructionSet(NamedTuple):
     flags: tuple[str, ...] = ()
     bit: int | None = None  # None: every processor has it
 
-    def is_in(self, found: int) -> bool:
-        return self.bit is None or bool(found >> self.bit & 1)
+    def is_in(self, results: int) -> bool:
+        return self.bit is None or bool(results >> self.bit & 1)
 
 
 _AVX2 = ("-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mlzcnt", "-mpopcnt")
@@ -57,16 +57,16 @@ def list_sets(probe: ctypes.CDLL | None) -> tuple[InstructionSet, ...]:
     if the environment names a set that there is not.
     """
     every = SETS.get(name_architecture(), (GENERIC,))
-    found = probe.probe_instruction_sets() if probe else 0
+    sets = probe.probe_instruction_sets() if probe else 0
     names = [each.name for each in every]
     most = choose_limit(names)
-    return tuple(each for each in every[names.index(most) :] if each.is_in(found))
+    return tuple(each for each in every[names.index(most) :] if each.is_in(sets))
 
 
 def choose_limit(names: list[str]) -> str:
     """Return the best of these sets that the environment allows."""
-    wanted = os.environ.get(ISA)
-    if wanted and wanted not in names:
-        raise ValueError(f"{ISA}={wanted}: this machine has one of {', '.join(names)}")
+    limit = os.environ.get(ISA)
+    if limit and limit not in names:
+        raise ValueError(f"{ISA}={limit}: this machine has one of {', '.join(names)}")
     torch_limit = TORCH_NAMES.get(os.environ.get(TORCH_LIMIT, ""), names[0])
-    return wanted or (torch_limit if torch_limit in names else names[0])
+    return limit or (torch_limit if torch_limit in names else names[0])

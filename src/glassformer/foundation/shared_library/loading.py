@@ -76,8 +76,8 @@ def find_libraries() -> dict[str, SharedLibrary]:
 
 def prepare_libraries() -> str:
     """Build all libraries that are not built yet; return why some are missing, or ""."""
-    found = {each.explanation for each in find_libraries().values()}
-    return "; ".join(sorted(found - {""}))
+    libraries = {each.explanation for each in find_libraries().values()}
+    return "; ".join(sorted(libraries - {""}))
 
 
 def find_library(name: str) -> SharedLibrary:
@@ -101,33 +101,33 @@ def _find(name: str, *environment: str | None) -> SharedLibrary:
     return SharedLibrary(None, refused=tuple(refused))
 
 
-def _open_built(source: Source, wanted: InstructionSet) -> Path | None:
+def _open_built(source: Source, requested: InstructionSet) -> Path | None:
     """Return the library of the wheel; None if it has none. Raises OSError for a damaged one."""
-    path = BUILT / wanted.name / f"{source.name}{SUFFIX}"
+    path = BUILT / requested.name / f"{source.name}{SUFFIX}"
     if path.is_file() and not is_whole(path):
         raise OSError(f"{path} is damaged: install glassformer anew")
     return path if path.is_file() else None
 
 
-def _open_or_build(source: Source, wanted: InstructionSet) -> Path:
+def _open_or_build(source: Source, requested: InstructionSet) -> Path:
     """Return the library in the cache, which is built if it is not there."""
-    found = find_compiler()
-    if found is None:
+    result = find_compiler()
+    if result is None:
         raise RuntimeError("no C compiler was found")
-    digest = _hash_source(source, found, wanted.flags)
-    library = _make_folder() / f"{source.name}-{wanted.name}-{digest}{SUFFIX}"
+    digest = _hash_source(source, result, requested.flags)
+    library = _make_folder() / f"{source.name}-{requested.name}-{digest}{SUFFIX}"
     if not is_whole(library):
-        if found in _too_slow:
-            raise RuntimeError(f"{found[0]} was too slow before")
+        if result in _too_slow:
+            raise RuntimeError(f"{result[0]} was too slow before")
         import subprocess  # not at every start
 
-        flags, patience = wanted.flags, compiler.PATIENCE
+        flags, patience = requested.flags, compiler.PATIENCE
         try:
-            _build_once(library, lambda to: compile_library(source, found, flags, to, patience))
+            _build_once(library, lambda to: compile_library(source, result, flags, to, patience))
         except subprocess.TimeoutExpired:
-            _too_slow.add(found)
+            _too_slow.add(result)
             raise RuntimeError(
-                f"{found[0]} took more than {compiler.PATIENCE} seconds for {source.name}"
+                f"{result[0]} took more than {compiler.PATIENCE} seconds for {source.name}"
             ) from None
         except RuntimeError as error:
             raise RuntimeError(f"{source.name} could not be built ({error})") from None
@@ -147,10 +147,10 @@ def _make_folder() -> Path:
     return folder
 
 
-def _hash_source(source: Source, found: Sequence[str], flags: Sequence[str]) -> str:
+def _hash_source(source: Source, results: Sequence[str], flags: Sequence[str]) -> str:
     """Return a hash of the source, compiler and flags that determine the library."""
-    status = Path(found[0]).resolve().stat()
-    built_with = (found, status.st_size, status.st_mtime_ns, FLAGS, source.parallel, flags)
+    status = Path(results[0]).resolve().stat()
+    built_with = (results, status.st_size, status.st_mtime_ns, FLAGS, source.parallel, flags)
     code = [path.read_bytes() for path in (*source.files, *source.headers)]
     return sha256_hex(repr(built_with).encode() + b"".join(code))[:20]
 
@@ -194,9 +194,9 @@ def _build_once(library: Path, build: Callable[[Path], None]) -> None:
             return
         _say_once()
         with tempfile.TemporaryDirectory(dir=library.parent, prefix="building-") as folder:
-            made = Path(folder) / library.name
-            build(made)
-            os.replace(made, library)
+            result = Path(folder) / library.name
+            build(result)
+            os.replace(result, library)
         seal(library)
 
 
@@ -217,5 +217,5 @@ def _wait_for(file: TextIO, deadline: float) -> None:
 
 @cache
 def _say_once() -> None:
-    said = "building kernels for this processor, once: a few seconds"
-    print(f"glassformer: {said}", file=sys.stderr, flush=True)
+    message = "building kernels for this processor, once: a few seconds"
+    print(f"glassformer: {message}", file=sys.stderr, flush=True)

@@ -60,8 +60,8 @@ SHARED, SEPARATE = "tokenizer.json", ("tokenizer.source.json", "tokenizer.target
 def read_findings(folder: Path, name: str) -> dict[str, Any] | None:
     """Return what was measured of a model: HEADS or EVALUATION, say; None without that file."""
     path = folder / name
-    found: dict[str, Any] | None = read_json(path) if path.is_file() else None
-    return found
+    findings: dict[str, Any] | None = read_json(path) if path.is_file() else None
+    return findings
 
 
 class Tokenizers(NamedTuple):
@@ -229,8 +229,8 @@ def open_model(
             from ...foundation.extensions import find_addition
 
             explain = find_addition("explain_folder")
-            if explain and (said := explain(folder)):
-                raise ValueError(said)
+            if explain and (advice := explain(folder)):
+                raise ValueError(advice)
             if not folder.exists():
                 raise ValueError(f"{folder}: no such folder, nor a model's name{_suggest(folder)}")
             raise ValueError(f"{folder} is no model directory: it has no {name}")
@@ -250,7 +250,7 @@ def open_model(
     return config, tokenizers, weights
 
 
-def _expect_shapes(config: Config, tokenizers: Tokenizers, found: Shapes) -> Shapes:
+def _expect_shapes(config: Config, tokenizers: Tokenizers, results: Shapes) -> Shapes:
     """Return the shapes that the weights must have.
 
     Whoever changes the code of `model/` gets other weights than those listed: if the ones found
@@ -262,9 +262,9 @@ def _expect_shapes(config: Config, tokenizers: Tokenizers, found: Shapes) -> Sha
             f"tie=three-way needs one vocabulary, but the source has {sizes[0]} tokens and the "
             f"target {sizes[1]}: use tie=two-way, or text.shared=true"
         )
-    wanted = list_shapes(config.model, *sizes)
-    if found == wanted or find_spec("torch") is None:
-        return wanted
+    shapes = list_shapes(config.model, *sizes)
+    if results == shapes or find_spec("torch") is None:
+        return shapes
     from .meta_model import find_shapes
 
     return find_shapes(config.model, *sizes)
@@ -277,8 +277,8 @@ def _check_origin(
     then = check_type(notes.get(ORIGIN, {}), dict[str, Any], f"{folder / WEIGHTS}: {ORIGIN}")
     for name, value in _tell_origin(config, tokenizers).items():
         if then.get(name, value) != value:
-            made = f"but the weights were made with {then[name]}"
-            raise ValueError(f"{folder}: {name} is {value}, {made}")
+            result = f"but the weights were made with {then[name]}"
+            raise ValueError(f"{folder}: {name} is {value}, {result}")
 
 
 def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> None:
@@ -288,11 +288,11 @@ def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> No
     """
     sides = ("source",) if config.model.is_language_model else ("source", "target")
     for side in sides:
-        wanted = Normalization.choose(config.text, side)
-        found = getattr(tokenizers, side).normalization
+        configured = Normalization.choose(config.text, side)
+        result = getattr(tokenizers, side).normalization
         for kind in KINDS:
-            then = getattr(found, kind)
-            if getattr(wanted, kind) != then:
+            then = getattr(result, kind)
+            if getattr(configured, kind) != then:
                 raise ValueError(
                     f"{name}: text.{kind}={getattr(config.text, kind)} does not fit its tokens, "
                     f"which were learned {'with' if then else 'without'} it on the {side} side"

@@ -22,7 +22,7 @@ _WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^
 
 def cut_words(text: str) -> list[str]:
     """Return the words of a text, lower-cased; a Chinese character is a word of its own."""
-    return [found[0].lower().replace("’", "'") for found in _WORD.finditer(text)]
+    return [match[0].lower().replace("’", "'") for match in _WORD.finditer(text)]
 
 
 def write_known_words(folder: Path, lines: Iterable[str]) -> None:
@@ -91,8 +91,8 @@ def find_unknown_words(known: frozenset[str], text: str) -> list[str]:
 
     Numbers are left out: a model spells them digit by digit. "Cat's" is known if "cat" is.
     """
-    found = dict.fromkeys(each[0] for each in _WORD.finditer(text))
-    return [word for word in found if not word.isdigit() and not _is_known(word, known)]
+    unknown_words = dict.fromkeys(each[0] for each in _WORD.finditer(text))
+    return [word for word in unknown_words if not word.isdigit() and not _is_known(word, known)]
 
 
 def _is_known(word: str, known: frozenset[str]) -> bool:

@@ -56,9 +56,9 @@ def load_fp32(file: WeightsFile) -> dict[str, Tensor]:
 
 
 def _name_tensors(file: WeightsFile, make: Callable[[StoredTensor], Tensor]) -> dict[str, Tensor]:
-    made = {id(each): make(each) for each in file.stored.values()}
+    tensors = {id(each): make(each) for each in file.stored.values()}
     file.release()
-    return {name: made[id(each)] for name, each in file.tensors.items()}
+    return {name: tensors[id(each)] for name, each in file.tensors.items()}
 
 
 def _copy(stored: StoredTensor) -> Tensor:

@@ -134,10 +134,10 @@ class WeightsFile:
         with explain_damage(self.path):
             return self.tensors[name]
 
-    def check_shapes(self, wanted: Shapes) -> None:
+    def check_shapes(self, shapes: Shapes) -> None:
         """Raise ValueError unless the file has exactly these names and shapes, in a type known."""
-        if self.shapes != wanted:
-            raise ValueError(f"{self.path}: {_say_difference(self.shapes, wanted)}")
+        if self.shapes != shapes:
+            raise ValueError(f"{self.path}: {_say_difference(self.shapes, shapes)}")
         for name, each in self.stored.items():
             if each.type not in EXPONENTS and each.scale is None:
                 known = "not fp32, fp16, or int8 with scales"
@@ -190,10 +190,10 @@ def _read_header(mapped: mmap.mmap) -> dict[str, Any]:
     size = int.from_bytes(mapped[:8], "little")
     if not 2 <= size <= min(len(mapped) - 8, LONGEST_HEADER):
         raise LyingFileError(f"a header of {size} bytes")
-    found = json.loads(mapped[8 : 8 + size])
-    if not isinstance(found, dict):
+    header = json.loads(mapped[8 : 8 + size])
+    if not isinstance(header, dict):
         raise LyingFileError("its header has no names")
-    return found
+    return header
 
 
 def _list_tensors(
@@ -204,8 +204,8 @@ def _list_tensors(
     LyingFileError names one that lies.
     """
     data, filled = memoryview(mapped)[begin:], 0
-    for name, told in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        match told:
+    for name, tensors in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        match tensors:
             case {"dtype": str(kind), "shape": [*shape], "data_offsets": [int(start), int(end)]}:
                 is_right = kind in DTYPES and all(type(n) is int and n >= 0 for n in shape)
                 is_right &= start == filled and end <= len(data)
@@ -228,27 +228,27 @@ def _measure_number(kind: str) -> int:
 
 def _join_scales(path: Path, tensors: dict[str, StoredTensor]) -> dict[str, StoredTensor]:
     """Return the tensors, those of int8 with their scales. ValueError if a scale cannot be one."""
-    found = dict(tensors)
+    scales = dict(tensors)
     for name, each in tensors.items():
         if each.type != "I8" or f"{name}{SCALE}" not in tensors:
             continue
-        scale = found.pop(f"{name}{SCALE}")
+        scale = scales.pop(f"{name}{SCALE}")
         if len(each.shape) != 2 or (scale.type, scale.shape) != ("F32", each.shape[:1]):
-            said = f"{scale.type} {[*scale.shape]} for {each.type} {[*each.shape]}"
-            raise ValueError(f"{path}: {name}{SCALE} is no scale of each row ({said})")
+            message = f"{scale.type} {[*scale.shape]} for {each.type} {[*each.shape]}"
+            raise ValueError(f"{path}: {name}{SCALE} is no scale of each row ({message})")
         if not scale.is_finite() or min(scale.buffer.cast("f"), default=1) <= 0:
             raise ValueError(f"{path}: {name}{SCALE} has numbers that are not positive and finite")
-        found[name] = each._replace(scale=scale)
-    return found
+        scales[name] = each._replace(scale=scale)
+    return scales
 
 
 def _read_metadata(
     path: Path, written: Mapping[str, str] | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the notes and the aliases of a file. Some files have the aliases beside the notes."""
-    found = written or {}
-    notes = check_type(json.loads(found.get(NOTES, "{}")), dict[str, Any], str(path))
-    aliases = notes.get(ALIASES, json.loads(found.get(ALIASES, "{}")))
+    metadata = written or {}
+    notes = check_type(json.loads(metadata.get(NOTES, "{}")), dict[str, Any], str(path))
+    aliases = notes.get(ALIASES, json.loads(metadata.get(ALIASES, "{}")))
     return notes, check_type(aliases, dict[str, str], str(path))
 
 
@@ -270,11 +270,11 @@ def explain_damage(path: Path) -> Iterator[None]:
         raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None
 
 
-def _say_difference(found: Shapes, wanted: Shapes) -> str:
+def _say_difference(stored: Shapes, expected: Shapes) -> str:
     """Return, in words, the first difference between the weights and the settings."""
-    name = sorted(k for k in {*found, *wanted} if found.get(k) != wanted.get(k))[0]
-    if name not in wanted:
+    name = sorted(k for k in {*stored, *expected} if stored.get(k) != expected.get(k))[0]
+    if name not in expected:
         return f"{name} is no weight of a model with these settings"
-    if name not in found:
+    if name not in stored:
         return f"{name} is missing"
-    return f"{name} is {list(found[name])}, but settings and tokenizer say {list(wanted[name])}"
+    return f"{name} is {list(stored[name])}, but settings and tokenizer say {list(expected[name])}"

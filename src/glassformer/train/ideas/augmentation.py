@@ -56,7 +56,7 @@ class Augmentation:
 
 
 @dataclass(frozen=True)
-class Made:
+class AugmentationCounts:
     """How many pairs were made of how many lines, and how many shards were there already."""
 
     lines: int
@@ -70,7 +70,7 @@ def make_pairs(
     *,
     threads: int | None = None,
     progress: Callable[[int], object] = lambda lines: None,
-) -> Made:
+) -> AugmentationCounts:
     """Write a .tsv of pairs, with the languages and "confidence" above its columns.
 
     Other processes may call this with the same arguments. ValueError if `out` is there, or was
@@ -96,7 +96,7 @@ def make_pairs(
     _join(parts, shards, out)
     with out.open(encoding="utf-8") as file:
         pairs = sum(1 for _ in file) - 1
-    return Made(sum(shard.lines for shard in shards), pairs, len(there))
+    return AugmentationCounts(sum(shard.lines for shard in shards), pairs, len(there))
 
 
 def check_augmentation(job: Augmentation, out: Path) -> None:

@@ -48,18 +48,18 @@ def check_teachers(
         raise ValueError("--teacher has no effect on a language model: it has no targets")
     if has_links:
         raise ValueError("--teacher replaces the targets that --alignments aligns: give one")
-    found = []
+    results = []
     for each in teachers:
         folder = locate(each).resolve()
         settings = open_model(folder)[0]
         if settings.model.is_language_model:
             raise ValueError(f"{each} is a language model, which does not translate")
         if missing := [pair for pair in config.data.pairs if not _knows(settings.data, pair)]:
-            wanted, known = map(_name_pair, (missing[0], settings.data.pairs[0]))
-            raise ValueError(f"{each} translates {known}, but the data are {wanted}")
+            missing_pair, known = map(_name_pair, (missing[0], settings.data.pairs[0]))
+            raise ValueError(f"{each} translates {known}, but the data are {missing_pair}")
         teacher = Teacher(name=folder.name, sha256=hash_file(folder / WEIGHTS), folder=str(folder))
-        found.append(teacher.model_dump())
-    return found
+        results.append(teacher.model_dump())
+    return results
 
 
 def _knows(data: Data, pair: tuple[str | None, str | None]) -> bool:
@@ -74,8 +74,8 @@ def _name_pair(pair: tuple[str | None, str | None]) -> str:
 def name_teachers(record: dict[str, Any]) -> dict[str, Any]:
     """Return what a card says of the teachers, if any: not where they are on this machine."""
     teachers = record.get("teachers", ())
-    told = [{name: each[name] for name in ("name", "sha256")} for each in teachers]
-    return {"teachers": told} if told else {}
+    texts = [{name: each[name] for name in ("name", "sha256")} for each in teachers]
+    return {"teachers": texts} if texts else {}
 
 
 def distil(
@@ -98,14 +98,14 @@ def distil(
 def _distil_part(
     place: Path, part: Corpus, teachers: Sequence[dict[str, str]], report: Reporter
 ) -> Corpus:
-    text, made = place.with_suffix(".txt"), place.with_suffix(".tsv")
+    text, result = place.with_suffix(".txt"), place.with_suffix(".tsv")
     sources = [source.replace("\t", " ") for source, _ in replace(part, chosen=None)]
     written = "".join(f"{source}\n" for source in sources)
     if not text.is_file() or text.read_text(encoding="utf-8") != written:
-        made.unlink(missing_ok=True)
+        result.unlink(missing_ok=True)
         text.parent.mkdir(parents=True, exist_ok=True)
         write_text(text, written)
-    if not made.is_file():
+    if not result.is_file():
         names = " and ".join(each["name"] for each in teachers)
         report.say(f"The targets will be what {names} {'make' if len(teachers) > 1 else 'makes'}")
         with report.phase("translating", len(sources)) as advance:
@@ -116,8 +116,8 @@ def _distil_part(
                 done += lines
                 advance(done)
 
-            make_pairs(_describe_job(teachers, part, text), made, progress=tell)
-    return Corpus((made,), part.source_lang, part.target_lang, part.chosen)
+            make_pairs(_describe_job(teachers, part, text), result, progress=tell)
+    return Corpus((result,), part.source_lang, part.target_lang, part.chosen)
 
 
 def _describe_job(teachers: Sequence[dict[str, str]], part: Corpus, text: Path) -> Augmentation:

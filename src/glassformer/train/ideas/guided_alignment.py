@@ -50,8 +50,8 @@ class WordLinks:
 
     @classmethod
     def load(cls, path: Path) -> WordLinks:
-        with np.load(path) as found:
-            return cls(found["offsets"], found["links"])
+        with np.load(path) as result:
+            return cls(result["offsets"], result["links"])
 
     def save(self, path: Path) -> None:
         file = BytesIO()
@@ -61,9 +61,9 @@ class WordLinks:
     def of(self, rows: Integers) -> Integers:
         """Return the links of some pairs: number of the row among these, source and target word."""
         counts = self.offsets[rows + 1] - self.offsets[rows]
-        found = [self.links[self.offsets[row] : self.offsets[row + 1]] for row in rows]
+        results = [self.links[self.offsets[row] : self.offsets[row + 1]] for row in rows]
         numbers = np.repeat(np.arange(len(rows)), counts)
-        return np.column_stack((numbers, np.concatenate([self.links[:0], *found])))
+        return np.column_stack((numbers, np.concatenate([self.links[:0], *results])))
 
 
 def read_links(
@@ -76,28 +76,28 @@ def read_links(
     word that is not there, or if the file has another number of lines.
     """
     lines = read_lines(Path(path))
-    wanted = _read_texts(store, tokenizers)
-    now, found = next(wanted, None), list[list[tuple[int, int]]]()
+    texts = _read_texts(store, tokenizers)
+    now, results = next(texts, None), list[list[tuple[int, int]]]()
     count = 0
     for count, (pair, line) in enumerate(_join(path, pairs, lines), 1):
         links = [(int(a), int(b)) for a, b in LINK.findall(line)]
         words = [len(text.split()) for text in pair]
         wrong = next((each for each in links if each[0] >= words[0] or each[1] >= words[1]), None)
         if wrong or len(links) != len(line.split()):
-            said = (
+            fault = (
                 f"link {wrong[0]}-{wrong[1]} to a word that is not there" if wrong else "no links"
             )
             raise ValueError(
-                f"{path}: line {count:,} has {said}: the pair has {words[0]} and {words[1]} words, "
-                "counted from 0"
+                f"{path}: line {count:,} has {fault}: the pair has {words[0]} and {words[1]} "
+                "words, counted from 0"
             )
         if (tokenizers.source.spell(pair[0]), tokenizers.target.spell(pair[1])) == now:
-            found.append(links)
-            now = next(wanted, None)
+            results.append(links)
+            now = next(texts, None)
     if now is not None:
         raise ValueError(f"{path}: the training text is in another order than the stored pairs")
-    offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
-    flat = np.array([link for links in found for link in links], np.int64).reshape(-1, 2)
+    offsets = np.cumsum([0, *map(len, results)], dtype=np.int64)
+    flat = np.array([link for links in results for link in links], np.int64).reshape(-1, 2)
     return WordLinks(offsets, flat)
 
 
@@ -161,8 +161,8 @@ class GuidedAlignment:
         share_N = torch.from_numpy(shares[np.nonzero(wanted_BQM)]).to(device, torch.float32)
         for (x_BQD, memory_BMD, mask), _ in calls:  # R-Drop has two passes
             log_BQM = log_weights(attention, train.alignment_head, x_BQD, memory_BMD, mask)
-            found = -(log_BQM[places[0], places[1], places[2]] * share_N).sum()
-            loss = loss + train.alignment_weight / len(calls) * found
+            result = -(log_BQM[places[0], places[1], places[2]] * share_N).sum()
+            loss = loss + train.alignment_weight / len(calls) * result
         return loss
 
     def find_wanted(self, batch: Batch) -> npt.NDArray[np.float64]:
@@ -187,12 +187,12 @@ def name_attention(network: EncoderDecoder, train: Train) -> str:
     """
     layers = network.settings.decoder_layers
     layer = max(0, layers - 2) if train.alignment_layer is None else train.alignment_layer
-    for name, given, most in (
+    for name, index, most in (
         ("layer", layer, layers),
         ("head", train.alignment_head, network.settings.heads),
     ):
-        if given >= most:
-            raise ValueError(f"train.alignment_{name}={given}: the decoder has 0 to {most - 1}")
+        if index >= most:
+            raise ValueError(f"train.alignment_{name}={index}: the decoder has 0 to {most - 1}")
     return f"decoder.{layer}.cross_attention"
 
 

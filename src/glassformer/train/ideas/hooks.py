@@ -68,8 +68,8 @@ class Hooks:
     @property
     def told(self) -> str:
         """Return the name under which the settings know these hooks; "" if there are none."""
-        given = (self.network, self.loss, self.schedule, self.callback)
-        names = [getattr(each, "__name__", type(each).__name__) for each in given if each]
+        own = (self.network, self.loss, self.schedule, self.callback)
+        names = [getattr(each, "__name__", type(each).__name__) for each in own if each]
         return self.name or "+".join(names)
 
     def register(self) -> None:
@@ -81,8 +81,8 @@ class Hooks:
         """Return the settings with the name of these hooks."""
         if not self.told:
             return config
-        found = config.changed(train={"plugin": self.told})
-        return found.changed(model={"plugin": self.told}) if self.network else found
+        result = config.changed(train={"plugin": self.told})
+        return result.changed(model={"plugin": self.told}) if self.network else result
 
     def check(self, config: Config) -> None:
         """Raise ValueError if a training with these settings had other hooks."""
@@ -97,11 +97,11 @@ class Hooks:
         )
 
     def call_back(
-        self, kind: Literal["update", "validation"], model: EncoderDecoder, **told: Any
+        self, kind: Literal["update", "validation"], model: EncoderDecoder, **fields: Any
     ) -> bool:
         """Tell the callback, if there is one; return whether it ends the training."""
         return self.callback is not None and bool(
-            self.callback(Event(kind=kind, model=model, **told))
+            self.callback(Event(kind=kind, model=model, **fields))
         )
 
 
@@ -122,8 +122,8 @@ def load_plugin(path: Path | str) -> Hooks:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ValueError(f"--plugin {path}: {type(error).__name__}: {error}") from error
-    found = {ours: getattr(module, name) for name, ours in PARTS.items() if hasattr(module, name)}
-    own = {ours: each for ours, each in found.items() if _is_own(each, module)}
+    plugin = {ours: getattr(module, name) for name, ours in PARTS.items() if hasattr(module, name)}
+    own = {ours: each for ours, each in plugin.items() if _is_own(each, module)}
     if not own:
         raise ValueError(f"--plugin {path}: it defines none of {', '.join(PARTS)}")
     hooks = Hooks(**own, name=re.sub(r"\W", "_", path.stem))
@@ -131,6 +131,6 @@ def load_plugin(path: Path | str) -> Hooks:
     return hooks
 
 
-def _is_own(found: Any, module: Any) -> bool:
+def _is_own(value: Any, module: Any) -> bool:
     """Return whether the plugin made something itself, and did not only import ours to call it."""
-    return not getattr(found, "__module__", module.__name__).startswith("glassformer.")
+    return not getattr(value, "__module__", module.__name__).startswith("glassformer.")

@@ -77,8 +77,8 @@ class MinimumRisk:
         table_VD, bias_V = network.output_table.weight, network.output_bias
         size = max(1, CELLS // len(table_VD))
         parts = [
-            checkpoint(_log_probs, y, table_VD, bias_V, wanted, use_reentrant=False)
-            for y, wanted in zip(y_ND.split(size), wanted_N.split(size), strict=True)
+            checkpoint(_log_probs, y, table_VD, bias_V, target_N, use_reentrant=False)
+            for y, target_N in zip(y_ND.split(size), wanted_N.split(size), strict=True)
         ]
         row_N = is_text.nonzero()[:, 0]
         return y_RLD.new_zeros(len(rows), dtype=torch.float32).index_add(0, row_N, torch.cat(parts))

@@ -6,16 +6,16 @@ from ...config import Config
 NEEDS = {"alignment_weight": "--alignments FILE", "prior_weight": "--lm-prior MODEL"}
 
 
-def check_objective(config: Config, *, has_parent: bool, **given: object) -> None:
+def check_objective(config: Config, *, has_parent: bool, **fields: object) -> None:
     """Raise ValueError if the settings of an objective lack something, or do not fit the network.
 
-    `given` are what NEEDS names, by the names of their weights.
+    `fields` are what NEEDS names, by the names of their weights.
     """
     train, network = config.train, config.model.network
     for name, option in NEEDS.items():
-        if getattr(train, name) and not given[name]:
+        if getattr(train, name) and not fields[name]:
             raise ValueError(f"train.{name} needs {option}")
-        if given[name] and not getattr(train, name):
+        if fields[name] and not getattr(train, name):
             raise ValueError(f"{option} has no effect without a weight: set train.{name}")
     if train.risk_weight and not has_parent:
         raise ValueError("train.risk_weight needs a model that translates already: --from MODEL")

@@ -74,8 +74,8 @@ def measure_corpus(pairs: Iterable[tuple[str, str]], *, of_characters: bool = Fa
 class ChosenSettings:
     """The table of chosen settings; a setting given by hand is kept, and marked as yours."""
 
-    def __init__(self, given: dict[str, Any]):
-        self.given, self.rows = given, list[ChosenSetting]()
+    def __init__(self, fields: dict[str, Any]):
+        self.given, self.rows = fields, list[ChosenSetting]()
 
     def add(self, key: str, value: Any, why: str) -> Any:
         table, _, name = key.rpartition(".")
@@ -101,10 +101,10 @@ def choose_settings(
     config: Config, stats: CorpusStats, machine: Machine
 ) -> tuple[Config, list[ChosenSetting]]:
     """Return all settings, and the table of the chosen ones with their reasons."""
-    given = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
+    fields = config.model_dump(exclude_unset=True, exclude_none=True, exclude={"recipe"})
     if config.size == "auto":
-        del given["size"]
-    choices, pairs = ChosenSettings(given), stats.pairs
+        del fields["size"]
+    choices, pairs = ChosenSettings(fields), stats.pairs
     add = choices.add
     growth = pairs / REFERENCE
     most, why = _round(stats.alphabet + 2000), "room for every character"
@@ -112,16 +112,16 @@ def choose_settings(
         most = max(_round(_clamp(8000 * growth ** (1 / 3), 2000, 32_000)), most)
         why = f"the cube root of the pairs, 8,000 for 30,000; {why}"
     vocabulary = add("text.vocabulary", most, why)
-    train = given.get("train", {})
-    size, passes, minutes = _choose_size(given, vocabulary, stats, machine)
-    add("size", size, _explain_size(size, given))
+    train = fields.get("train", {})
+    size, passes, minutes = _choose_size(fields, vocabulary, stats, machine)
+    add("size", size, _explain_size(size, fields))
     if "epochs" in train:
         passes = train["epochs"]
     elif "steps" in train:
         passes = train["steps"] * train.get("batch_tokens", 4096) / stats.tokens
     else:
         add("train.minutes", minutes, f"some {passes:.1f} passes over the pairs on this machine")
-    model = given.get("model", {})
+    model = fields.get("model", {})
     network = model.get("network", "transformer")
     d_model = {**find_shape(size, network), **model}["d_model"]
     _add_model(choices, passes, network)
@@ -154,8 +154,8 @@ def choose_again(config: Config, updates: int, chosen: Collection[str]) -> Confi
 
     `chosen` are the names that `choose_settings` chose; settings given by hand are kept.
     """
-    found = dict(zip(("warmup", "ema"), _follow(updates), strict=True))
-    return config.changed(train={k: v for k, v in found.items() if f"train.{k}" in chosen})
+    result = dict(zip(("warmup", "ema"), _follow(updates), strict=True))
+    return config.changed(train={k: v for k, v in result.items() if f"train.{k}" in chosen})
 
 
 def _follow(updates: int) -> tuple[int, float]:
@@ -172,17 +172,17 @@ def _add_model(choices: ChosenSettings, passes: float, network: str) -> None:
 
 
 def _choose_size(
-    given: dict[str, Any], vocabulary: int, stats: CorpusStats, machine: Machine
+    fields: dict[str, Any], vocabulary: int, stats: CorpusStats, machine: Machine
 ) -> tuple[str, float, float]:
     """Return the largest size with enough pairs and time, its passes over the pairs and minutes."""
-    wanted = count_passes(stats.pairs)
-    sizes = (given["size"],) if "size" in given else (*NEEDED, "tiny")
+    passes = count_passes(stats.pairs)
+    sizes = (fields["size"],) if "size" in fields else (*NEEDED, "tiny")
     for size in sizes:
-        model = given.get("model", {})
+        model = fields.get("model", {})
         shape = {**find_shape(size, model.get("network", "transformer")), **model}
         a_pass = 2 * stats.tokens / estimate_speed(shape, vocabulary, machine) / 60
-        minutes = math.ceil(_clamp(wanted * a_pass, 2, MOST_MINUTES))
-        minutes = given.get("train", {}).get("minutes", minutes)
+        minutes = math.ceil(_clamp(passes * a_pass, 2, MOST_MINUTES))
+        minutes = fields.get("train", {}).get("minutes", minutes)
         pairs, tokens = NEEDED.get(size, (0, 0))
         if stats.pairs >= pairs and minutes / a_pass * stats.tokens >= tokens:
             break
@@ -194,8 +194,8 @@ def count_passes(pairs: int) -> float:
     return _clamp(40 * math.sqrt(REFERENCE / pairs), 3, 60)
 
 
-def _explain_size(size: str, given: dict[str, Any]) -> str:
-    shape = find_shape(size, given.get("model", {}).get("network", "transformer"))
+def _explain_size(size: str, fields: dict[str, Any]) -> str:
+    shape = find_shape(size, fields.get("model", {}).get("network", "transformer"))
     layers = f"{shape['encoder_layers']}+{shape['decoder_layers']} layers"
     why = "the largest with pairs and time enough" if size != "tiny" else "for so few pairs or time"
     return f"{layers}, width {shape['d_model']}: {why}"

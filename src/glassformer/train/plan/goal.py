@@ -85,20 +85,20 @@ class Goal:
             return ""
         self.was_told = True
         left = self.forecast.estimate(updates, exams)
-        told = (
+        text = (
             f"This will take about {tell_time(left)} here, at {self.forecast.pace:.3f} s an update"
         )
         if used + left / 60 > self.minutes:
-            told += f"; it stops after {self.minutes:g} minutes in any case"
-        return told
+            text += f"; it stops after {self.minutes:g} minutes in any case"
+        return text
 
     def take_exam(self, translator: Translator, updates: int, exams: int) -> str:
         """Examine a model and return the result in words, with the time that is left."""
-        self.is_reached, told = self.examine(translator)
+        self.is_reached, text = self.examine(translator)
         self.forecast.exams.append(self.clock() - self.latest)
         if self.is_reached or not updates or not self.forecast.is_sure:
-            return told
-        return f"{told}; about {tell_time(self.forecast.estimate(updates, exams))} left"
+            return text
+        return f"{text}; about {tell_time(self.forecast.estimate(updates, exams))} left"
 
 
 def tell_time(seconds: float) -> str:

@@ -70,9 +70,9 @@ class InitModel:
             fixed["text"] = {name: getattr(parent.config.text, name) for name in TOKENIZER}
         for table, values in fixed.items():
             for name, value in values.items():
-                found = getattr(getattr(config, table), name)
-                if found != value:
-                    raise ValueError(parent._explain(f"{table}.{name}", found, value))
+                result = getattr(getattr(config, table), name)
+                if result != value:
+                    raise ValueError(parent._explain(f"{table}.{name}", result, value))
         return parent
 
     def save(self, run: Path) -> None:
@@ -89,14 +89,14 @@ class InitModel:
         shape = self.config.model
         return {name: getattr(shape, name) for name in type(shape).model_fields if name not in FREE}
 
-    def _explain(self, name: str, found: object, value: object) -> str:
+    def _explain(self, name: str, entry: object, value: object) -> str:
         if name.startswith("text."):
             return (
-                f"{name}={found} has no effect: the tokens of {self.folder} are kept "
+                f"{name}={entry} has no effect: the tokens of {self.folder} are kept "
                 f"({name}={value}); add --new-tokenizer to learn new ones"
             )
         return (
-            f"{name}={found} does not fit {self.folder}, which has {name}={value}: its weights "
+            f"{name}={entry} does not fit {self.folder}, which has {name}={value}: its weights "
             f"are kept, so of [model] only {', '.join(FREE)} can change"
         )
 
@@ -195,8 +195,8 @@ def inherit_shape(
     The sides of a translation model get as many layers as the language model of that side has.
     `changes` will be applied on top; here they tell the network.
     """
-    given = dict(change.replace('"', "").split("=", 1) for change in changes if "=" in change)
-    network = given.get("model.network", "transformer")
+    typed = dict(change.replace('"', "").split("=", 1) for change in changes if "=" in change)
+    network = typed.get("model.network", "transformer")
     model: dict[str, Any] = {}
     text: dict[str, Any] = {}
     for folder in folders:
@@ -250,16 +250,16 @@ def load_parts(network: nn.Module, run: Path) -> list[str]:
 
     Return, in a sentence for each model, what it gave, and what is drawn as usual.
     """
-    said, drawn = list[str](), dict(network.named_parameters())
+    remarks, drawn = list[str](), dict(network.named_parameters())
     for folder in sorted((run / INITIAL).glob("*"), key=lambda path: int(path.name)):
         known = load_model(folder)[2].state_dict()
         taken = _take(network, known)
         for name in taken:
             drawn.pop(name, None)
-        said.append(f"{', '.join(_sum_up(taken)) or 'nothing'} from model {folder.name}")
-    if said and drawn:
-        said.append(f"drawn as usual: {', '.join(_sum_up(drawn))}")
-    return said
+        remarks.append(f"{', '.join(_sum_up(taken)) or 'nothing'} from model {folder.name}")
+    if remarks and drawn:
+        remarks.append(f"drawn as usual: {', '.join(_sum_up(drawn))}")
+    return remarks
 
 
 def _take(network: nn.Module, known: Mapping[str, Tensor]) -> list[str]:

@@ -133,8 +133,8 @@ class Plan:
         if every:
             return [*range(every, steps, every), steps]
         numbers = range(1, self._count(steps - 1) + 1)
-        found = {1 + bisect_left(range(1, steps), n, key=self._count) for n in numbers}
-        return [*sorted(filter(self.is_validated, found)), steps]
+        validations = {1 + bisect_left(range(1, steps), n, key=self._count) for n in numbers}
+        return [*sorted(filter(self.is_validated, validations)), steps]
 
     def to_come(self, step: int) -> tuple[int, int]:
         """Return the numbers of updates and of validations that follow update `step`."""
@@ -209,7 +209,7 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
     minutes = limits.seconds / 60
     warmup = warmup_of(train, plan.planned)
     part = f"{warmup:,}" if warmup < plan.planned else "all"
-    said = (
+    message = (
         f"{costs.update:.3f} s an update: {say_count(plan.planned, 'update')} "
         f"in {minutes:g} minute{'s' * (minutes != 1)}, "
         f"{part} of them warm-up"
@@ -217,11 +217,11 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
     if plan.planned < FEW:
         enough = (spent + FEW * costs.update + costs.end) / (1 - MOST_SHARE) / 60
         enough = math.ceil(10 * enough) / 10 if enough < 10 else math.ceil(enough)
-        said += (
+        message += (
             f"\nFewer than {FEW} updates teach a model next to nothing: "
             f"on this machine, {enough:g} minutes are enough for {FEW}"
         )
-    return said
+    return message
 
 
 def describe_few(steps: int, has_parent: bool = False) -> str:
@@ -263,23 +263,23 @@ def read_plan(folder: Path, limits: PlanLimits) -> Plan | None:
     path = folder / PLAN
     if not path.is_file():
         return None
-    found = read_json(path)
+    payload = read_json(path)
     try:
-        decisions = [_read_decision(each) for each in found["decisions"]]
+        decisions = [_read_decision(each) for each in payload["decisions"]]
         steps = [each.step for each in decisions]
-        if steps[0] != 0 or steps != sorted(set(steps)) or found["validations"] < 1:
+        if steps[0] != 0 or steps != sorted(set(steps)) or payload["validations"] < 1:
             raise ValueError
-        return Plan(limits, decisions, int(found["validations"]))
+        return Plan(limits, decisions, int(payload["validations"]))
     except (KeyError, TypeError, IndexError, AttributeError, ValueError):
-        said = "damaged: it does not say how many updates were planned"
-        raise ValueError(f"{path}: {said}") from None
+        message = "damaged: it does not say how many updates were planned"
+        raise ValueError(f"{path}: {message}") from None
 
 
-def _read_decision(found: Mapping[str, Any]) -> Decision:
+def _read_decision(fields: Mapping[str, Any]) -> Decision:
     """Return a decision as it was written; ValueError, TypeError or KeyError if it is none."""
-    numbers = {name: found[name] for name in ("step", "steps", "review", "sentences")}
+    numbers = {name: fields[name] for name in ("step", "steps", "review", "sentences")}
     is_whole = all(isinstance(each, int) for each in numbers.values())
-    if not is_whole or found["steps"] < max(1, found["step"]):
+    if not is_whole or fields["steps"] < max(1, fields["step"]):
         raise ValueError
-    costs = Costs(**{name: float(seconds) for name, seconds in found["costs"].items()})
-    return Decision(**numbers, is_only_last=bool(found["is_only_last"]), costs=costs)
+    costs = Costs(**{name: float(seconds) for name, seconds in fields["costs"].items()})
+    return Decision(**numbers, is_only_last=bool(fields["is_only_last"]), costs=costs)

@@ -68,7 +68,7 @@ MANY_LONG = 0.02  # of the pairs: if more are left out as too long, that is said
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """The input of the training loop."""
 
     config: Config
@@ -91,7 +91,7 @@ class Prepared:
         return self.first[0], self.groups[0].pair
 
 
-def prepare_run(out: Path, report: Reporter) -> Prepared:
+def prepare_run(out: Path, report: Reporter) -> PreparedRun:
     """Return the input of the loop; first make validation text, tokenizers and store, if missing.
 
     If this is killed at any point, calling it again goes on.
@@ -115,7 +115,7 @@ def prepare_run(out: Path, report: Reporter) -> Prepared:
     valid = read_extended_valid(folder) if config.data.context else read_valid(folder)
     groups = [ValidGroup(**each) for each in record.get("valid_groups", ())]
     groups = groups or [ValidGroup(name="", pair=None, pairs=len(valid[0]))]
-    return Prepared(config, tokenizers, store, valid, groups, extra, record)
+    return PreparedRun(config, tokenizers, store, valid, groups, extra, record)
 
 
 def find_separator(config: Config, tokenizers: Tokenizers) -> int | None:
@@ -168,15 +168,15 @@ def _read_corpus(
     report.say(describe_vocabulary(tokenizers))
     counts = encode_corpus(folder, config, train, tokenizers, prints, report)
     unit = "lines" if config.model.is_language_model else "pairs"
-    told = str(counts).replace("pairs", unit)
-    report.say(f"{told}; {len(pairs):,} {unit} to validate on")
+    corpus = str(counts).replace("pairs", unit)
+    report.say(f"{corpus}; {len(pairs):,} {unit} to validate on")
     if counts.too_long > MANY_LONG * counts.read:
         report.say(
             f"{counts.too_long / counts.read:.0%} of the {unit} are longer than data.max_length="
             f"{config.data.max_length} tokens: put each sentence on a line of its own, or raise it"
         )
     if not counts.kept:
-        raise ValueError(f"{train.files[0]}: nothing is left to train on ({told})")
+        raise ValueError(f"{train.files[0]}: nothing is left to train on ({corpus})")
     if len(train.parts) > 1:
         report.say(describe_shares(config, Store.open(folder / "store")))
     record = {
@@ -184,7 +184,7 @@ def _read_corpus(
         **({"valid_groups": [each.model_dump() for each in groups]} if groups else {}),
         "settings": config.to_json(),
         "fingerprints": [asdict(each) for each in prints],
-        "counts": told,
+        "counts": corpus,
     }
     write_json(folder / RECORD, record)
     return record, config
@@ -336,7 +336,7 @@ def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:
             if (each.source_lang, each.target_lang) == langs
         }
         with report.phase("checking"):
-            found = examine(
+            result = examine(
                 *part.sides(),
                 source_lang=part.source_lang,
                 target_lang=part.target_lang,
@@ -344,7 +344,7 @@ def _check(train: Corpora, valid: Corpora | None, report: Reporter) -> None:
                 thorough=False,
             )
         prefix = f"{share.name}: " if len(train.parts) > 1 else ""
-        warnings += [f"{prefix}{warning}" for warning in found.warnings()]
+        warnings += [f"{prefix}{warning}" for warning in result.warnings()]
     for warning in warnings:
         report.say(warning)
     if warnings:
@@ -376,12 +376,12 @@ def find_corpora(record: dict[str, Any], config: Config) -> tuple[Corpora, Corpo
 
 def _find_text(record: dict[str, Any], config: Config) -> tuple[Corpora, Corpora | None]:
     """Return the corpora of a language model, each a single one."""
-    found = _find(record["data"], config)
-    valid = _find(record["valid"], config).train if record["valid"] else found.valid
+    text = _find(record["data"], config)
+    valid = _find(record["valid"], config).train if record["valid"] else text.valid
     if record["valid"] and valid:
         valid.fingerprints()
     share = (CorpusShare(name="text"),)
-    return Corpora((found.train,), share), Corpora((valid,), share) if valid else None
+    return Corpora((text.train,), share), Corpora((valid,), share) if valid else None
 
 
 def _find(paths: Sequence[str], config: Config) -> FoundCorpora:

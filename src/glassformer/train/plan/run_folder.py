@@ -103,8 +103,8 @@ def open_run(
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
-    given = {"alignment_weight": alignments, "prior_weight": prior}
-    check_objective(config, has_parent=parent is not None, **given)
+    fields = {"alignment_weight": alignments, "prior_weight": prior}
+    check_objective(config, has_parent=parent is not None, **fields)
     taught = check_teachers(teachers, config, has_links=alignments is not None)
     owners = {"--from": parent, "--init-from": init_from, "--lm-prior": prior}
     model = config.model
@@ -151,19 +151,21 @@ def read_record(out: Path) -> dict[str, Any]:
     path = out / RUN / RECORD
     if not path.is_file():
         raise ValueError(f"{out} holds no training to resume: it has no {RUN}/{RECORD}")
-    found: dict[str, Any] = rename_keys(read_typed(path, dict[str, Any]))
-    check_type(found, Record, str(path))
-    return found
+    record: dict[str, Any] = rename_keys(read_typed(path, dict[str, Any]))
+    check_type(record, Record, str(path))
+    return record
 
 
 def read_settings(folder: Path, record: dict[str, Any]) -> Config:
     """Return the settings of a run: all of them, or those in run.json until all are decided."""
-    given, path = record.get("settings"), folder / CONFIG
-    if given is None or path.is_file() or any((folder / CHECKPOINTS).glob("*")):
-        found = Config.load(path)
-        if given is None or not found.is_open:  # an earlier version wrote open settings there too
-            return found
-    return Config.read(given, name=str(folder / RECORD))
+    entry, path = record.get("settings"), folder / CONFIG
+    if entry is None or path.is_file() or any((folder / CHECKPOINTS).glob("*")):
+        settings = Config.load(path)
+        if (
+            entry is None or not settings.is_open
+        ):  # an earlier version wrote open settings there too
+            return settings
+    return Config.read(entry, name=str(folder / RECORD))
 
 
 def write_settings(folder: Path, config: Config) -> None:

@@ -38,8 +38,8 @@ def check_subwords(paths: Sequence[Path | str], config: Config, others: Sequence
         raise ValueError(f"--subwords: {len(paths)} files, but there are two sides")
     text = config.text
     if text.shared != (len(paths) == 1):
-        wanted = "one file, of both sides" if text.shared else "two files, source and target"
-        raise ValueError(f"text.shared={str(text.shared).lower()} needs {wanted}: --subwords")
+        expected = "one file, of both sides" if text.shared else "two files, source and target"
+        raise ValueError(f"text.shared={str(text.shared).lower()} needs {expected}: --subwords")
     for changed in text.list_changed(("vocabulary", *NORMALIZATIONS)):
         raise ValueError(
             f"text.{changed} has no effect with --subwords, which are taken as they are"
@@ -63,18 +63,18 @@ def take_subwords(run: Path, train: Corpora, config: Config) -> tuple[Config, To
     paths = sorted((run / SUBWORDS).glob("*"))
     if not paths:
         return config, None
-    tags, made = config.data.list_tags(), list[Tokenizer]()
+    tags, subwords = config.data.list_tags(), list[Tokenizer]()
     for side, path in enumerate(paths):
         sides = (0, 1) if len(paths) == 1 else (side,)
         texts = chain.from_iterable(_read_side(train, each) for each in sides)
         make_tokenizer = need_addition("make_tokenizer", "--subwords")
-        made.append(make_tokenizer(path, tags if side == 0 else (), texts))
-    tokenizers = Tokenizers(made[0], made[-1])
+        subwords.append(make_tokenizer(path, tags if side == 0 else (), texts))
+    tokenizers = Tokenizers(subwords[0], subwords[-1])
     tokenizers.save(run)
-    kind = KINDS[made[0].sampling]
+    kind = KINDS[subwords[0].sampling]
     if config.text.tokenizer not in ("bpe", kind):
         raise ValueError(f"text.tokenizer={config.text.tokenizer}: the tokens given are of {kind}")
-    size = max(300, *map(len, made))
+    size = max(300, *map(len, subwords))
     return config.changed(text={"vocabulary": size, "tokenizer": kind}), tokenizers
 
 
@@ -156,9 +156,9 @@ def check_tokenizers(config: Config, tokenizers: Tokenizers) -> None:
 def describe_vocabulary(tokenizers: Tokenizers) -> str:
     """Return, in words, how many tokens there are, and the tags among them."""
     sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
-    said = f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"
+    message = f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"
     tags = tokenizers.source.tags
-    return f"{said}, {', '.join(tags)} among them" if tags else said
+    return f"{message}, {', '.join(tags)} among them" if tags else message
 
 
 def _read_side(train: Corpora, side: int) -> Iterator[str]:

@@ -97,8 +97,8 @@ def hash_files(folder: Path) -> dict[str, str]:
 def list_changed(folder: Path, facts: Mapping[str, Any]) -> list[str]:
     """Return the names of the files that are not those that the facts of a card are about."""
     known = facts.get("sha256", {})
-    found = hash_files(folder) if known else {}
-    return [name for name, digest in found.items() if known.get(name, digest) != digest]
+    result = hash_files(folder) if known else {}
+    return [name for name, digest in result.items() if known.get(name, digest) != digest]
 
 
 def write_card(folder: Path, facts: Mapping[str, Any], text: str | None = None) -> None:
@@ -131,7 +131,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def _in_words(facts: Mapping[str, Any]) -> str:
-    made, scores = facts["training"], facts["scores"]
+    best, scores = facts["training"], facts["scores"]
     return f"""# Model card
 
 {_tell_use(facts)}
@@ -141,21 +141,21 @@ def _in_words(facts: Mapping[str, Any]) -> str:
 
 {facts["counts"]}.
 {_list_files(facts["data"])}
-{_tell_parent(facts.get("parent"), made["frozen"])}\
+{_tell_parent(facts.get("parent"), best["frozen"])}\
 {"".join(_tell_parent(each, []) for each in facts.get("initial", ()))}\
 {_tell_teachers(facts.get("teachers", ()))}
 Mind the licence of the data: the weights were made from it.
 
 ## Training
 
-{_tell_steps(made)}; {made["source_tokens"]:,} source and
-{made["target_tokens"]:,} target tokens seen, {made["cpu_seconds"]:,.0f} CPU-seconds,
-{made["device"]} {made["precision"]}.
+{_tell_steps(best)}; {best["source_tokens"]:,} source and
+{best["target_tokens"]:,} target tokens seen, {best["cpu_seconds"]:,.0f} CPU-seconds,
+{best["device"]} {best["precision"]}.
 {", ".join(f"{name} {version}" for name, version in facts["versions"].items())}.
 
 ## Scores
 
-On the validation text{_tell_sentences(made)}, greedy, each line whole and in one try, of the stored
+On the validation text{_tell_sentences(best)}, greedy, each line whole and in one try, of the stored
 weights:
 {"".join(f"- {name}: {value:.3f}{chr(10)}" for name, value in scores.items())}\
 {"".join(f"- signature of {name}: {facts['signature']}{chr(10)}" for name in [*scores][:1])}"""
@@ -171,17 +171,17 @@ def _tell_use(facts: Mapping[str, Any]) -> str:
     return f"Translates {escape_markdown(', '.join(facts.get('pairs', ())) or one)}."
 
 
-def _tell_steps(made: Mapping[str, Any]) -> str:
-    if steps := made.get("mean_of"):
+def _tell_steps(result: Mapping[str, Any]) -> str:
+    if steps := result.get("mean_of"):
         return f"The mean of the weights after updates {', '.join(f'{n:,}' for n in steps)}"
-    if not made["best_step"]:
-        return f"The initial model: no validation in {made['steps']:,} updates was better"
-    best = "Best after" if made.get("is_chosen", True) else "The last of those validated,"
-    return f"{best} update {made['best_step']:,} of {made['steps']:,}"
+    if not result["best_step"]:
+        return f"The initial model: no validation in {result['steps']:,} updates was better"
+    best = "Best after" if result.get("is_chosen", True) else "The last of those validated,"
+    return f"{best} update {result['best_step']:,} of {result['steps']:,}"
 
 
-def _tell_sentences(made: Mapping[str, Any]) -> str:
-    return f" ({say_count(count, 'pair')} of it)" if (count := made.get("valid_pairs")) else ""
+def _tell_sentences(result: Mapping[str, Any]) -> str:
+    return f" ({say_count(count, 'pair')} of it)" if (count := result.get("valid_pairs")) else ""
 
 
 def _list_files(data: list[dict[str, Any]]) -> str:
@@ -205,9 +205,9 @@ def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
     if parent is None:
         return ""
     name = escape_markdown(parent["name"])
-    told = f"\nTrained from {name} (weights sha256 {parent['sha256']}), "
-    told += f"its tokens {parent['tokens']}"
-    told += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
+    facts = f"\nTrained from {name} (weights sha256 {parent['sha256']}), "
+    facts += f"its tokens {parent['tokens']}"
+    facts += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
     if "data" in parent:
-        told += f"{name} itself was made from\n{_list_files(parent['data'])}\n"
-    return told + _tell_parent(parent.get("parent"), [])
+        facts += f"{name} itself was made from\n{_list_files(parent['data'])}\n"
+    return facts + _tell_parent(parent.get("parent"), [])

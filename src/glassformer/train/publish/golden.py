@@ -31,8 +31,8 @@ def write_golden(folder: Path, sources: Sequence[str], pair: str | None = None) 
 
     `pair`: the languages of these sources, like "en-de", if the model translates several.
     """
-    told = {"search": "greedy", "precision": "fp32", **({"pair": pair} if pair else {})}
-    write_json(folder / GOLDEN, {**told, "lines": make_golden(folder, sources, pair)})
+    facts = {"search": "greedy", "precision": "fp32", **({"pair": pair} if pair else {})}
+    write_json(folder / GOLDEN, {**facts, "lines": make_golden(folder, sources, pair)})
 
 
 def make_golden(
@@ -50,10 +50,10 @@ def check_golden(folder: Path) -> list[str]:
     try:
         kept = read_json(folder / GOLDEN)
         expected = kept["lines"][:MOST_LINES]
-        found = _translate(folder, [line["source"] for line in expected], kept.get("pair"))
+        result = _translate(folder, [line["source"] for line in expected], kept.get("pair"))
         return [
             wrong
-            for line, (old, new) in enumerate(zip(expected, found, strict=True), 1)
+            for line, (old, new) in enumerate(zip(expected, result, strict=True), 1)
             if (wrong := _differ(line, old, new))
         ]
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
@@ -69,10 +69,10 @@ def _translate(folder: Path, sources: Sequence[str], pair: str | None) -> list[d
     parts = (config.narrow(pair), tokenizers, weights)
     translator = Translator(*parts, device="cpu", precision="fp32")
     decode = search_greedily(translator.config.decode)
-    found = translator.search(sources, decode=decode, split=False)
+    result = translator.search(sources, decode=decode, split=False)
     return [
         {"source": source, "translation": best.text, "log_prob": best.log_prob}
-        for source, (best, *_) in zip(sources, found, strict=True)
+        for source, (best, *_) in zip(sources, result, strict=True)
     ]
 
 
@@ -80,12 +80,12 @@ def _read(reader: LanguageModel, texts: Sequence[str]) -> list[dict[str, Any]]:
     """Return texts with their classes, or with "" where they are only scored."""
     if reader.ability == CLASSIFIES:
         named = [(each.label, each.probabilities[each.label]) for each in reader.classify(texts)]
-        told = [(label, math.log(probability)) for label, probability in named]
+        sentences = [(label, math.log(probability)) for label, probability in named]
     else:
-        told = [("", each.log_prob) for each in reader.score(texts)]
+        sentences = [("", each.log_prob) for each in reader.score(texts)]
     return [
         {"source": text, "translation": label, "log_prob": log_prob}
-        for text, (label, log_prob) in zip(texts, told, strict=True)
+        for text, (label, log_prob) in zip(texts, sentences, strict=True)
     ]
 
 

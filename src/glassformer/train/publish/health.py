@@ -56,7 +56,7 @@ def examine_machine(
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),
         _examine_room("free disk", machine.disk, LITTLE_DISK, "make room before training"),
         HealthFinding(
-            "versions", ", ".join(f"{name} {found}" for name, found in versions.items() if found)
+            "versions", ", ".join(f"{name} {result}" for name, result in versions.items() if result)
         ),
         *(
             HealthFinding(name, "not installed", f'if wanted: pip install "glassformer[{extra}]"')
@@ -74,15 +74,15 @@ def _examine_torch(machine: Machine) -> list[HealthFinding]:
 
 
 def _examine_threads(machine: Machine) -> HealthFinding:
-    said = f"torch computes with {machine.threads}"
+    message = f"torch computes with {machine.threads}"
     if machine.threads < machine.cores:
         return HealthFinding(
-            "threads", said, f"unset OMP_NUM_THREADS to use all {machine.cores} cores"
+            "threads", message, f"unset OMP_NUM_THREADS to use all {machine.cores} cores"
         )
     if machine.threads > machine.cores:
         advice = f"set OMP_NUM_THREADS={machine.cores}: more threads than cores are slower"
-        return HealthFinding("threads", said, advice)
-    return HealthFinding("threads", said)
+        return HealthFinding("threads", message, advice)
+    return HealthFinding("threads", message)
 
 
 def _examine_precision(machine: Machine) -> HealthFinding:
@@ -131,16 +131,16 @@ def examine_model(model: Path | str) -> list[HealthFinding]:
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
     known, damage = _read_digests(folder)
-    found = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
-    found += [*damage, *_examine_measurements(folder)]
+    results = [_examine_file(folder / name, known.get(name)) for name in _expect_files(folder)]
+    results += [*damage, *_examine_measurements(folder)]
     try:
         _, tokenizers, weights = open_model(folder)
     except (ValueError, OSError) as error:
-        return [*found, HealthFinding("loading", str(error), "get the files anew", is_wrong=True)]
+        return [*results, HealthFinding("loading", str(error), "get the files anew", is_wrong=True)]
     tokens = sorted({len(tokenizers.source), len(tokenizers.target)})
-    said = f"{weights.parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
-    loaded = [HealthFinding("loading", f"{said}, all finite numbers"), _examine_golden(folder)]
-    return [*found, *loaded, *_examine_shortlist(folder, tokenizers)]
+    message = f"{weights.parameters:,} parameters, {' and '.join(f'{n:,}' for n in tokens)} tokens"
+    loaded = [HealthFinding("loading", f"{message}, all finite numbers"), _examine_golden(folder)]
+    return [*results, *loaded, *_examine_shortlist(folder, tokenizers)]
 
 
 def _read_digests(folder: Path) -> tuple[dict[str, str], list[HealthFinding]]:
@@ -178,8 +178,8 @@ def _examine_shortlist(folder: Path, tokenizers: Tokenizers) -> Iterator[HealthF
         return
     sizes = len(tokenizers.source), len(tokenizers.target)
     try:
-        found = Shortlist(folder / SHORTLIST, sizes, tell_tokenizers(tokenizers))
-        yield HealthFinding(SHORTLIST, f"{found.common} tokens for any sentence, and likely ones")
+        result = Shortlist(folder / SHORTLIST, sizes, tell_tokenizers(tokenizers))
+        yield HealthFinding(SHORTLIST, f"{result.common} tokens for any sentence, and likely ones")
     except (ValueError, OSError) as error:
         advice = "delete it, or make it anew with glassformer shortlist"
         yield HealthFinding(SHORTLIST, str(error), advice, is_wrong=True)
@@ -193,13 +193,13 @@ def _examine_file(path: Path, known: str | None) -> HealthFinding:
         digest = hash_file(path)
     except ValueError as error:
         return HealthFinding(path.name, str(error), "get it anew", is_wrong=True)
-    said = f"{path.stat().st_size:,} bytes, sha256 {digest[:16]}"
+    message = f"{path.stat().st_size:,} bytes, sha256 {digest[:16]}"
     if known is None:
-        return HealthFinding(path.name, said)
+        return HealthFinding(path.name, message)
     if digest != known:
         advice = f"{CARD} says sha256 {known[:16]}: the file has changed since it was made"
-        return HealthFinding(path.name, said, advice, is_wrong=True)
-    return HealthFinding(path.name, f"{said}, as {CARD} says")
+        return HealthFinding(path.name, message, advice, is_wrong=True)
+    return HealthFinding(path.name, f"{message}, as {CARD} says")
 
 
 def _examine_golden(folder: Path) -> HealthFinding:

@@ -29,8 +29,8 @@ def fit_batch(config: Config, make: Callable[[Config], Setup]) -> Config:
     """
     setup, is_summed = make(config), config.train.gradient_accumulation > 1
     setup.report.say("Growing the batch until memory is full, or an epoch takes no less time")
-    found, why = _measure_epoch(setup), "more does not fit into memory"
-    while found is not None:
+    epoch, why = _measure_epoch(setup), "more does not fit into memory"
+    while epoch is not None:
         if is_summed and setup.config.train.gradient_accumulation % 2:
             why = "an update stays as large"
             break
@@ -38,10 +38,10 @@ def fit_batch(config: Config, make: Callable[[Config], Setup]) -> Config:
         if why := _explain_end(larger):
             break
         seconds = _measure_epoch(larger)
-        if seconds is None or seconds > GAIN * found:
+        if seconds is None or seconds > GAIN * epoch:
             why = "twice as many are not faster" if seconds else "more does not fit into memory"
             break
-        setup, found = larger, seconds
+        setup, epoch = larger, seconds
     train = setup.config.train
     summed = train.gradient_accumulation
     beside = f", gradient_accumulation={summed}" if summed > 1 else ""
@@ -72,8 +72,8 @@ def _measure_epoch(setup: Setup) -> float | None:
     is_cut = setup.micro_batching.most_cells is not None
     if any(setup.group.sum(is_cut)):
         return None
-    how = setup.report, SECONDS, setup.group.clock
-    update = time_updates(updater, lambda step: setup.deal(step, updater), *how)
+    arguments = setup.report, SECONDS, setup.group.clock
+    update = time_updates(updater, lambda step: setup.deal(step, updater), *arguments)
     return update * setup.batches.count_updates(1, setup.config.train.gradient_accumulation)
 
 

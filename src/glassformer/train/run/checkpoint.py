@@ -43,8 +43,8 @@ HEAD, MOMENTS = "progress.json", "optimizer.safetensors"
 
 def checkpoints(folder: Path) -> list[Path]:
     """Return all checkpoints in a folder, the oldest first."""
-    found = [path for path in folder.glob("*") if path.name.isdigit() and path.is_dir()]
-    return sorted(found, key=lambda path: int(path.name))
+    results = [path for path in folder.glob("*") if path.name.isdigit() and path.is_dir()]
+    return sorted(results, key=lambda path: int(path.name))
 
 
 def save_checkpoint(
@@ -118,12 +118,12 @@ def set_damaged_aside(folder: Path, say: Callable[[str], None]) -> None:
 
     ValueError if none is left.
     """
-    found = checkpoints(folder)
-    for path in reversed(found):
+    result = checkpoints(folder)
+    for path in reversed(result):
         wrong = find_damage(path)
         if not wrong:
             return
-        if path == found[0]:
+        if path == result[0]:
             raise ValueError(
                 f"{path}: damaged ({wrong}), and there is no earlier checkpoint: "
                 "begin anew, in another folder"
@@ -141,14 +141,14 @@ def settings_of(path: Path) -> Config | None:
 
 def read_progress(path: Path) -> Progress:
     """Return the progress in a checkpoint. ValueError if it is damaged, or of another format."""
-    found = _read_head(path)
-    number = found.get("format", 1)
+    progress = _read_head(path)
+    number = progress.get("format", 1)
     if number not in (1, FORMAT):
         raise ValueError(
             f"{path}: a checkpoint of format {number}, written by glassformer "
-            f"{found.get('glassformer')}; this is {__version__}, which reads {FORMAT}"
+            f"{progress.get('glassformer')}; this is {__version__}, which reads {FORMAT}"
         )
-    return _take_progress(path, found)
+    return _take_progress(path, progress)
 
 
 def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
@@ -165,8 +165,8 @@ def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
 def _read_head(path: Path) -> dict[str, Any]:
     if not (path / HEAD).is_file():
         raise ValueError(f"{path}: damaged: it has no {HEAD}")
-    found: dict[str, Any] = rename_keys(read_typed(path / HEAD, dict[str, Any]))
-    return found
+    result: dict[str, Any] = rename_keys(read_typed(path / HEAD, dict[str, Any]))
+    return result
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -177,12 +177,12 @@ def find_damage(path: Path) -> str:
     """Return, in words, what of a checkpoint is not as it was written; "" if all is intact."""
     try:
         head = _read_head(path)
-        wanted = check_type(head.get("sha256", {}), dict[str, str], f"{path / HEAD}: sha256")
+        digests = check_type(head.get("sha256", {}), dict[str, str], f"{path / HEAD}: sha256")
         if head.get("format", 1) in (1, FORMAT):
             _take_progress(path, head)
     except ValueError as error:
         return str(error)
-    for name, digest in wanted.items():
+    for name, digest in digests.items():
         if not (path / name).is_file():
             return f"{name} is missing"
         try:
@@ -197,15 +197,15 @@ def find_damage(path: Path) -> str:
 def examine_checkpoints(model: Path) -> Iterator[HealthFinding]:
     """Yield what `doctor` says of each checkpoint in a model's folder, and of those set aside."""
     folder = model / RUN / CHECKPOINTS
-    found = checkpoints(folder)
-    for path in found:
+    result = checkpoints(folder)
+    for path in result:
         about = f"checkpoint {int(path.name):,}"
         if not (wrong := find_damage(path)):
             size = sum(each.stat().st_size for each in path.iterdir())
             yield HealthFinding(about, f"{size:,} bytes, as it was written")
             continue
         advice = f"train --resume {model} sets it aside and takes the one before it"
-        if len(found) == 1:
+        if len(result) == 1:
             advice = "the only one: begin anew"
         yield HealthFinding(about, f"damaged ({wrong})", advice, is_wrong=True)
     for path in sorted(folder.glob(f"*{DAMAGED}")):

@@ -122,10 +122,10 @@ class ProcessGroup:
         """Return the sum of each number over all processes."""
         if self.size == 1:
             return list(numbers)
-        told = torch.tensor(numbers, dtype=torch.float64)
+        sums = torch.tensor(numbers, dtype=torch.float64)
         with listening():
-            dist.all_reduce(told)
-        return told.tolist()
+            dist.all_reduce(sums)
+        return sums.tolist()
 
     def clock(self) -> float:
         """Return the time of the first process, so that all decide alike."""
@@ -135,11 +135,11 @@ class ProcessGroup:
         """Return the values of all processes, in the order of their ranks; any JSON value."""
         if self.size == 1:
             return [value]
-        said = json.dumps(value).encode()
+        data = json.dumps(value).encode()
         longest = [0.0] * self.size
-        longest[self.rank] = len(said)
+        longest[self.rank] = len(data)
         letters = int(max(self.sum(*longest)))
-        room = torch.frombuffer(bytearray(said.ljust(letters)), dtype=torch.uint8)
+        room = torch.frombuffer(bytearray(data.ljust(letters)), dtype=torch.uint8)
         heard = [torch.empty_like(room) for _ in longest]
         with listening():
             dist.all_gather(heard, room)
@@ -163,10 +163,10 @@ class ProcessGroup:
         """Wait for all processes, with the long timeout; return how many have failed."""
         if self.size == 1:
             return failures
-        told = torch.tensor(failures)
+        counts = torch.tensor(failures)
         with listening():
-            dist.all_reduce(told, group=self.patient)
-        return told.item()
+            dist.all_reduce(counts, group=self.patient)
+        return counts.item()
 
 
 ALONE = ProcessGroup()
@@ -175,9 +175,9 @@ ALONE = ProcessGroup()
 @contextmanager
 def join_group(device: str) -> Iterator[ProcessGroup]:
     """Yield the process group that torchrun started, or one of this process alone."""
-    told = {name: os.environ.get(name, "") for name in TOLD}
+    facts = {name: os.environ.get(name, "") for name in TOLD}
     attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
-    if not all(told.values()) or told["WORLD_SIZE"] == "1":
+    if not all(facts.values()) or facts["WORLD_SIZE"] == "1":
         yield ProcessGroup(attempt=attempt)
         return
     is_gpu = choose_device(device).type == "cuda"
@@ -187,7 +187,7 @@ def join_group(device: str) -> Iterator[ProcessGroup]:
         dist.init_process_group(backend, timeout=PATIENCE, store=store, rank=rank, world_size=size)
         patient = dist.new_group(backend="gloo", timeout=PREPARATION)
     try:
-        local_rank, local_size = int(told["LOCAL_RANK"]), int(told["LOCAL_WORLD_SIZE"])
+        local_rank, local_size = int(facts["LOCAL_RANK"]), int(facts["LOCAL_WORLD_SIZE"])
         yield ProcessGroup(rank, size, local_rank, local_size, attempt, patient)
     finally:
         dist.destroy_process_group()

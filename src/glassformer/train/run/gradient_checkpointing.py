@@ -23,7 +23,7 @@ def recompute_layers(view: EncoderDecoder, stream: DropoutStream) -> None:
 
 
 def _keep_input_only(forward: Callable[..., Any], stream: DropoutStream) -> Callable[..., Any]:
-    def run(*inputs: Any, **how: Any) -> Any:
+    def run(*inputs: Any, **keywords: Any) -> Any:
         before: Any = None
 
         def compute(*inputs: Any) -> Any:
@@ -31,16 +31,16 @@ def _keep_input_only(forward: Callable[..., Any], stream: DropoutStream) -> Call
             now = stream.state
             if before is None:
                 before = now
-                return forward(*inputs, **how)
+                return forward(*inputs, **keywords)
             stream.state = before
             try:
-                return forward(*inputs, **how)
+                return forward(*inputs, **keywords)
             finally:
                 stream.state = now
 
         is_learning = any(isinstance(each, Tensor) and each.requires_grad for each in inputs)
         if not is_learning:
-            return forward(*inputs, **how)
+            return forward(*inputs, **keywords)
         return checkpoint(compute, *inputs, use_reentrant=False)
 
     return run

@@ -10,7 +10,7 @@ from ...foundation.disk import drop_folder, sync_file, write_text
 from ...model.files.directory import BEST, CHECKPOINTS, CONFIG, RUN, save_model
 from ...model.files.tensors import save_tensors
 from ..plan.plan import Plan
-from ..plan.preparation import Prepared
+from ..plan.preparation import PreparedRun
 from . import checkpoint
 from .checkpoint import collect_all, collect_best
 from .distributed import ProcessGroup
@@ -23,7 +23,7 @@ from .watch import plan_snapshots as plan_snapshots
 class Journal:
     """The writer of metrics, snapshots, checkpoints and the best model."""
 
-    def __init__(self, out: Path, prepared: Prepared, config: Config, group: ProcessGroup):
+    def __init__(self, out: Path, prepared: PreparedRun, config: Config, group: ProcessGroup):
         self.out, self.folder, self.config, self.group = out, out / RUN, config, group
         self.prepared = prepared
 

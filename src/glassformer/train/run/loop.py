@@ -105,9 +105,9 @@ class Loop:
 
     def _go_on_from_checkpoint(self) -> None:
         setup, folder = self.setup, self.setup.folder
-        found = checkpoint.checkpoints(folder / CHECKPOINTS)
-        if found:
-            self.progress = go_to(found[-1], self.updater)
+        result = checkpoint.checkpoints(folder / CHECKPOINTS)
+        if result:
+            self.progress = go_to(result[-1], self.updater)
             setup.micro_batching.most_cells = self.progress.most_cells
             self.updater.loss_scale.load(self.progress.loss_scale)
             self.report.say(f"Going on after update {self.progress.step:,}")
@@ -128,8 +128,8 @@ class Loop:
 
     def _rate(self, step: int) -> float:
         plan, width = self.plan, self.config.model.d_model
-        found = self.rate(plan.position(step), self.config.train, width, plan.planned)
-        return found * self.progress.rate_factor * self.progress.plateau.factor
+        result = self.rate(plan.position(step), self.config.train, width, plan.planned)
+        return result * self.progress.rate_factor * self.progress.plateau.factor
 
     def _count(self, outcome: Outcome, cpu_seconds: float) -> None:
         """Add an update to the progress."""
@@ -160,10 +160,10 @@ class Loop:
         progress.skipped += 1
         progress.skipped_in_all += 1
         if progress.skipped == 1:
-            found = recovery.find_culprits(self.updater, progress.step, batches, tokenizers)
-            self.report.say(recovery.tell_culprits(progress.step, found))
-            self.journal.write(progress.step, {"not finite": True, "pairs": found})
-            self.culprits = found
+            result = recovery.find_culprits(self.updater, progress.step, batches, tokenizers)
+            self.report.say(recovery.tell_culprits(progress.step, result))
+            self.journal.write(progress.step, {"not finite": True, "pairs": result})
+            self.culprits = result
 
     def _go_back(self, why: str) -> None:
         """Return to the latest checkpoint and continue with a lower learning rate.
@@ -221,42 +221,42 @@ class Loop:
         progress = self.progress
         sentences = self.plan.sentences(progress.step)
         with self.meter.validation(sentences):
-            found = self.setup.validate(self.updater.best_model, sentences, progress.step)
-        if not found.is_finite:
-            self.report.say(found.describe(progress.step, note=""))
+            result = self.setup.validate(self.updater.best_model, sentences, progress.step)
+        if not result.is_finite:
+            self.report.say(result.describe(progress.step, note=""))
             wrong = "the validation finds no finite loss, or no translation"
             return wrong if progress.step else ""
-        scores = {**found.values(), **found.values_by_corpus()}
+        scores = {**result.values(), **result.values_by_corpus()}
         read = self.setup.tell_contributions(progress.step)
         more = {"pairs": read} if read else {}
         self.journal.write(progress.step, {f"valid {k}": v for k, v in scores.items()} | more)
         self._call_back("validation", self.updater.best_model, scores)
-        is_best, is_kept = self.selection.consider(progress, found)
-        self.report.say(found.describe(progress.step, self.selection.describe(found, is_best)))
+        is_best, is_kept = self.selection.consider(progress, result)
+        self.report.say(result.describe(progress.step, self.selection.describe(result, is_best)))
         if read and progress.step:
             parts = (f"{name} {n:,} ({n / sum(read.values()):.0%})" for name, n in read.items())
             self.report.say(f"  pairs read: {', '.join(parts)}")
         if self.goal is not None:
             translator = self.setup.make_translator(self.updater.best_model)
-            told = self.goal.take_exam(translator, *self.plan.to_come(progress.step))
-            self.report.say(f"update {progress.step:,}: {told}")
+            remark = self.goal.take_exam(translator, *self.plan.to_come(progress.step))
+            self.report.say(f"update {progress.step:,}: {remark}")
             is_kept = True  # the exam is taken by the latest model
-        self._lower_rate(found)
-        if self.selection.rank(progress, found):
+        self._lower_rate(result)
+        if self.selection.rank(progress, result):
             self.journal.keep_among_best(progress.step, self.updater)
         if is_kept:
             progress.best_step = progress.step
-            progress.scores, progress.signature = found.values(), found.signature
-            progress.scored_sentences = found.sentences
+            progress.scores, progress.signature = result.values(), result.signature
+            progress.scored_sentences = result.sentences
             self.journal.keep_best(self.updater)
             self._try_the_end()
         return ""
 
-    def _lower_rate(self, found: Validation) -> None:
+    def _lower_rate(self, validation: Validation) -> None:
         """Let the rate fall, with the schedule plateau, if the validation loss does not."""
         train, plateau = self.config.train, self.progress.plateau
         is_lower = train.schedule == "plateau" and plateau.observe(
-            found.loss, found.sentences, train
+            validation.loss, validation.sentences, train
         )
         if is_lower:
             self.report.say(f"  the loss does not fall: on with {plateau.factor:g} times the rate")
@@ -272,8 +272,8 @@ class Loop:
         """Report an update to the goal, if there is one; return whether its time is over."""
         if self.goal is None:
             return False
-        if told := self.goal.note(outcome.seconds, *self.plan.to_come(self.progress.step)):
-            self.report.say(told)
+        if remark := self.goal.note(outcome.seconds, *self.plan.to_come(self.progress.step)):
+            self.report.say(remark)
         return self.goal.is_out_of_time
 
     @property
@@ -288,8 +288,8 @@ class Loop:
     ) -> None:
         """Tell the callback of the user, if there is one; it may end the training."""
         if self.setup.hooks.callback:
-            told = {"step": self.progress.step, "steps": self.steps, "values": values}
-            is_over = self.setup.hooks.call_back(kind, model, **told)
+            facts = {"step": self.progress.step, "steps": self.steps, "values": values}
+            is_over = self.setup.hooks.call_back(kind, model, **facts)
             self.is_ended_by_callback |= bool(self.group.sum(is_over)[0])
 
     def ask_to_stop(self) -> None:

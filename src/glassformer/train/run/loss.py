@@ -34,10 +34,10 @@ def batch_loss(network: EncoderDecoder, batch: Batch, train: Train, kernels: Ker
     With `rdrop_alpha` it is the mean loss of two forward passes with other dropout, plus alpha / 4
     times KL(p, q) + KL(q, p) of their distributions.
     """
-    wanted = batch.target_BT[:, 1:].ravel()
-    places = np.flatnonzero(wanted != PAD)  # indices: on CPUs the backward of masks is slow
+    expected = batch.target_BT[:, 1:].ravel()
+    places = np.flatnonzero(expected != PAD)  # indices: on CPUs the backward of masks is slow
     device = network.output_table.weight.device
-    sides = batch.source_BS, batch.target_BT, places, wanted[places]
+    sides = batch.source_BS, batch.target_BT, places, expected[places]
     source_BS, target_BT, place_N, target_N = (_send(side, device) for side in sides)
 
     def read() -> tuple[Tensor, Tensor]:

@@ -18,8 +18,8 @@ class LossScale:
 
     def __init__(self, precision: str, device: torch.device):
         self.is_on = precision == "fp16"
-        how = {"init_scale": FIRST, "growth_interval": GROWTH, "enabled": self.is_on}
-        self.scaler = torch.amp.GradScaler(device.type, **how)  # type: ignore[arg-type]
+        options = {"init_scale": FIRST, "growth_interval": GROWTH, "enabled": self.is_on}
+        self.scaler = torch.amp.GradScaler(device.type, **options)  # type: ignore[arg-type]
 
     def enlarge(self, loss: Tensor) -> Tensor:
         """Return a loss, to run backward from, times the scale."""
@@ -40,8 +40,8 @@ class LossScale:
         return has_overflowed
 
     def state(self) -> dict[str, float]:
-        found = self.scaler.state_dict()
-        return {name: found[name] for name in (SCALE, TRACKER)} if self.is_on else {}
+        result = self.scaler.state_dict()
+        return {name: result[name] for name in (SCALE, TRACKER)} if self.is_on else {}
 
     def load(self, state: dict[str, float]) -> None:
         """Take the state of a checkpoint; an empty one is of another precision."""

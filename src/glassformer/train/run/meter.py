@@ -74,10 +74,10 @@ class Meter:
 
     def read(self) -> Costs:
         """Return the costs; if enough updates are new, halve the weight of all up to now."""
-        found = replace(self.costs, update=self.seconds / self.updates)
+        result = replace(self.costs, update=self.seconds / self.updates)
         if self.fresh >= WINDOW:
             self.seconds, self.updates, self.fresh = self.seconds / 2, self.updates / 2, 0
-        return found
+        return result
 
     def _now(self) -> float:
         """Return the time; all processes of a group have to call this together."""

@@ -30,18 +30,18 @@ def make_optimizer(model: nn.Module, train: Train, precision: str) -> torch.opti
     """Return the optimizer that `train.optimizer` names, for all parameters to be trained."""
     if not train.compile:
         _leave_compiler_out()
-    wanted = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    optimizer = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     if train.lora_rank:
-        return LoRA([p for _, p in wanted], train)
-    tables = [p for name, p in wanted if is_table(name)]
-    rest = [p for name, p in wanted if not is_table(name)]
+        return LoRA([p for _, p in optimizer], train)
+    tables = [p for name, p in optimizer if is_table(name)]
+    rest = [p for name, p in optimizer if not is_table(name)]
     groups = [{"params": rest, FACTOR: 1.0}, {"params": tables, FACTOR: train.embedding_lr_scale}]
     if train.optimizer == "muon":
         # Embeddings are tables of rows, not maps between directions, so Adam updates them.
-        layers = [p for name, p in wanted if name.startswith(("encoder.", "decoder."))]
+        layers = [p for name, p in optimizer if name.startswith(("encoder.", "decoder."))]
         matrices = [p for p in layers if p.dim() == 2]
         return Muon(groups, matrices, train, precision)
-    parameters = [p for _, p in wanted]
+    parameters = [p for _, p in optimizer]
     kind: Any = torch.optim.AdamW if train.weight_decay else torch.optim.Adam
     return (kind if train.compile else _make_plain(kind))(
         groups,

@@ -29,14 +29,14 @@ def hold_lock(folder: Path) -> Iterator[None]:
     if int(os.environ.get("RANK") or 0) > 0:
         yield
         return
-    made = [each for each in (folder, folder.parent) if not each.exists()]
+    results = [each for each in (folder, folder.parent) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     file = _open(folder / LOCK)
     try:
         yield
     finally:
         _give_back(folder / LOCK, file)
-        for each in made:
+        for each in results:
             with suppress(OSError):  # it is no longer empty
                 each.rmdir()
 

@@ -46,6 +46,6 @@ class Progress:
 
     def troubles(self) -> dict[str, float]:
         """Return the traces of divergence and of lack of memory so far, for the metrics."""
-        told = {"skipped": self.skipped_in_all, "most_cells": self.most_cells or 0}
+        facts = {"skipped": self.skipped_in_all, "most_cells": self.most_cells or 0}
         lower = {"rate_factor": self.rate_factor} if self.rate_factor != 1 else {}
-        return {name: value for name, value in told.items() if value} | lower
+        return {name: value for name, value in facts.items() if value} | lower

@@ -50,18 +50,18 @@ def find_culprits(
     The list is empty if only a gradient is not finite, if most pairs have no finite loss, so that
     the network is at fault, or if the model is sharded.
     """
-    found = [] if updater.is_sharded else updater.find_culprits(step, batches)
-    if len(found) > max(1, sum(len(batch.rows) for batch in batches) // 2):
-        found = []
-    told = [
+    results = [] if updater.is_sharded else updater.find_culprits(step, batches)
+    if len(results) > max(1, sum(len(batch.rows) for batch in batches) // 2):
+        results = []
+    texts = [
         {
             "pair": int(pair.rows[0]),
             "source": _read(pair.source_BS[0], tokenizers.source),
             "target": _read(pair.target_BT[0], tokenizers.target),
         }
-        for pair in found[:SHOWN]
+        for pair in results[:SHOWN]
     ]
-    return list(chain.from_iterable(updater.group.gather(told)))[:SHOWN]
+    return list(chain.from_iterable(updater.group.gather(texts)))[:SHOWN]
 
 
 def _read(ids: Iterable[int], tokenizer: Tokenizer) -> str:
@@ -148,10 +148,10 @@ def recall_return(folder: Path, progress: Progress, key: str) -> None:
     """
     if not (folder / RETURNED).is_file():
         return
-    found = read_typed(folder / RETURNED, Return)
-    if (found.step, found.key) == (progress.step, key):
+    result = read_typed(folder / RETURNED, Return)
+    if (result.step, result.key) == (progress.step, key):
         for name in KEPT:
-            setattr(progress, name, getattr(found, name))
+            setattr(progress, name, getattr(result, name))
 
 
 def shorten_sentence(text: str, most: int = 60) -> str:

@@ -77,23 +77,23 @@ def _check_settings(
 
     So a change by hand in the settings file counts as well.
     """
-    found = checkpoints(folder / CHECKPOINTS)
+    result = checkpoints(folder / CHECKPOINTS)
     kept = read_settings(folder, record)
     now = _apply_changes(kept, changes, str(folder / CONFIG))
-    then = (settings_of(found[-1]) if found else None) or kept
+    then = (settings_of(result[-1]) if result else None) or kept
     differing = compare_settings(then, now)
     is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():
-        said = f"{name} was {show_changes(old)} and is now {show_changes(new)}"
+        message = f"{name} was {show_changes(old)} and is now {show_changes(new)}"
         reason = _find_reason(name)
         if reason and is_made:
-            raise ValueError(f"{said}, but {reason}: leave it, or begin anew in another folder")
-        if found and reason is not None and not accepted:
+            raise ValueError(f"{message}, but {reason}: leave it, or begin anew in another folder")
+        if result and reason is not None and not accepted:
             raise ValueError(
-                f"{said}: this changes what is learned from here on; "
+                f"{message}: this changes what is learned from here on; "
                 "if it is meant, add --accept-changed-settings"
             )
-        report.say(f"Changed: {said}")
+        report.say(f"Changed: {message}")
     if changes:
         write_settings(folder, now)
 
@@ -121,8 +121,8 @@ def sign_learning(config: Config, record: dict[str, Any]) -> str:
     The duration of the training is not one of these.
     """
     flat = _flatten(config.model_dump(mode="json"))
-    told = {n: value for n, value in flat.items() if not n.startswith((*SAFE, *DURATION))}
-    text = json.dumps([told, record.get("fingerprints")], sort_keys=True)
+    facts = {n: value for n, value in flat.items() if not n.startswith((*SAFE, *DURATION))}
+    text = json.dumps([facts, record.get("fingerprints")], sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -162,9 +162,9 @@ def _check_data(folder: Path, record: dict[str, Any], report: Reporter, accepted
     if len(prints) != len(train.files):
         known = [{each.name: each for each in prints}.get(path.name) for path in train.files]
     changed = [
-        f"{path} ({said})"
+        f"{path} ({change})"
         for path, then in zip(train.files, known, strict=True)
-        if (said := _tell_change(then, take_fingerprint(path)))
+        if (change := _tell_change(then, take_fingerprint(path)))
     ]
     if changed and not accepted:
         raise ValueError(
@@ -206,8 +206,8 @@ def _encode_again(
     train = distil(folder, train, record.get("teachers", ()), report)
     (folder / ALIGNMENTS).unlink(missing_ok=True)
     counts = encode_corpus(folder, config, train, open_tokenizers(folder, config), prints, report)
-    told = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
-    write_json(folder / RECORD, {**record, **told})
+    facts = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
+    write_json(folder / RECORD, {**record, **facts})
 
 
 def _is_whole(folder: Path) -> bool:

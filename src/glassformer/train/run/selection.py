@@ -17,20 +17,22 @@ class ModelSelection:
         self.train, self.valid, self.has_parent = train, valid, has_parent
         self.can_choose = valid >= ENOUGH_TO_CHOOSE
 
-    def consider(self, progress: Progress, found: Validation) -> tuple[bool, bool]:
+    def consider(self, progress: Progress, validation: Validation) -> tuple[bool, bool]:
         """Take a validation into account; return whether it is the best, and whether to keep it."""
-        is_best = self._is_best(progress, found)
-        return is_best, is_best if self.can_choose else self._is_worth_keeping(progress, found.loss)
+        is_best = self._is_best(progress, validation)
+        return is_best, is_best if self.can_choose else self._is_worth_keeping(
+            progress, validation.loss
+        )
 
-    def rank(self, progress: Progress, found: Validation) -> bool:
+    def rank(self, progress: Progress, validation: Validation) -> bool:
         """Return whether a model is one of the `train.keep_best` best, and note it if it is.
 
         Scores of other numbers of sentences do not compare: those of fewer are dropped.
         """
-        if progress.detector.is_blown_up or found.sentences < progress.best_sentences:
+        if progress.detector.is_blown_up or validation.sentences < progress.best_sentences:
             return False
-        score = found.by(self.train.best_by if self.can_choose else "loss")
-        this = RankedModel(score, progress.step, found.sentences)
+        score = validation.by(self.train.best_by if self.can_choose else "loss")
+        this = RankedModel(score, progress.step, validation.sentences)
         others = [
             each
             for each in progress.kept_best
@@ -44,20 +46,20 @@ class ModelSelection:
         patience = self.train.patience
         return patience is not None and progress.validations_since_best >= patience
 
-    def describe(self, found: Validation, is_best: bool) -> str:
+    def describe(self, validation: Validation, is_best: bool) -> str:
         """Return the end of the line that reports a validation."""
-        is_part = found.sentences < self.valid
-        of = f" on {found.sentences:,} of {self.valid:,} pairs" if is_part else ""
+        is_part = validation.sentences < self.valid
+        of = f" on {validation.sentences:,} of {self.valid:,} pairs" if is_part else ""
         if not (is_best and self.can_choose):
             return of
         name = NAMED.get(self.train.best_by, "")
-        if found.scores.get(name) == 0:
+        if validation.scores.get(name) == 0:
             name = NAMED["chrf"]
-        best = f"highest {name}" if name in found.scores else "lowest loss"
+        best = f"highest {name}" if name in validation.scores else "lowest loss"
         among = " on as many pairs" if self.train.steps is None else ""  # else always on all
         return f"{of}, {best} so far{among}"
 
-    def _is_best(self, progress: Progress, found: Validation) -> bool:
+    def _is_best(self, progress: Progress, validation: Validation) -> bool:
         """Return whether a model is the best so far, and count the validations since the best.
 
         A score of more sentences replaces all before it; one of fewer cannot be compared. A model
@@ -65,16 +67,18 @@ class ModelSelection:
         Equal scores are decided by chrF2: BLEU stays 0 while no four words in a row are right, and
         for good where targets have fewer than four.
         """
-        former = progress.best_sentences or found.sentences  # unknown in old checkpoints
-        if progress.best is not None and found.sentences < former:
+        former = progress.best_sentences or validation.sentences  # unknown in old checkpoints
+        if progress.best is not None and validation.sentences < former:
             return False
-        score = found.by(self.train.best_by if self.can_choose else "loss")
+        score = validation.by(self.train.best_by if self.can_choose else "loss")
         is_best = not progress.detector.is_blown_up
-        if progress.best is not None and found.sentences == former:
+        if progress.best is not None and validation.sentences == former:
             ceiling = progress.detector.ceiling
             best = progress.scores["loss"] <= ceiling, progress.best, _get_chrf(progress.scores)
-            is_best = is_best and (found.loss <= ceiling, score, _get_chrf(found.scores)) > best
-        progress.best_sentences = found.sentences
+            is_best = (
+                is_best and (validation.loss <= ceiling, score, _get_chrf(validation.scores)) > best
+            )
+        progress.best_sentences = validation.sentences
         if is_best:
             progress.best, progress.validations_since_best = score, 0
         else:

@@ -27,7 +27,7 @@ from ..ideas.hooks import NONE, Hooks
 from ..plan import plan as planning
 from ..plan.auto import MOST_MINUTES, choose_again, count_passes
 from ..plan.plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
-from ..plan.preparation import Prepared, weigh_parts
+from ..plan.preparation import PreparedRun, weigh_parts
 from .batch_fit import fit_batch
 from .checkpoint import checkpoints
 from .distributed import ProcessGroup
@@ -40,7 +40,7 @@ MEASURING = 1 / 40  # of the minutes
 
 def settle(
     out: Path,
-    prepared: Prepared,
+    prepared: PreparedRun,
     device: torch.device,
     group: ProcessGroup,
     report: Reporter,
@@ -63,11 +63,11 @@ def settle(
     config = settle_epochs(config, setup.batches, report, setup.chosen)
     setup = replace(setup, config=config)
     limits = _set_limits(setup)
-    found = planning.read_plan(setup.folder, limits) if limits.seconds else None
+    result = planning.read_plan(setup.folder, limits) if limits.seconds else None
     if config.train.steps:
         plan = Plan.of_steps(config.train.steps, limits)
-    elif found:
-        plan = found
+    elif result:
+        plan = result
     else:
         plan = _measure_plan(setup, limits, began)
         if plan.limits != limits:
@@ -77,7 +77,7 @@ def settle(
     path = setup.folder / CONFIG
     if group.is_first and not (path.is_file() and Config.load(path) == config):
         write_text(path, config.to_toml())
-    if group.is_first and limits.seconds and not found:
+    if group.is_first and limits.seconds and not result:
         planning.write_plan(setup.folder, plan)
     return setup, plan
 
@@ -96,8 +96,8 @@ def settle_epochs(
     epochs = f"{train.epochs:g} epoch{'s' * (train.epochs != 1)}"
     updates = say_count(steps, "update")
     report.say(f"{epochs}: {updates}, with a validation every {every:,}")
-    found = config.changed(train={"epochs": None, "steps": steps, "validate_every": every})
-    return choose_again(found, steps, chosen)
+    result = config.changed(train={"epochs": None, "steps": steps, "validate_every": every})
+    return choose_again(result, steps, chosen)
 
 
 def settle_padding(
@@ -146,9 +146,9 @@ def _measure_plan(setup: Setup, limits: PlanLimits, began: float) -> Plan:
 
     update = time_updates(updater, deal, setup.report, limits.seconds * MEASURING, clock)
     start = clock()
-    found = setup.validate(updater.best_model, min(SAMPLE, limits.valid), 0)
+    result = setup.validate(updater.best_model, min(SAMPLE, limits.valid), 0)
     pause = clock() - start  # also the first guess for the costs that were not measured
-    costs = Costs(update, pause / found.sentences, pause, pause)
+    costs = Costs(update, pause / result.sentences, pause, pause)
     spent = clock() - began
     plan = _extend(setup, planning.begin(limits, spent, costs), spent, costs)
     train = choose_again(setup.config, plan.planned, setup.chosen).train
@@ -162,8 +162,8 @@ def _extend(setup: Setup, plan: Plan, spent: float, costs: Costs) -> Plan:
         return plan
     chosen = minutes = setup.config.train.minutes or DEFAULT_MINUTES
     passes = count_passes(sum(counts.kept for _, counts in setup.prepared.store.parts))
-    wanted = setup.batches.count_updates(passes, setup.config.train.gradient_accumulation)
-    while plan.planned < wanted and minutes < MOST_MINUTES:
+    updates = setup.batches.count_updates(passes, setup.config.train.gradient_accumulation)
+    while plan.planned < updates and minutes < MOST_MINUTES:
         minutes = min(math.ceil(1.1 * minutes), MOST_MINUTES)
         plan = planning.begin(replace(plan.limits, seconds=minutes * 60), spent, costs)
     if minutes > chosen:

@@ -17,7 +17,7 @@ from ...translator import Translator
 from ..ideas.hooks import NONE, Hooks, Loss
 from ..plan import plan as planning
 from ..plan.init_from import freeze, load_initial_weights, load_parts
-from ..plan.preparation import Prepared
+from ..plan.preparation import PreparedRun
 from . import validation
 from .distributed import ProcessGroup
 from .lora import adapt
@@ -33,7 +33,7 @@ class Setup:
     """A training ready to begin: its text, settings, batches and machine."""
 
     out: Path
-    prepared: Prepared
+    prepared: PreparedRun
     config: Config
     device: torch.device
     precision: str
@@ -55,8 +55,8 @@ class Setup:
     @property
     def chosen(self) -> Collection[str]:
         """Return the names of the settings that auto chose."""
-        found: Collection[str] = self.prepared.record.get("chosen", ())
-        return found
+        entry: Collection[str] = self.prepared.record.get("chosen", ())
+        return entry
 
     @property
     def has_parent(self) -> bool:
@@ -68,13 +68,19 @@ class Setup:
         torch.manual_seed(train.seed)
         model = build_model(self.config, tokenizers)
         load_initial_weights(model, self.folder, tokenizers)
-        for said in load_parts(model, self.folder):
-            self.report.say_once(f"Weights: {said}")
+        for part in load_parts(model, self.folder):
+            self.report.say_once(f"Weights: {part}")
         freeze(model, train.freeze)
         if train.lora_rank:
             adapt(model)
-        how = self.device, self.precision, self.group, self.micro_batching, self.report.say_once
-        return Updater(model, train, *how, loss=self.loss)
+        arguments = (
+            self.device,
+            self.precision,
+            self.group,
+            self.micro_batching,
+            self.report.say_once,
+        )
+        return Updater(model, train, *arguments, loss=self.loss)
 
     @cached_property
     def loss(self) -> Loss:

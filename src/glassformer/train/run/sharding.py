@@ -88,18 +88,18 @@ def imitate(model: EncoderDecoder) -> EncoderDecoder:
 
 def collect(model: EncoderDecoder, plain: EncoderDecoder) -> EncoderDecoder:
     """Return the whole model on the CPU; `plain` is its copy by `imitate` from before sharding."""
-    found = copy.deepcopy(plain)
+    result = copy.deepcopy(plain)
     weights = {name: whole(tensor).cpu() for name, tensor in model.state_dict().items()}
-    found.load_state_dict(weights, assign=True)
-    return found
+    result.load_state_dict(weights, assign=True)
+    return result
 
 
 def collect_moments(optimizer: torch.optim.Optimizer, model: nn.Module, twin: nn.Module) -> Moments:
-    found = Moments()
+    moments = Moments()
     for p, same in zip(model.parameters(), twin.parameters(), strict=True):
         for key, value in optimizer.state.get(p, {}).items():
-            found.state[same][key] = whole(value).cpu()
-    return found
+            moments.state[same][key] = whole(value).cpu()
+    return moments
 
 
 @torch.no_grad()

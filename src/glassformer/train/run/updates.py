@@ -163,13 +163,13 @@ class Updater:
 
     def find_culprits(self, step: int, batches: Sequence[Batch]) -> list[Batch]:
         """Return the pairs, each as a batch, whose loss with this dropout is not finite."""
-        found = []
+        results = []
         with torch.no_grad():
             for pair in chain.from_iterable(batch.cut(len(batch.rows)) for batch in batches):
                 self._seed(step, pair)
                 if not self._measure(pair).isfinite():
-                    found.append(pair)
-        return found
+                    results.append(pair)
+        return results
 
     def _measure(self, batch: Batch) -> Tensor:
         with autocast(self.precision, self.device):

@@ -182,11 +182,11 @@ def validate(
         workers=workers,
     )
     ours = valid if is_spread else valid.deal(group.rank, group.size)
-    found, scored, failure = _translate_and_score(first, config, ours, progress, most_extra)
+    shares, scored, failure = _translate_and_score(first, config, ours, progress, most_extra)
     if not is_spread:
-        found, scored = merge_shares(group.gather(found)), merge_shares(group.gather(scored))
+        shares, scored = merge_shares(group.gather(shares)), merge_shares(group.gather(scored))
         failure = next(filter(None, group.gather(failure)), "")
-    whole, by_group = _score_groups(config, valid, found, scored)
+    whole, by_group = _score_groups(config, valid, shares, scored)
     shown = turn * 7919 % len(valid.sources)
     return Validation(
         scores=whole.scores,
@@ -194,13 +194,13 @@ def validate(
         sample={
             "source": cut_source(valid.sources[shown])[1],
             "reference": valid.references[shown],
-            "translation": found[shown],
+            "translation": shares[shown],
         },
         signature=whole.signature,
         sentences=len(valid.sources),
         failure=failure,
         groups=tuple(by_group) if len(by_group) > 1 else (),
-        repeating=mean(is_repetition(text) for text in found),
+        repeating=mean(is_repetition(text) for text in shares),
     )
 
 
@@ -215,11 +215,11 @@ Scores = list[tuple[float, int]]  # of each reference its log-probability, and i
 
 
 def _score_groups(
-    config: Config, valid: ValidText, found: list[str], scored: Scores
+    config: Config, valid: ValidText, results: list[str], scored: Scores
 ) -> tuple[GroupScores, list[GroupScores]]:
     """Return the scores of the whole text and of each corpus; of several pairs, the mean of all."""
     by_group = [
-        _score_group(config, valid, number, found, scored)
+        _score_group(config, valid, number, results, scored)
         for number in range(len(valid.groups))
         if valid.places(number)
     ]
@@ -227,7 +227,7 @@ def _score_groups(
         return by_group[0], by_group
     if len(config.data.pairs) == 1:
         alike = replace(valid, numbers=[0] * len(valid.numbers))
-        return _score_group(config, alike, 0, found, scored), by_group
+        return _score_group(config, alike, 0, results, scored), by_group
     whole = GroupScores(
         name="",
         scores={name: mean(each.scores[name] for each in by_group) for name in METRICS},
@@ -247,8 +247,8 @@ def _translate_and_score(
 ) -> tuple[list[str], Scores, str]:
     """Return the translations, the scores of the references, and why there are none, or ""."""
     decode = search_greedily(config.decode, most_extra)
-    found = [""] * len(ours.sources)
-    scored: Scores = [(math.nan, 1)] * len(found)
+    result = [""] * len(ours.sources)
+    scored: Scores = [(math.nan, 1)] * len(result)
     failure = ""
     for pair in dict.fromkeys(each.pair for each in ours.groups):
         numbers = {n for n, each in enumerate(ours.groups) if each.pair == pair}
@@ -267,7 +267,7 @@ def _translate_and_score(
                 progress=progress,
             )
             for place, (each,) in zip(places, best, strict=True):
-                found[place] = each.text
+                result[place] = each.text
         except NotFiniteError as error:  # a diverged training must not end here
             failure = failure or str(error)
         try:
@@ -275,18 +275,18 @@ def _translate_and_score(
                 scored[place] = score.log_prob, len(score.token_log_probs)
         except NotFiniteError as error:
             failure = failure or str(error)
-    return found, scored, failure
+    return result, scored, failure
 
 
 def _score_group(
-    config: Config, valid: ValidText, number: int, found: Sequence[str], scored: Scores
+    config: Config, valid: ValidText, number: int, results: Sequence[str], scored: Scores
 ) -> GroupScores:
     """Return the scores on the sentences of one group."""
     places, group = valid.places(number), valid.groups[number]
     references = [[valid.references[place] for place in places]]
     target_lang = config.data.narrow(group.pair).target_lang
     quality = score_quality(
-        [found[place] for place in places], references, target_lang=target_lang, metrics=METRICS
+        [results[place] for place in places], references, target_lang=target_lang, metrics=METRICS
     )
     log_probs, tokens = zip(*(scored[place] for place in places), strict=True)
     scores = {name: quality[name].value for name in METRICS}
@@ -327,18 +327,18 @@ def validate_language(
     ours, failure = valid.deal(group.rank, group.size), ""
     texts, labels = ours.sources, ours.references
     try:
-        found = score_lines(reader, texts, labels, reader.config.train.seed)
+        shares = score_lines(reader, texts, labels, reader.config.train.seed)
     except NotFiniteError as error:  # a diverged training must not end here
-        found, failure = [LineScore(math.nan, 1, 0)] * len(texts), str(error)
+        shares, failure = [LineScore(math.nan, 1, 0)] * len(texts), str(error)
     if progress:
         progress(len(texts))
-    found = merge_shares(group.gather(found))
+    shares = merge_shares(group.gather(shares))
     failure = next(filter(None, group.gather(failure)), "")
-    told = sum_scores(reader, found)
+    scores = sum_scores(reader, shares)
     lines = len(valid.sources)
     text, label = (side[turn * 7919 % lines] for side in (valid.sources, valid.references))
     sample = {} if failure else show_sample(reader, text, label, turn)
-    return Validation(told.scores, told.loss, sample, told.signature, lines, failure)
+    return Validation(scores.scores, scores.loss, sample, scores.signature, lines, failure)
 
 
 def show_sample(reader: LanguageModel, text: str, label: str, turn: int) -> dict[str, str]:
@@ -353,8 +353,8 @@ def show_sample(reader: LanguageModel, text: str, label: str, turn: int) -> dict
         best = reader.fill(masked, 3)[0]
         guesses = ", ".join(f"{each.token.strip()} {each.probability:.2f}" for each in best)
         return {"text": masked, "hidden": " ".join(words[place : place + 1]), "guessed": guesses}
-    found = reader.classify(text)
-    named = f"{found.label} {found.probabilities[found.label]:.2f}"
+    result = reader.classify(text)
+    named = f"{result.label} {result.probabilities[result.label]:.2f}"
     return {"text": text, "label": label, "predicted": named}
 
 

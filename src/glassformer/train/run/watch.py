@@ -47,7 +47,7 @@ GREEDY = Decode().override(
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedSentence:
     """A watched sentence with its reference, as text and as tokens."""
 
     source: str
@@ -57,7 +57,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Told:
+class SnapshotFacts:
     """The content of the JSON file beside the tensors of a snapshot."""
 
     step: int
@@ -88,10 +88,10 @@ class Watch:
         planned = plan_snapshots(steps, range(validate_every, steps, validate_every))
         tag = config.data.tag
         self.tags = tokenizers.source.find_tags([tag] if tag else [])
-        found = [] if config.model.is_language_model else self._choose(*valid)
-        largest = max([1, *map(self._count_bytes, found)])
+        result = [] if config.model.is_language_model else self._choose(*valid)
+        largest = max([1, *map(self._count_bytes, result)])
         self.affordable = MOST_BYTES // largest  # recordings of one sentence, over all snapshots
-        self.sentences = found[: max(1, self.affordable // len(planned))]
+        self.sentences = result[: max(1, self.affordable // len(planned))]
         self.follow(planned)
 
     def follow(self, planned: Sequence[int]) -> None:
@@ -150,41 +150,41 @@ class Watch:
             best = translator.search(sources, decode=GREEDY, split=False)
         except NotFiniteError:
             return
-        found = [each.text for (each,) in best]
+        snapshot = [each.text for (each,) in best]
         tensors: dict[str, Tensor] = {}
         for number, each in enumerate(self.sentences):
             for name, tensor in self._record(each, model, device).items():
                 tensors[f"{number}.{name}"] = tensor
-        write_json(path.with_suffix(".json"), asdict(Told(step, found)))
+        write_json(path.with_suffix(".json"), asdict(SnapshotFacts(step, snapshot)))
         save_tensors(path, tensors)
 
     def _record(
-        self, each: Watched, model: EncoderDecoder, device: torch.device
+        self, each: WatchedSentence, model: EncoderDecoder, device: torch.device
     ) -> dict[str, Tensor]:
         """Return the tensors of one teacher-forced pass over the reference."""
         source = [*self.tags, *self.tokenizers.source.encode(each.source), EOS]
         target = self.tokenizers.target.encode(each.reference)
         ids = [torch.tensor([row], device=device) for row in (source, [BOS, *target])]
-        wanted = torch.tensor([*target, EOS], device=device)
+        expected_T = torch.tensor([*target, EOS], device=device)
         with torch.inference_mode(), watch(model, keep=is_attention) as (view, trace):
-            found = view(*ids)[0].float().log_softmax(-1)
+            result = view(*ids)[0].float().log_softmax(-1)
         kept = {name: values[0][0].half() for name, values in trace.items()}
-        if found.size(-1) <= WHOLE:
-            return {**kept, "log_probabilities": found.half()}
-        values, top = found.topk(TOP)
+        if result.size(-1) <= WHOLE:
+            return {**kept, "log_probabilities": result.half()}
+        values, top = result.topk(TOP)
         return {
             **kept,
             "top_ids": top.int(),
             "top_log_probabilities": values.half(),
-            "reference_log_probabilities": found.gather(-1, wanted[:, None])[:, 0].half(),
-            "entropy": -(found.exp() * found).sum(-1).half(),
+            "reference_log_probabilities": result.gather(-1, expected_T[:, None])[:, 0].half(),
+            "entropy": -(result.exp() * result).sum(-1).half(),
         }
 
-    def _choose(self, sources: Sequence[str], references: Sequence[str]) -> list[Watched]:
+    def _choose(self, sources: Sequence[str], references: Sequence[str]) -> list[WatchedSentence]:
         """Return the first pairs of which no side is long, as many as `train.watch`."""
-        found: list[Watched] = []
+        results: list[WatchedSentence] = []
         for pair in zip(sources, references, strict=True):
-            if len(found) == self.config.train.watch:
+            if len(results) == self.config.train.watch:
                 break
             coders = (self.tokenizers.source, self.tokenizers.target)
             tokens = [
@@ -192,10 +192,10 @@ class Watch:
                 for coder, text, tags in zip(coders, pair, (self.tags, ()), strict=True)
             ]
             if max(map(len, tokens)) <= min(LONGEST, self.config.model.positions.max_positions):
-                found.append(Watched(*pair, *tokens))
-        return found
+                results.append(WatchedSentence(*pair, *tokens))
+        return results
 
-    def _count_bytes(self, each: Watched) -> int:
+    def _count_bytes(self, each: WatchedSentence) -> int:
         """Return the size in bytes of a snapshot of one sentence."""
         s, t = len(each.source_tokens), len(each.reference_tokens)
         model, vocabulary = self.config.model, len(self.tokenizers.target)
@@ -227,8 +227,8 @@ def measure_blocks(model: nn.Module) -> dict[str, float]:
 def read_snapshots(run: Path) -> Iterator[Snapshot]:
     """Yield the snapshots of a training, the oldest first; `run` is the folder in its directory."""
     for path in sorted((run / WATCH).glob("*.safetensors")):
-        told = read_typed(path.with_suffix(".json"), Told)
-        yield Snapshot(told.step, told.translations, load_tensors(path))
+        snapshots = read_typed(path.with_suffix(".json"), SnapshotFacts)
+        yield Snapshot(snapshots.step, snapshots.translations, load_tensors(path))
 
 
 def cut_after(path: Path, step: int) -> None:

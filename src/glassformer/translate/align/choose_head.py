@@ -54,11 +54,11 @@ class AlignmentChoice(StrictModel):
         return AlignmentCandidate(self.layer, self.head, self.row)
 
     def __str__(self) -> str:
-        said = f"{self.candidate}, chosen by {self.chosen_by}"
+        message = f"{self.candidate}, chosen by {self.chosen_by}"
         return (
-            said
+            message
             if self.score is None
-            else f"{said}: {self.measure} {self.score:.3f} of {self.of:,}"
+            else f"{message}: {self.measure} {self.score:.3f} of {self.of:,}"
         )
 
 
@@ -104,8 +104,8 @@ def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
         np.array([link in links for link in np.ndindex(shape)]).reshape(shape)
         for links in (gold.sure, gold.possible)
     )
-    found = found_CST > 0
-    columns = (each.sum((1, 2)).tolist() for each in (found, found & sure, found & possible))
+    result = found_CST > 0
+    columns = (each.sum((1, 2)).tolist() for each in (result, result & sure, result & possible))
     return [Errors(0, all, 0, one, other) for all, one, other in zip(*columns, strict=True)]
 
 
@@ -149,20 +149,20 @@ def choose_alone(model: Attending, pairs: Sequence[Pair]) -> AlignmentChoice:
     """Return the head chosen by anchors, or by information if there are fewer than `ENOUGH`."""
     candidates = list_candidates(model.config.model)
     hits, anchors = np.zeros(len(candidates)), 0
-    told, sentences = np.zeros(len(candidates)), 0
+    sums, sentences = np.zeros(len(candidates)), 0
     for number, weights in weigh_links(model, pairs, candidates):
-        told += _measure_information(weights)
+        sums += _measure_information(weights)
         sentences += 1
         if links := find_anchors(pairs[number]):
-            found = spread_links(pairs[number], choose_units(weights))
-            hits += sum(found[:, i, j] for i, j in links)
+            result = spread_links(pairs[number], choose_units(weights))
+            hits += sum(result[:, i, j] for i, j in links)
             anchors += len(links)
     if anchors >= ENOUGH:
         best = int(hits.argmax())
         share = float(hits[best]) / anchors
         return _choose(candidates[best], "anchors", "share of anchors found", share, anchors)
-    best = int(told.argmax())
-    nats = float(told[best]) / max(sentences, 1)
+    best = int(sums.argmax())
+    nats = float(sums[best]) / max(sentences, 1)
     return _choose(candidates[best], "information", "nats a row", nats, sentences)
 
 

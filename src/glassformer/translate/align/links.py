@@ -69,13 +69,13 @@ class Errors:
         )
 
 
-def measure_links(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
+def measure_links(results: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> Errors:
     """Return the errors of found links against gold, summed over all sentences."""
     total = Errors(0, 0, 0, 0, 0)
-    for links, wanted in zip(found, gold, strict=True):
+    for links, expected in zip(results, gold, strict=True):
         ours = frozenset(links)
-        hits = len(ours & wanted.sure), len(ours & wanted.possible)
-        total += Errors(1, len(ours), len(wanted.sure), *hits)
+        hits = len(ours & expected.sure), len(ours & expected.possible)
+        total += Errors(1, len(ours), len(expected.sure), *hits)
     return total
 
 
@@ -111,7 +111,7 @@ def read_gold(
     if first is None:
         has_0 = any(0 in (i, j) for row in rows for i, _, j in row)
         first = int(not has_0 and bool(list(_find_beyond(rows, lengths, 0))))
-    beyond = tuple(f"{path}, {said}" for said in _find_beyond(rows, lengths, first))
+    beyond = tuple(f"{path}, {place}" for place in _find_beyond(rows, lengths, first))
     if len(beyond) * 20 > sum(map(len, rows)):
         raise ValueError(f"{beyond[0]}, like {len(beyond) - 1:,} more: wrong words or wrong order?")
     return GoldSet(tuple(_make_gold(row, first) for row in rows), first, beyond)
@@ -123,9 +123,9 @@ _Row = list[tuple[int, str, int]]
 def _read_line(path: Path | str, number: int, line: str) -> _Row:
     row: _Row = []
     for written in line.split():
-        if not (found := _LINK.fullmatch(written)):
+        if not (match := _LINK.fullmatch(written)):
             raise ValueError(f"{path}, line {number}: {written!r} is no link such as 1-2 or 1p2")
-        row.append((int(found[1]), found[2], int(found[3])))
+        row.append((int(match[1]), match[2], int(match[3])))
     return row
 
 
@@ -152,16 +152,16 @@ def write_pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
-def join_links(one: Links, other: Links, how: str) -> Links:
+def join_links(one: Links, other: Links, options: str) -> Links:
     """Return the joined links of two directions (Och and Ney 2003; Koehn et al. 2003).
 
     grow-diag starts with the links of both. It adds neighbours that one direction has, if their
     source or target word has no link yet.
     """
-    if how == "union":
+    if options == "union":
         return one | other
     joined = set(one & other)
-    if how == "intersection":
+    if options == "intersection":
         return frozenset(joined)
     sources, targets = {i for i, _ in joined}, {j for _, j in joined}
     queue = sorted(joined)

@@ -11,4 +11,4 @@ MarkedLink = tuple[int, int, float]  # a word of the source, one of the translat
 
 
 def find_marked_words(text: str) -> list[Span]:
-    return [found.span() for found in WORD.finditer(text)]
+    return [match.span() for match in WORD.finditer(text)]

@@ -87,7 +87,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignedPair:
     """The links of a pair, with the spans of its words and the weight of each link."""
 
     source_words: tuple[Span, ...]
@@ -138,15 +138,15 @@ def list_candidates(settings: Model) -> list[AlignmentCandidate]:
 
 def align_pairs(
     model: Attending, pairs: Sequence[Pair], candidate: AlignmentCandidate
-) -> list[Aligned]:
+) -> list[AlignedPair]:
     """Return the links of each pair; a pair without words or too long for the model has none."""
-    found = [
-        Aligned(pair.source.spans, pair.target.spans, {}, not is_too_long(model, pair))
+    results = [
+        AlignedPair(pair.source.spans, pair.target.spans, {}, not is_too_long(model, pair))
         for pair in pairs
     ]
     for number, (weights,) in weigh_links(model, pairs, [candidate]):
-        found[number].weights.update(_name(pairs[number], weights))
-    return found
+        results[number].weights.update(_name(pairs[number], weights))
+    return results
 
 
 def weigh_links(
@@ -165,8 +165,8 @@ def weigh_links(
     ]
     heads = list(dict.fromkeys((each.layer, each.head) for each in candidates))
     sources, targets = [pairs[n].source_ids for n in fit], [pairs[n].target_ids for n in fit]
-    for place, found in model.attend(sources, targets, heads):
-        weights = dict(zip(heads, found, strict=True))
+    for place, result in model.attend(sources, targets, heads):
+        weights = dict(zip(heads, result, strict=True))
         yield fit[place], _merge(pairs[fit[place]], weights, candidates)
 
 
@@ -222,7 +222,7 @@ def spread_links(pair: Pair, chosen: Array) -> Array:
 
 def find_words(text: str, by_character: bool) -> tuple[Span, ...]:
     """Return the spans of words between white space, or of each character but white space."""
-    return tuple(found.span() for found in (_CHARACTER if by_character else _WORD).finditer(text))
+    return tuple(match.span() for match in (_CHARACTER if by_character else _WORD).finditer(text))
 
 
 def is_read_by_character(language: str | None, texts: Iterable[str]) -> bool:

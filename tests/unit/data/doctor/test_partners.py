@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from glassformer.data.files import cut_chunks
 from glassformer.extensions.check_data.order import Misalignment, guess_offsets
 from glassformer.extensions.check_data.partners import (
-    Gathered,
+    SideWords,
     compare_partners,
     describe_misalignment,
     explain_inequality,
 )
-from glassformer.extensions.check_data.ragged import Block, Cross, Ragged
+from glassformer.extensions.check_data.ragged import Block, Cross, RaggedArray
 from glassformer.extensions.check_data.words import split_words
 from tools.demo_corpus import pairs
 
@@ -34,7 +34,7 @@ def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Mis
     gathered = []
     for texts in (source, target):
         words = split_words(Block(texts))
-        side = Gathered(words)
+        side = SideWords(words)
         for start in range(0, len(texts), 700):
             side.add(texts[start : start + 700], words[start : start + 700])
         gathered.append(side)
@@ -64,7 +64,10 @@ def test_every_line_has_its_words(texts: list[str]) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=6))
 def test_cross_is_two_loops(rows: list[list[int]]) -> None:
-    left, right = Ragged.join(rows), Ragged.stack([Ragged.join(rows[:1]), Ragged.join(rows[1:])])
+    left, right = (
+        RaggedArray.join(rows),
+        RaggedArray.stack([RaggedArray.join(rows[:1]), RaggedArray.join(rows[1:])]),
+    )
     i, j = np.arange(len(rows)), np.arange(len(rows))[::-1]
     cross = Cross.of(left, right, i, j)
     expected = [

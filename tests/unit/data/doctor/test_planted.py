@@ -11,7 +11,7 @@ import pytest
 from glassformer.data.files import read_lines
 from glassformer.extensions.check_data import Report, examine, explain_inequality
 from glassformer.extensions.check_data.order import Misalignment
-from glassformer.extensions.check_data.partners import Gathered, compare_partners
+from glassformer.extensions.check_data.partners import SideWords, compare_partners
 from glassformer.extensions.check_data.ragged import Block
 from glassformer.extensions.check_data.words import split_words
 
@@ -95,7 +95,7 @@ def test_sides_that_have_nothing_in_common_have_no_misalignment(data: Path) -> N
 
 
 def _list_misalignments(*sides: list[str]) -> list[Misalignment]:
-    gathered = [Gathered(split_words(Block(side))) for side in sides]
+    gathered = [SideWords(split_words(Block(side))) for side in sides]
     for each, side in zip(gathered, sides, strict=True):
         each.add(side, split_words(Block(side)))
     return compare_partners(*gathered).misalignments

@@ -16,7 +16,7 @@ from PIL import Image
 
 from glassformer.config import Positions
 from glassformer.extensions.pictures import PICTURES, draw, save_figure, waves
-from glassformer.extensions.pictures.chapters import Shown, group_chapters
+from glassformer.extensions.pictures.chapters import ShownPicture, group_chapters
 from glassformer.extensions.pictures.gallery import gallery
 from glassformer.extensions.pictures.parts.animate import EXACT, LONGEST
 from glassformer.extensions.pictures.parts.fonts import (
@@ -303,7 +303,7 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
 
 
 def test_every_picture_has_a_chapter() -> None:
-    shown = [Shown(id, "", "", Path()) for id in PICTURES]
+    shown = [ShownPicture(id, "", "", Path()) for id in PICTURES]
     grouped = [each.id for _, here in group_chapters(shown) for each in here]
     assert grouped == [*PICTURES]
 

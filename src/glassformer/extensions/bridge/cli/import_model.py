@@ -43,6 +43,6 @@ def import_(
     texts = None if source is None else list(islice(read_lines(source), 50))
     from ..importing import import_model
 
-    how = {"grid": grid, "languages": languages, "subwords": subwords or (), "texts": texts}
-    found = import_model(folder, out, **how)  # type: ignore[arg-type]
-    print(to_json(found.to_json()) if as_json else f"{out}: {found}")
+    options = {"grid": grid, "languages": languages, "subwords": subwords or (), "texts": texts}
+    model = import_model(folder, out, **options)  # type: ignore[arg-type]
+    print(to_json(model.to_json()) if as_json else f"{out}: {model}")

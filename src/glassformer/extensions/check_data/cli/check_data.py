@@ -91,14 +91,14 @@ def check_data(
     from .. import check_kinds, realign
 
     kinds = check_kinds((fix_kinds or "sure").replace(" ", "").split(","))
-    found = find_data(data, *langs)
+    result = find_data(data, *langs)
     for path in (report_to, *fixed):
-        keep_apart(path, *found.train.files)
+        keep_apart(path, *result.train.files)
     others = _find_others(held_out or (), *langs)
-    if found.valid:
-        others["valid"] = found.valid
-    sides = found.train.sides()
-    report = _examine(found.train, sides, others, thorough=not quick)
+    if result.valid:
+        others["valid"] = result.valid
+    sides = result.train.sides()
+    report = _examine(result.train, sides, others, thorough=not quick)
     _write_report(report, report_to, as_json)
     if fix:
         left = report
@@ -110,7 +110,7 @@ def check_data(
             )
         if report.misalignments and "misaligned" in kinds:
             sides = realign(*sides, report)
-            left = _examine(found.train, sides, others, thorough=True)
+            left = _examine(result.train, sides, others, thorough=True)
         best = _choose_best(sides, left, keep_best, by_model, langs) if keep_best else None
         kept = _write_fixed(sides, left, fixed, kinds, best)
         if not as_json:
@@ -162,11 +162,11 @@ def _examine(
 
 def read_languages(corpus: Corpus) -> list[str | None]:
     """Return the languages as they are given, else as the endings of two files name them."""
-    given = (corpus.source_lang, corpus.target_lang)
-    if len(corpus.files) != len(given):
-        return [*given]
+    languages = (corpus.source_lang, corpus.target_lang)
+    if len(corpus.files) != len(languages):
+        return [*languages]
     ends = [path.name.removesuffix(".gz").rpartition(".")[2] for path in corpus.files]
-    return [lang or end for lang, end in zip(given, ends, strict=True)]
+    return [lang or end for lang, end in zip(languages, ends, strict=True)]
 
 
 def _write_report(report: Report, path: Path | None, as_json: bool) -> None:

@@ -76,11 +76,11 @@ def taught(
         )
     ]
     rows.sort(key=lambda row: -row["taught"])
-    found = {"word": asked.word, "rival": asked.rival, "pairs": len(rows)}
+    results = {"word": asked.word, "rival": asked.rival, "pairs": len(rows)}
     if output:
-        write_json(output, found | {"lines": rows})
+        write_json(output, results | {"lines": rows})
     chosen = {"for": rows[:top], "against": rows[::-1][:top]}
-    print(to_json(found | chosen) if as_json else show_taught(trace.translation, found, chosen))
+    print(to_json(results | chosen) if as_json else show_taught(trace.translation, results, chosen))
 
 
 def encode_lines(
@@ -108,13 +108,13 @@ def encode_lines(
 
 
 def show_taught(
-    translation: str, found: dict[str, Any], chosen: dict[str, list[dict[str, Any]]]
+    translation: str, fields: dict[str, Any], chosen: dict[str, list[dict[str, Any]]]
 ) -> str:
     """Return the lines as text."""
-    word, rival = found["word"].strip(), found["rival"].strip()
+    word, rival = fields["word"].strip(), fields["rival"].strip()
     parts = [translation]
     for side, says in (("for", f"{word} over {rival}"), ("against", f"{rival} over {word}")):
-        parts.append(f"\nOf {found['pairs']:,} pairs, these taught {says} most:")
+        parts.append(f"\nOf {fields['pairs']:,} pairs, these taught {says} most:")
         parts += [
             f"{row['taught']:+7.3f}  {row['line']}: {row['source']}  →  {row['target']}"
             for row in chosen[side]

@@ -83,7 +83,7 @@ def why(
     items = read_contrastive(pairs) if pairs else []
     measured = pair_up(translator, items) if pairs else None
     with show_progress("searching", None) as tell:
-        found = explain_word(
+        result = explain_word(
             trace,
             asked,
             counterpart=read_ids(translator, counterpart) if counterpart is not None else None,
@@ -96,8 +96,8 @@ def why(
             tick=tell,
         )
     if output:
-        write_json(output, found.to_json())
-    print(to_json(found.to_json()) if as_json else show_why(found))
+        write_json(output, result.to_json())
+    print(to_json(result.to_json()) if as_json else show_why(result))
 
 
 def read_target_ids(translator: Translator, source: str) -> Callable[[str], list[int]]:
@@ -110,10 +110,10 @@ def read_ids(translator: Translator, text: str) -> list[int]:
     """Return the ids of a sentence as the encoder reads it."""
     from glassformer.see.tokens import read_source
 
-    found = read_source(translator, text)
-    if len(found) < 2:
+    source = read_source(translator, text)
+    if len(source) < 2:
         raise ValueError("the counterpart has no words")
-    return [each.id for each in found]
+    return [each.id for each in source]
 
 
 def read_questions(translator: Translator, path: Path | None) -> list[WordContrast]:
@@ -130,9 +130,9 @@ def read_questions(translator: Translator, path: Path | None) -> list[WordContra
         texts = [line for line in read_text(path).split("\n") if line.strip()]
         if not texts:
             raise ValueError(f"{path}: there is no sentence in it")
-    found = []
+    questions = []
     for text in texts:
         trace = translator.see(text, level="attention")
-        source, given = (tuple(each.id for each in side) for side in (trace.source, trace.target))
-        found.append(WordContrast(source, given, (0, 1)))
-    return found
+        source, target = (tuple(each.id for each in side) for side in (trace.source, trace.target))
+        questions.append(WordContrast(source, target, (0, 1)))
+    return questions

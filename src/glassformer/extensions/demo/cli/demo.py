@@ -99,10 +99,15 @@ def show_notes(translator: Translator, *, with_sources: bool = True) -> None:
     from ..corpus import read_corpus
 
     notes = read_corpus().notes
-    for source, said in zip(notes, translator.translate(list(notes)), strict=True):
+    for source, translation in zip(notes, translator.translate(list(notes)), strict=True):
         if with_sources:
             print(source)
-        print(f"    {said}" if said in notes[source] else f"    {said}    (wrong)", flush=True)
+        print(
+            f"    {translation}"
+            if translation in notes[source]
+            else f"    {translation}    (wrong)",
+            flush=True,
+        )
 
 
 def train_own(out: Path, minutes: float, device: str) -> None:

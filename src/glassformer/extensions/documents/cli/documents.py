@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 LINES_ONLY = ("n_best", "prefix_file", "engine", "chunk", "no_split")  # text has these
 
 
-def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]) -> None:
+def translate_file(document: Path, output: Path | None, settings: Mapping[str, Any]) -> None:
     """Translate a document and write it to `output`. Raises ValueError if options do not fit."""
     if output is None:
         raise ValueError(f"--file {document} needs --output: another {document.suffix} file")
     if output.suffix.lower() != document.suffix.lower():
         raise ValueError(f"{output}: a translated {document.suffix} file is one too")
-    if given["file"] != STANDARD:
-        raise ValueError(f"give either lines, {given['file']}, or a document with --file")
+    if settings["file"] != STANDARD:
+        raise ValueError(f"give either lines, {settings['file']}, or a document with --file")
     for name in LINES_ONLY:
-        if given.get(name):
+        if settings.get(name):
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for lines of text; it does not go with --file")
     from glassformer.model.files.directory import locate
@@ -41,12 +41,12 @@ def translate_file(document: Path, output: Path | None, given: Mapping[str, Any]
         opened = open_document(document.read_bytes(), document.name)
     except ValueError as error:
         raise ValueError(f"{document}: {error}") from None
-    translator = decoding.load_translator(given["model"], given)
-    options = decoding.choose_options(translator.config, given)
+    translator = decoding.load_translator(settings["model"], settings)
+    options = decoding.choose_options(translator.config, settings)
     report = DocumentReport(document, output)
-    folder = locate(given["model"])
+    folder = locate(settings["model"])
     write_bytes(output, translate_document(opened, translator, folder, options, report.add))
-    if given["as_json"]:
+    if settings["as_json"]:
         print(to_json(report.describe()))
     if sentence := report.say():
         warn(sentence)
@@ -57,7 +57,7 @@ class DocumentReport:
 
     def __init__(self, document: Path, output: Path) -> None:
         self.document, self.output = document, output
-        self.flagged = decoding.Flagged()
+        self.flagged = decoding.FlagCounts()
         self.texts = 0  # with something to translate
         self.doubtful: list[dict[str, Any]] = []
 
@@ -76,6 +76,6 @@ class DocumentReport:
 
     def describe(self) -> dict[str, Any]:
         """Return the report as `--json` prints it."""
-        found = {"texts": self.texts, "doubtful": self.doubtful}
+        results = {"texts": self.texts, "doubtful": self.doubtful}
         note = {} if self.texts else {"note": NOTHING_TO_TRANSLATE}
-        return {"file": str(self.document), "output": str(self.output), **found, **note}
+        return {"file": str(self.document), "output": str(self.output), **results, **note}

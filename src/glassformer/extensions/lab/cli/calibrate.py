@@ -36,9 +36,9 @@ def calibrate(
         raise ValueError(f"{source} has {len(sources)} lines, but its translations {odd[0]}")
     translator = Translator.load(model, device=device)
     with show_progress("translating", len(sources)) as tell:
-        found = calibrate_doubt(translator, sources, references, tell)
+        result = calibrate_doubt(translator, sources, references, tell)
     if output is None and (folder := locate(model)).parent != SHIPPED:
         output = folder / DOUBT
     if output:
-        write_text(output, to_json(found.to_json()) + "\n")
-    print(to_json(found.to_json()) if as_json else found)
+        write_text(output, to_json(result.to_json()) + "\n")
+    print(to_json(result.to_json()) if as_json else result)

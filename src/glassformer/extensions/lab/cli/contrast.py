@@ -32,7 +32,7 @@ def evaluate_contrastive(
 
     if not models:
         raise ValueError("--contrastive needs a MODEL")
-    items, told = read_contrastive(file), []
+    items, sentences = read_contrastive(file), []
     for model in models:
         translator = Translator.load(model, to, **machine)
         texts = sum(1 + len(each.wrong) for each in items)
@@ -44,15 +44,15 @@ def evaluate_contrastive(
                 scored = of.score(sources, targets, progress=tell)
                 return [ScoredText(each.log_prob, len(each.token_log_probs)) for each in scored]
 
-            told.append(judge_contrastive(str(model), items, score, by))
-    first, *others = told
+            sentences.append(judge_contrastive(str(model), items, score, by))
+    first, *others = sentences
     compared = [PairedShares.compare(first, each) for each in others]
     if as_json:
-        found = [first.to_json()]
+        results = [first.to_json()]
         for each, paired in zip(others, compared, strict=True):
-            found.append(each.to_json() | {"against_first": paired.to_json()})
-        return to_json(found[0] if len(found) == 1 else found)
-    said = [str(first)]
+            results.append(each.to_json() | {"against_first": paired.to_json()})
+        return to_json(results[0] if len(results) == 1 else results)
+    message = [str(first)]
     for each, paired in zip(others, compared, strict=True):
-        said.append(f"{each}\nagainst {first.model}: {paired}")
-    return "\n\n".join(said)
+        message.append(f"{each}\nagainst {first.model}: {paired}")
+    return "\n\n".join(message)

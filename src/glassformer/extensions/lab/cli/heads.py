@@ -35,10 +35,10 @@ def heads(
     if output is None and (folder := locate(model)).parent != SHIPPED:
         output = folder / HEADS
     with show_progress("measuring", None) as tell:
-        found = measure_portraits(translator, texts, check=lambda: tell(1))
+        result = measure_portraits(translator, texts, check=lambda: tell(1))
     if output:
-        write_text(output, to_json(found) + "\n")
-    blocks = found["blocks"]
+        write_text(output, to_json(result) + "\n")
+    blocks = result["blocks"]
     if as_json:
         print(to_json({"path": output and str(output), "blocks": blocks}))
         return

@@ -48,9 +48,9 @@ def probe(
     items = read_contrastive(pairs)[:most]
     translator = Translator.load(model, to, device=device, precision="fp32")
     with show_progress("measuring", None) as tell:
-        found = probe_pairs(translator, items, cut or (), tell)
+        results = probe_pairs(translator, items, cut or (), tell)
     weights = fingerprint(Parameters(translator.model.state_dict()))
-    found = {"model": str(model), "weights_sha256": weights, **found}
+    results = {"model": str(model), "weights_sha256": weights, **results}
     if output:
-        write_json(output, found)
-    print(to_json(found) if as_json else show_probe(found))
+        write_json(output, results)
+    print(to_json(results) if as_json else show_probe(results))

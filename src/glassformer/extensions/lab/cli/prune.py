@@ -32,10 +32,12 @@ def prune(
     if not texts:
         raise ValueError(f"{source}: there is no sentence in it")
     with Reporter().phase("measuring") as advance:
-        made = prune_model(model, texts, out, heads=heads, d_ff=d_ff, progress=advance)
+        result = prune_model(model, texts, out, heads=heads, d_ff=d_ff, progress=advance)
     if as_json:
-        print(to_json({"path": str(out), **made.to_json()}))
+        print(to_json({"path": str(out), **result.to_json()}))
         return
-    before, after = made.parameters
+    before, after = result.parameters
     print(f"{out}: {after:,} of {before:,} parameters")
-    print("-ln p of a token of the whole model's translations: {:.3f} -> {:.3f}".format(*made.loss))
+    print(
+        "-ln p of a token of the whole model's translations: {:.3f} -> {:.3f}".format(*result.loss)
+    )

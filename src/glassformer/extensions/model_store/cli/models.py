@@ -41,8 +41,8 @@ def models(
     if name is None:
         if pack_into or is_removed:
             raise ValueError("--pack and --remove need the NAME of a model")
-        found = [*read_index(place).values()] if place else list_installed()
-        print(to_json([each._asdict() for each in found]) if as_json else say_models(found))
+        installed = [*read_index(place).values()] if place else list_installed()
+        print(to_json([each._asdict() for each in installed]) if as_json else say_models(installed))
         return
     if pack_into:
         print(say_models([pack(name, pack_into)]))

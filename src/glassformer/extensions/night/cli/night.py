@@ -99,9 +99,9 @@ def night(
         state = begin_state(out, request, minutes, until)
         out.mkdir(parents=True, exist_ok=True)
         write_state(out, state)
-        made = Night(out, state, Reporter(quiet), device)
+        result = Night(out, state, Reporter(quiet), device)
         try:
-            model = made.run()
+            model = result.run()
         except StoppedNight as error:
             print(error)
             raise Exit(INTERRUPTED) from None
@@ -127,10 +127,10 @@ def find_languages(
     ends = [Path(each).name.removesuffix(".gz").rpartition(".")[2] for each in files]
     if len(files) != 2:
         ends = ["", ""]
-    found = [
-        given or (end if 2 <= len(end) <= 3 and end.isalpha() else "")
-        for given, end in zip((source_lang, target_lang), ends, strict=True)
+    languages = [
+        inputs or (end if 2 <= len(end) <= 3 and end.isalpha() else "")
+        for inputs, end in zip((source_lang, target_lang), ends, strict=True)
     ]
-    if not all(found) or found[0] == found[1]:
+    if not all(languages) or languages[0] == languages[1]:
         raise ValueError("say the two languages by their codes: --source-lang az --target-lang en")
-    return found[0], found[1]
+    return languages[0], languages[1]

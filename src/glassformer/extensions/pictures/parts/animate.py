@@ -40,7 +40,7 @@ NOTEBOOK = 110  # pixels per inch
 MAXIMUM = 1600  # pixels of the longer side
 
 
-class Drawn(NamedTuple):
+class DrawnMark(NamedTuple):
     """A mark of a scene, and the artist that draws it."""
 
     mark: Mark
@@ -71,11 +71,11 @@ class Animation:
 
     pauses = FIRST, LAST
 
-    def __init__(self, figure: Figure, drawn: Sequence[Drawn], captions: Sequence[Text]):
+    def __init__(self, figure: Figure, drawn: Sequence[DrawnMark], captions: Sequence[Text]):
         self.figure, self.captions = figure, captions
-        self.steps: list[list[Drawn]] = [[] for _ in captions]
-        self.still: list[Drawn] = []
-        self.notes: list[Drawn] = []
+        self.steps: list[list[DrawnMark]] = [[] for _ in captions]
+        self.still: list[DrawnMark] = []
+        self.notes: list[DrawnMark] = []
         for each in drawn:
             if each.mark.step:
                 self.steps[each.mark.step - 1].append(each)
@@ -177,14 +177,14 @@ class Animation:
             areas[n] = bound([areas[n], begin])  # the whole way
         lowest = min((mark.layer for mark, _ in moving), default=0)
         there = [*self.still, *(each for earlier in self.steps[:step] for each in earlier)]
-        covers = list[Drawn]()
+        covers = list[DrawnMark]()
         for each in sorted(there, key=lambda drawn: drawn.mark.layer):
             below = areas if each.mark.layer > lowest else []
             below = [*below, *(cover.mark.area for cover in covers)]  # these are drawn anew, too
             if any(each.mark.area.meets(area) for area in below):
                 covers.append(each)
-        found = [artist for _, artist in (*covers, *moving)]
-        return [*sorted(found, key=Artist.get_zorder), self.captions[step]]
+        results = [artist for _, artist in (*covers, *moving)]
+        return [*sorted(results, key=Artist.get_zorder), self.captions[step]]
 
     def _lay_ground(self, canvas: FigureCanvasAgg, step: int, moving: Sequence[Artist]) -> Any:
         """Return the pixels of all that is there at a step and does not have to be drawn anew."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .grids import REASONS as REASONS
 from .grids import Matrix as Matrix
 from .grids import Reasons as Reasons
-from .grids import Stacked as Stacked
+from .grids import RowStack as RowStack
 from .grids import Struck as Struck
 from .links import Callout as Callout
 from .links import Link as Link
@@ -20,7 +20,6 @@ from .nodes import Chip as Chip
 from .nodes import Columns as Columns
 from .nodes import Component as Component
 from .nodes import Down as Down
-from .nodes import Held as Held
 from .nodes import Label as Label
 from .nodes import Line as Line
 from .nodes import Node as Node
@@ -29,6 +28,7 @@ from .nodes import Panel as Panel
 from .nodes import Part as Part
 from .nodes import Pillar as Pillar
 from .nodes import Sheet as Sheet
+from .nodes import Slot as Slot
 from .nodes import Spacer as Spacer
 from .nodes import Strip as Strip
 from .nodes import equation as equation

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import style
-from .nodes import Down, Held, Label, Node, Numeral, Sheet
+from .nodes import Down, Label, Node, Numeral, Sheet, Slot
 from .quantity import Array, Quantity
 from .scene import Area
 
@@ -102,7 +102,7 @@ class Matrix(Node):
             number.place(sheet, right, middle - number.height / 2)
 
 
-class Stacked(Down):
+class RowStack(Down):
     """Rows of cells below each other, each a node of its own, such as one that arrives later."""
 
     def __init__(self, rows: Sequence[Node], cell: tuple[float, float]):
@@ -128,7 +128,7 @@ class Reasons(Node):
         sheet.box(x, y, self.width, self.height, edge=style.SOFT, layer=4)
 
 
-class Struck(Held):
+class Struck(Slot):
     """A node with a line through it."""
 
     def __init__(self, node: Node, width: float = 0.0, ink: str = style.LIT):

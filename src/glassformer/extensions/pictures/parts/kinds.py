@@ -34,12 +34,12 @@ def find_lost(text: str, translation: str) -> tuple[str, str] | None:
     The adjectives of both languages stand in one order; forms of one word begin alike.
     """
     lines = _read_lines()["adjective"]
-    said = translation.lower()
+    french = translation.lower()
     places = _read_lines()["place"]["fr"].split()
-    is_french = bool({*places} & {*re.findall(r"\w+", said)})
-    for word, wanted in zip(lines["en"].split(), lines["fr"].split(), strict=True):
-        if is_french and wanted != MISSING and re.search(rf"\b{word}\b", text.lower()):
-            return None if re.search(rf"\b{wanted[:BEGINNING]}", said) else (word, wanted)
+    is_french = bool({*places} & {*re.findall(r"\w+", french)})
+    for word, expected in zip(lines["en"].split(), lines["fr"].split(), strict=True):
+        if is_french and expected != MISSING and re.search(rf"\b{word}\b", text.lower()):
+            return None if re.search(rf"\b{expected[:BEGINNING]}", french) else (word, expected)
     return None
 
 

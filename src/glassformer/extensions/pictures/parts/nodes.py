@@ -258,7 +258,7 @@ def wrap_across(nodes: Sequence[Node], width: float, gap: float, between: float)
     return Down(*(Across(*line, gap=gap, align="top") for line in lines), gap=between)
 
 
-class Held(Node):
+class Slot(Node):
     """A node in the middle of a given width, or at one of its ends; in the middle of a height."""
 
     def __init__(self, part: Part, width: float, align: Align = "middle", height: float = 0.0):

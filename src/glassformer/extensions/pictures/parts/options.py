@@ -56,8 +56,8 @@ def _several(each: Kind, takes: str, count: int | None = None) -> Kind:
 
 
 def _read_flag(text: str) -> bool:
-    found = {"true": True, "1": True, "false": False, "0": False}
-    return found[text.lower()]
+    flag = {"true": True, "1": True, "false": False, "0": False}
+    return flag[text.lower()]
 
 
 _NUMBER = Kind("a whole number; -1 is the last", _is_whole, int)

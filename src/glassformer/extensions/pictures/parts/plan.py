@@ -103,9 +103,9 @@ class Outline:
 
     def attention(self, side: str, layer: int, kind: str = "self_attention") -> Attention:
         """Return an attention of the network; the note can tell where it is."""
-        found = find_attention(self.trace, side, layer, kind)
-        self.facts["where"] = found.title(self.lang)
-        return found
+        attention = find_attention(self.trace, side, layer, kind)
+        self.facts["where"] = attention.title(self.lang)
+        return attention
 
     def label(self, key: str, size: float = style.BODY, ink: str = style.INK, **look: Any) -> Label:
         """Return a text of the table as a label."""
@@ -209,14 +209,14 @@ class Outline:
         feet = Sheet()
         foot.place(feet, style.MARGIN, y + high)
         sheet.marks += [replace(mark, id="foot") for mark in feet.marks]
-        told = [
+        texts = [
             end_sentence(each, self.lang) for each in (note, *(c.text for c in callouts)) if each
         ]
         return Scene(
             id="",
             lang=self.lang,
             title=title.replace("$", ""),
-            description=" ".join(told).replace("$", ""),
+            description=" ".join(texts).replace("$", ""),
             width=width + 2 * style.MARGIN,
             height=y + high + foot.height + style.MARGIN * 0.6,
             marks=clear_ways(sheet.marks),

@@ -94,8 +94,8 @@ class Plot(Node):
         self._name(sheet, x, y)
 
     def _trace(self, sheet: Sheet, x: float, y: float, curve: Curve) -> None:
-        found = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
-        points = tuple((x + a, y + b) for a, b in found)
+        results = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
+        points = tuple((x + a, y + b) for a, b in results)
         if len(points) > 1:
             look: dict[str, Any] = {"line": curve.line, "dashed": curve.dashed, "layer": 3}
             sheet.line(*points, ink=curve.ink, step=curve.step, **look)
@@ -122,13 +122,13 @@ class Plot(Node):
                 sheet.line(*points, ink=curve.ink, line=0.8, step=curve.step, layer=3)
 
 
-def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Return places that are at least `apart`, in the same order, and near to those wanted.
+def spread(requested: Sequence[float], apart: float) -> list[float]:
+    """Return places that are at least `apart`, in the same order, and near to those requested.
 
-    wanted: in rising order. Places that are too near form a group, around the middle of its own.
+    requested: in rising order. Places that are too near form a group, around the middle of its own.
     """
     groups: list[list[float]] = []  # of each place: where the first of its group wants to be
-    for place in wanted:
+    for place in requested:
         groups.append([place])
         while len(groups) > 1 and _mean(groups[-1]) < _mean(groups[-2]) + apart * len(groups[-2]):
             late = groups.pop()

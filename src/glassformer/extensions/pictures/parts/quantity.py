@@ -54,13 +54,13 @@ class Quantity:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Return the number of values of each letter, free or not."""
-        found = {}
+        results = {}
         for part in walk(self.expression):
             if isinstance(part, Cells):
                 for at, size in zip(part.index, np.shape(self.fetch(part.name)), strict=True):
                     if isinstance(at, Letter):
-                        found[at.name] = size
-        return found
+                        results[at.name] = size
+        return results
 
     @cached_property
     def values(self) -> Array:
@@ -84,10 +84,10 @@ class Quantity:
         """Return the quantity with its first letters replaced by numbers, counted from 0."""
         index = index if isinstance(index, tuple) else (index,)
         pairs = {letter: Number(n) for letter, n in zip(self.letters, index, strict=False)}
-        found = Quantity(_bind(self.expression, pairs), self.fetch)
+        quantity = Quantity(_bind(self.expression, pairs), self.fetch)
         if "values" in self.__dict__:
-            found.__dict__["values"] = self.values[index]
-        return found
+            quantity.__dict__["values"] = self.values[index]
+        return quantity
 
     def __iter__(self) -> Iterator[Quantity]:
         for n in range(len(self)):

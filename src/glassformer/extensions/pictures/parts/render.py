@@ -14,7 +14,7 @@ from matplotlib.path import Path as Route
 from matplotlib.text import Text
 
 from . import style
-from .animate import Animation, Drawing, Drawn, save_figure, write_picture
+from .animate import Animation, Drawing, DrawnMark, save_figure, write_picture
 from .fonts import choose_font
 from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
 from .svg import write_svg
@@ -35,7 +35,7 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
     box = axes.get_window_extent()
     factor = min(box.width / scene.width, box.height / scene.height) * 72 / figure.dpi
     pen = _Pen(axes, 1.0 if ax is None else factor)
-    drawn = [Drawn(mark, pen.draw(mark)) for mark in scene.marks]
+    drawn = [DrawnMark(mark, pen.draw(mark)) for mark in scene.marks]
     drawn += pen.more
     figure.scene = scene  # type: ignore[attr-defined]
     if not scene.captions:
@@ -60,7 +60,7 @@ class _Pen:
     def __init__(self, axes: Axes, factor: float):
         self.axes, self.factor = axes, factor
         self.tags: Counter[str] = Counter()
-        self.more: list[Drawn] = []  # what a mark has besides the artist returned
+        self.more: list[DrawnMark] = []  # what a mark has besides the artist returned
 
     def draw(self, mark: Mark) -> Artist:
         if isinstance(mark, TextMark):
@@ -139,7 +139,7 @@ class _Pen:
         if mark.hidden:
             rgba[tuple(np.array(mark.hidden).T)] = (1, 1, 1, 1)
             hatched = self.axes.add_patch(_hatch_cells(mark, wide, high))
-            self.more.append(Drawn(mark, hatched))
+            self.more.append(DrawnMark(mark, hatched))
         extent = (mark.x, mark.x + mark.width, mark.y + mark.height, mark.y)
         image = self.axes.imshow(rgba, extent=extent, interpolation="nearest", aspect="auto")
         image.set(zorder=mark.layer, alpha=mark.alpha)

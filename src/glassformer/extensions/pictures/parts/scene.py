@@ -77,15 +77,15 @@ class Mark:
 
     def to_json(self) -> dict[str, Any]:
         """Return the mark as JSON, without what is at its default."""
-        told: dict[str, Any] = {"mark": self.kind}
+        facts: dict[str, Any] = {"mark": self.kind}
         for each in fields(self):
             value = getattr(self, each.name)
             fallback = (
                 each.default_factory() if each.default_factory is not MISSING else each.default
             )
             if value != fallback:
-                told[each.name] = _round(value)
-        return told
+                facts[each.name] = _round(value)
+        return facts
 
 
 @dataclass(frozen=True, kw_only=True)

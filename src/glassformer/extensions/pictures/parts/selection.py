@@ -90,7 +90,7 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
 def label_rows(trace: Any) -> list[str]:
     """Return the labels of the decoder's rows: what each reads → what it predicts."""
     pairs = zip(show_tokens(trace.target), show_tokens(trace.predicted), strict=True)
-    return [f"{given} → {predicted}" for given, predicted in pairs]
+    return [f"{token} → {predicted}" for token, predicted in pairs]
 
 
 def find_query(texts: Sequence[str], query: int | str | None, name: str = "query") -> int:

@@ -95,9 +95,9 @@ def _write_round(mark: BoxMark) -> str:
 
 def _paint(mark: BoxMark | PathMark) -> str:
     stroke = mark.edge if isinstance(mark, BoxMark) else mark.ink
-    made = f' fill="{mark.fill or "none"}"'
-    made += f' stroke="{stroke}" stroke-width="{mark.line:g}"' if stroke else ""
-    return made + (' stroke-dasharray="4 3"' if mark.dashed else "")
+    result = f' fill="{mark.fill or "none"}"'
+    result += f' stroke="{stroke}" stroke-width="{mark.line:g}"' if stroke else ""
+    return result + (' stroke-dasharray="4 3"' if mark.dashed else "")
 
 
 def _trace(mark: PathMark) -> str:
@@ -109,7 +109,7 @@ def _trace(mark: PathMark) -> str:
 def _fill(mark: GridMark) -> str:
     """Return a rectangle for each run of cells of one colour."""
     wide, high = mark.width / len(mark.values[0]), mark.height / len(mark.values)
-    hidden, made = set(mark.hidden), []
+    hidden, results = set(mark.hidden), []
     for i, row in enumerate(mark.values):
         colours = [
             "url(#hidden)" if (i, j) in hidden else to_hex(colour_of(v, mark.scale, mark.limit))
@@ -120,9 +120,9 @@ def _fill(mark: GridMark) -> str:
             end = next(
                 (n for n in range(j, len(colours)) if colours[n] != colours[j]), len(colours)
             )
-            made.append(
+            results.append(
                 f'<rect x="{mark.x + j * wide:.2f}" y="{mark.y + i * high:.2f}" '
                 f'width="{(end - j) * wide:.2f}" height="{high:.2f}" fill="{colours[j]}"/>'
             )
             j = end
-    return f'<g shape-rendering="crispEdges">{"".join(made)}</g>'
+    return f'<g shape-rendering="crispEdges">{"".join(results)}</g>'

@@ -92,19 +92,19 @@ def _cut(text: str, style: TypeStyle) -> list[Line]:
 
 def _glue(atoms: list[Line]) -> list[Line]:
     """Join what stands without a space beside a formula to it, so that no line ends between."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for atom in atoms:
         is_formula = len(atom) > 1 or any(run.italic or run.drop for run in atom)
-        before = found[-1][-1] if found else None
+        before = lines[-1][-1] if lines else None
         after_formula = before is not None and (before.italic or before.drop)
         sticks = (
             is_formula and before is not None and re.match(r"[(“‘√·]$", before.text[-1:])
         ) or (after_formula and re.match(r"[).,;:”’，。；：）]", atom[0].text))
         if sticks:
-            found[-1] = (*found[-1], *atom)
+            lines[-1] = (*lines[-1], *atom)
         else:
-            found.append(atom)
-    return found
+            lines.append(atom)
+    return lines
 
 
 def _wrap(atoms: list[Line], width: float | None) -> list[list[TextRun]]:
@@ -124,18 +124,18 @@ def _wrap(atoms: list[Line], width: float | None) -> list[list[TextRun]]:
 
 def _join(line: list[TextRun], style: TypeStyle) -> Line:
     """Join runs of the same style, so that a plain line is one run."""
-    found: list[TextRun] = []
+    runs: list[TextRun] = []
     for run in line:
-        if found and found[-1][1:2] + found[-1][3:] == run[1:2] + run[3:]:
-            text = found.pop().text + run.text
-            found.append(_make_run(text, style._replace(size=run.size), run.italic, run.drop))
+        if runs and runs[-1][1:2] + runs[-1][3:] == run[1:2] + run[3:]:
+            text = runs.pop().text + run.text
+            runs.append(_make_run(text, style._replace(size=run.size), run.italic, run.drop))
         else:
-            found.append(run)
-    return tuple(found) or (TextRun("", style.size, 0.0),)
+            runs.append(run)
+    return tuple(runs) or (TextRun("", style.size, 0.0),)
 
 
 def _set_formula(text: str, style: TypeStyle) -> list[TextRun]:
-    found, shift = [], 0.0
+    formula, shift = [], 0.0
     for part in re.findall(
         r"\{[^}]*\}|[_^]|[A-Za-zα-ωΑ-Ω]+[\u0300-\u036f]?|\d+|[^A-Za-z_^{}α-ωΑ-Ω\d]+", text
     ):
@@ -146,8 +146,8 @@ def _set_formula(text: str, style: TypeStyle) -> list[TextRun]:
         small = style._replace(size=style.size * (SCRIPT if shift else 1.0))
         drop, shift = shift * style.size, 0.0
         for letters in re.split(r"(,)", bare) if drop else [bare]:
-            found.append(_make_run(letters, small, is_letter(letters), drop))
-    return found
+            formula.append(_make_run(letters, small, is_letter(letters), drop))
+    return formula
 
 
 def is_letter(text: str) -> bool:

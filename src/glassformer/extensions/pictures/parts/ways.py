@@ -28,14 +28,14 @@ def clear_ways(marks: Sequence[Mark]) -> tuple[Mark, ...]:
         if mark.start:
             groups[mark.step, mark.start].append(n)
     outlines = [_outline(mark) for mark in marks]
-    found = list(marks)
+    result = list(marks)
     for (step, start), moving in groups.items():
         there = [n for n, mark in enumerate(marks) if _is_there(mark, step) and n not in moving]
         share = _find_free(start, [outlines[n] for n in moving], [outlines[n] for n in there])
         near = (start[0] * share, start[1] * share) if share else None
         for n in moving:
-            found[n] = replace(found[n], start=near)
-    return tuple(found)
+            result[n] = replace(result[n], start=near)
+    return tuple(result)
 
 
 def _is_there(mark: Mark, step: int) -> bool:
@@ -68,8 +68,8 @@ def _as_array(areas: Sequence[Area]) -> Array:
 def _meet(ones: Array, others: Array) -> Array:
     """Return which of some rectangles (left, top, right, bottom) overlap which of others."""
     a, b = ones[:, None], others[None]
-    found: Array = np.all((a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:]), axis=-1)
-    return found
+    array: Array = np.all((a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:]), axis=-1)
+    return array
 
 
 def _outline(mark: Mark) -> list[Area]:
@@ -86,12 +86,12 @@ def _outline(mark: Mark) -> list[Area]:
         bends = [points[n : n + 4] for n in range(0, len(points) - 3, 3)]
         weights = np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
         points = np.vstack([weights @ bend for bend in bends])
-    found = []
+    results = []
     for one, two in pairwise(points):
         count = max(1, round(float(np.hypot(*(two - one))) / SEGMENT))
         stops = one + (two - one) * np.linspace(0, 1, count + 1)[:, None]
-        found += [_span(a, b) for a, b in pairwise(stops.tolist())]
-    return found
+        results += [_span(a, b) for a, b in pairwise(stops.tolist())]
+    return results
 
 
 def _span(one: Sequence[float], two: Sequence[float]) -> Area:

@@ -88,7 +88,7 @@ def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     for j in shown:
         bar = g.Bar(weights[at, j], 1.0, "weights", width=230, track=True)
         rows.append((g.Chip(source[j], "key", lit=j == best, size=style.SMALL, fit=96), bar))
-    said = [
+    texts = [
         g.Chip(target[t], "decoder", lit=t == at, size=style.SMALL, fit=80)
         .named(f"out {t}")
         .faded(1.0 if t <= at else 0.35)
@@ -96,7 +96,7 @@ def draw_focus(plan: g.Outline, *, query: str | int | None = None) -> g.Scene:
     ]
     bars = g.Columns(rows, gap=(8, 4), align="rl").named("bars")
     return plan.compose(
-        g.middle(g.Across(*said, gap=4), bars, gap=44),
+        g.middle(g.Across(*texts, gap=4), bars, gap=44),
         title="mostly" if value >= SURE else "most",
         left=(len(shown), len(source)),
         links=[g.Link(f"out {at}", "bars", ink="weights", line=1.6)],
@@ -122,8 +122,8 @@ def draw_five_lines(plan: g.Outline, *, query: str | int | None = None) -> g.Sce
     real = plan.say("real", word=plan.predicted[at])
     rows: list[list[g.Part]] = [[None, plan.small("worked", bold=True), g.small(real, bold=True)]]
     for n, (worked, own) in enumerate(zip(*columns, strict=True), 1):
-        told = plan.small(f"line_{n}", style.INK, width=92).at(n)
-        rows.append([told, _spread(worked, 200, n), _spread(own, 360, n)])
+        text = plan.small(f"line_{n}", style.INK, width=92).at(n)
+        rows.append([text, _spread(worked, 200, n), _spread(own, 360, n)])
     kind, gaps = trace.settings.rnn.attention, np.sort(trace[f"{look}.scores"][0, at])
     value = float(weights[at, best])
     lead = float(np.ptp(gaps[-2:]))
@@ -185,7 +185,7 @@ def _write_step(plan: g.Outline, at: int, order: Sequence[int]) -> list[list[g.P
 def _spread(parts: list[g.Part], width: float, step: int) -> g.Node:
     """Return parts that share a width evenly, and arrive from above at a step."""
     wide = (width - 4 * (len(parts) - 1)) / len(parts)
-    return g.Across(*(g.Held(part, wide).at(step, (0, -24)) for part in parts), gap=4)
+    return g.Across(*(g.Slot(part, wide).at(step, (0, -24)) for part in parts), gap=4)
 
 
 @g.figure("rnn_dance")
@@ -193,7 +193,7 @@ def draw_dance(plan: g.Outline) -> g.Scene:
     """Show each step: token and state in, look, context beside the state, token out (V100)."""
     trace, look = plan.trace, find_look(plan.trace)
     states, top = find_decoder_states(trace), plan.settings.decoder_layers - 1
-    given, outs = plan.target, plan.predicted
+    inputs, outs = plan.target, plan.predicted
     source, shown = plan.source, elide(len(outs), STEPS)
     sure = plan.give_sure()
     weights = plan.of(f"{look}.weights[0,q,m]")
@@ -209,7 +209,7 @@ def draw_dance(plan: g.Outline) -> g.Scene:
             continue
         look_at: dict[str, Any] = {"height": 13, "scale": "share", "limit": 1.0}
         cells: list[g.Node] = [
-            g.Chip(given[t], "embedded", size=style.SMALL, fit=66),
+            g.Chip(inputs[t], "embedded", size=style.SMALL, fit=66),
             show_state(plan, states, t, 86, limits[0]),
             g.Panel(weights[t], width=86, edge=style.FAINT, **look_at),
             g.tiny(source[int(weights.values[t].argmax())], "weights", bold=True, fit=42),
@@ -223,7 +223,7 @@ def draw_dance(plan: g.Outline) -> g.Scene:
             cell.at(step, start)
         rows.append([*cells])
         key = source[int(weights.values[t].argmax())]
-        captions.append(plan.say("caption", given=given[t], out=outs[t], key=key))
+        captions.append(plan.say("caption", given=inputs[t], out=outs[t], key=key))
     at = choose_step(trace, weights, None)
     return plan.compose(
         g.Columns(rows, gap=(8, 12), align="rl"),
@@ -254,9 +254,9 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
         peak.append(g.Numeral(weights[t, int(best[t])], style.TINY, style.SOFT).at(step))
         key = "caption" if peaks[t] >= SURE else "caption_wide"
         captions.append(plan.say(key, word=target[t], key=source[int(best[t])]))
-    odd, told = _find_oddity(plan, weights.values, shown)
+    odd, text = _find_oddity(plan, weights.values, shown)
     matrix = g.Matrix(
-        g.Stacked(rows, (wide, high)),
+        g.RowStack(rows, (wide, high)),
         rows=[target[t] for t in shown],
         columns=[source[j] for j in columns],
         sums=peak,
@@ -267,7 +267,7 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
         matrix,
         title="alone" if peaks.min() >= NEARLY_ALL else "title",
         left=(len(shown) + len(columns), len(source) + len(target)),
-        callouts=[g.Callout(at, told, "right", 90, len(shown))],
+        callouts=[g.Callout(at, text, "right", 90, len(shown))],
         captions=captions,
         n=int((peaks >= SURE).sum()),
         all=len(target),

@@ -56,8 +56,8 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
     rows: list[list[g.Node]] = []
     for name in ROWS[kind]:
         strip = plan.strip(f"{cell}.{name}[{at},d]", ROLES[name], only=shown).named(name)
-        told = plan.small(name, ROLES[name], width=112)
-        rows.append([told.at(steps[name]), strip.at(steps[name], (-80, 0))])
+        text = plan.small(name, ROLES[name], width=112)
+        rows.append([text.at(steps[name]), strip.at(steps[name], (-80, 0))])
     names = {name: f"{cell}.{name}[{at},d]" for name in (*ROWS[kind], "before")}
     for name, term in TERMS[kind].items():
         strip = plan.strip(term.format_map(names), "memory", only=shown).named(name)

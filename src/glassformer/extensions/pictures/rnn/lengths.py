@@ -56,10 +56,10 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
     )
 
 
-def _trace(found: dict[str, Any], name: str, role: str, label: str, dashed: bool) -> list[g.Curve]:
+def _trace(fields: dict[str, Any], name: str, role: str, label: str, dashed: bool) -> list[g.Curve]:
     """Return the curve of one network, and at each dot the 95 % interval of its share."""
     curves, xs, ys = list[g.Curve](), list[float](), list[float]()
-    for each, share in zip(found["bins"], found["shares"][name], strict=True):
+    for each, share in zip(fields["bins"], fields["shares"][name], strict=True):
         if each["lines"] < FEW:
             continue
         low, high = Share(round(share * each["lines"]), each["lines"]).interval
@@ -90,24 +90,24 @@ def draw_source_worth(plan: g.Outline) -> g.Scene:
         curves.append(g.Curve(xs, means[name], role, 2.6, plan.say(name), dots=True, name=name))
     most = max(max(curve.ys) for curve in curves)
     look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 75), "y": (0, 1.05 * most)}
-    told, attention = means["rnn"], means["rnn-attention"]
+    text, attention = means["rnn"], means["rnn-attention"]
     return plan.compose(
         plan.plot(curves, "length", "worth", beside=110, **look),
-        title="title" if max(told) < EVEN * min(told) else "title_none",
+        title="title" if max(text) < EVEN * min(text) else "title_none",
         callouts=[g.Callout("rnn", "whole", "above", 190)],
         origin="origin",
         machine=measured["machine"],
         lines=measured["lines"],
         seconds=f"{measured['seconds']:.0f}",
         trainings=len(measured["runs"]) // len(ROLES),
-        least=f"{min(told):.1f}",
-        most=f"{max(told):.1f}",
+        least=f"{min(text):.1f}",
+        most=f"{max(text):.1f}",
         short=f"{attention[0]:.0f}",
         long=f"{attention[-1]:.0f}",
         tokens=g.spell(measured["runs"][0]["bins"][-1]["tokens"], 0),
     )
 
 
-def _measure_worth(found: dict[str, float]) -> float:
+def _measure_worth(results: dict[str, float]) -> float:
     """Return the nats that a network read from the source of a line, for all its tokens."""
-    return (found["loss_of_others"] - found["loss"]) * found["tokens"]
+    return (results["loss_of_others"] - results["loss"]) * results["tokens"]

@@ -34,20 +34,20 @@ def draw_words_passing(plan: g.Outline) -> g.Scene:
             red = key == "written" and n in wrong
             chip = g.Chip(texts[n], "softmax" if red else role, fit=100, lit=red)
             chip.named(f"{key} {n}").at(step, start)
-            made: g.Node = chip
+            node: g.Node = chip
             if key == "written":
                 number = g.Numeral(sure[n], style.TINY, style.SOFT, before="p = ").at(step)
-                made = g.Across(chip, number.named(f"p {n}"), gap=6)
-            columns[key].append(made)
+                node = g.Across(chip, number.named(f"p {n}"), gap=6)
+            columns[key].append(node)
             captions.append(plan.say(f"caption_{key}", n=n + 1, word=texts[n]))
     box = g.Component(plan.say("model"), "model", width=130, height=120, size=style.HEADING)
     left = g.Down(*columns["read"], gap=4, align="end").named("source")
     right = g.Down(*columns["written"], gap=4).named("target")
     is_shown = sure.values[low] < UNSURE and low in elide(len(target), WORDS)
-    told, words = plan.say("wrong" if is_wrong else "unsure"), " ".join(target[n] for n in wrong)
+    text, words = plan.say("wrong" if is_wrong else "unsure"), " ".join(target[n] for n in wrong)
     if meaning := find_meaning(words):
-        told += plan.say("means", words=words, meaning=meaning)
-    callout = g.Callout(f"p {low}", told, "right", 110, len(captions))
+        text += plan.say("means", words=words, meaning=meaning)
+    callout = g.Callout(f"p {low}", text, "right", 110, len(captions))
     shown = sum(len(list_shown(len(texts), WORDS)) for texts in (source, target))
     return plan.compose(
         g.Across(left, box.named("middle"), right, gap=64),
@@ -83,8 +83,8 @@ def draw_fixed_context(plan: g.Outline) -> g.Scene:
     states = n * settings.d_model
     lost, missed = find_lost(trace.text, trace.translation), list[g.Callout]()
     if lost:
-        told = plan.say("lost", word=lost[0], wanted=lost[1])
-        missed.append(g.Callout("decoder text", told, "below", 120))
+        texts = plan.say("lost", word=lost[0], wanted=lost[1])
+        missed.append(g.Callout("decoder text", texts, "below", 120))
     key = "title_attention" if attends else "title"
     title = plan.say(key, n=n, count=count, states=g.spell(states, 0))
     return plan.compose(

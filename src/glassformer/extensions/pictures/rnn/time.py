@@ -84,7 +84,7 @@ def draw_unrolled(plan: g.Outline) -> g.Scene:
             step = len(captions) + 1
             if t is None:
                 boxes.append(
-                    g.Held(g.Label("…", style.HEADING, style.SOFT), 0, height=26).named(
+                    g.Slot(g.Label("…", style.HEADING, style.SOFT), 0, height=26).named(
                         f"{side} gap"
                     )
                 )

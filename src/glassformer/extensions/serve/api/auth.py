@@ -89,8 +89,8 @@ class Guard:
         if is_for_app or method not in SAFE:
             is_own = self.origins.check_origin(headers)
         if path == "/" and scope["query_string"]:
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-            if self._is_token(given):
+            given_token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+            if self._is_token(given_token):
                 await self._welcome(send)
                 return True
         if is_for_app and not self._has_token(headers, may_be_cookie=is_own):
@@ -101,19 +101,19 @@ class Guard:
 
     def _has_token(self, headers: Headers, *, may_be_cookie: bool) -> bool:
         """Return whether the token is there; browsers add a cookie to what foreign pages send."""
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self._is_token(given.strip()):
+        kind, _, given_token = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(given_token.strip()):
             return True
         if not may_be_cookie:
             return False
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+            entry = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return False
-        return found is not None and self._is_token(found.value)
+        return entry is not None and self._is_token(entry.value)
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+    def _is_token(self, inputs: str) -> bool:
+        return hmac.compare_digest(inputs.encode("utf-8", "replace"), self.token.encode())
 
     async def _welcome(self, send: Send) -> None:
         """Set the token as a cookie, and redirect to the address without it.

@@ -38,30 +38,30 @@ async def read_body(request: Request) -> Mapping[str, Any]:
     if is_json(kind):
         body = await request.body()
         try:
-            found = parse_json_body(body, charset)
+            payload = parse_json_body(body, charset)
         except LookupError:
             raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
         except (ValueError, RecursionError) as error:
-            said = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise ApiError(400, f"the body is no JSON: {said}") from None
-        if not isinstance(found, dict):
+            message = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise ApiError(400, f"the body is no JSON: {message}") from None
+        if not isinstance(payload, dict):
             raise ApiError(400, "Invalid request: the body is no JSON object")
-        return found
+        return payload
     if kind not in FORMS and has_body(request.headers):
         raise refuse_type(kind)
     check_escapes(request.scope["query_string"], "the query")
-    given = _gather(request.query_params)
+    inputs = _gather(request.query_params)
     if kind in FORMS:
         async with read_form(request) as form:
-            given |= _gather(form)
-    return given
+            inputs |= _gather(form)
+    return inputs
 
 
 def _gather(fields: ImmutableMultiDict[str, Any]) -> dict[str, Any]:
     """Return the fields that are texts; several texts under q become a list."""
-    given = {name: value for name, value in fields.items() if isinstance(value, str)}
+    arguments = {name: value for name, value in fields.items() if isinstance(value, str)}
     texts = [text for text in fields.getlist("q") if isinstance(text, str)]
-    return given | ({"q": texts[0] if len(texts) == 1 else texts} if texts else {})
+    return arguments | ({"q": texts[0] if len(texts) == 1 else texts} if texts else {})
 
 
 def read_content_type(header: str) -> tuple[str, str]:
@@ -104,10 +104,10 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
     kind["Content-Type"] = request.headers.get("content-type", "")
     if kind.get_content_type() != "multipart/form-data":
         is_form = kind.get_content_type() == "application/x-www-form-urlencoded"
-        given = await request.body() if is_form else b""
-        check_escapes(given, "the form")
-        escaped = quote(given, safe=printable)  # clients may send UTF-8 as it is
-        if given.count(b"&") >= FIELDS:
+        body = await request.body() if is_form else b""
+        check_escapes(body, "the form")
+        escaped = quote(body, safe=printable)  # clients may send UTF-8 as it is
+        if body.count(b"&") >= FIELDS:
             raise ApiError(413, f"the form has more than {FIELDS} fields")
         fields: list[tuple[str, str | UploadFile]] = [*parse_qsl(escaped, keep_blank_values=True)]
         yield FormData(fields)
@@ -152,9 +152,9 @@ def _count_values(text: str) -> int:
     return sum(map(text.count, ",[{"))
 
 
-def check_escapes(given: bytes, what: str) -> None:
+def check_escapes(inputs: bytes, what: str) -> None:
     """Raise ApiError 400 if a query, or a form that is written like one, is not UTF-8."""
     try:
-        unquote_to_bytes(given).decode()
+        unquote_to_bytes(inputs).decode()
     except UnicodeDecodeError:
         raise ApiError(400, f"{what} is not UTF-8") from None

@@ -72,7 +72,7 @@ def _lens(trace: Trace, k: str = "5", row: str = "", ids: str = "") -> dict[str,
     """
     rows = [_number("row", row, 0, len(trace.target) - 1)] if row else None
     size = trace["logits"].shape[-1]
-    wanted = [_number("ids", each, 0, size - 1) for each in ids.split(",")] if ids else []
+    chosen = [_number("ids", each, 0, size - 1) for each in ids.split(",")] if ids else []
     logits = derive.read_lens(trace, rows).astype(np.float64)
     logits -= np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     most = min(_number("k", k, 1), logits.shape[-1])
@@ -85,8 +85,8 @@ def _lens(trace: Trace, k: str = "5", row: str = "", ids: str = "") -> dict[str,
             for id in ids.tolist()
         ]
 
-    told = np.broadcast_to(np.array(wanted, int), (*best.shape[:2], len(wanted)))
-    pairs = zip(logits, np.concatenate((best, told), -1), strict=True)
+    facts = np.broadcast_to(np.array(chosen, int), (*best.shape[:2], len(chosen)))
+    pairs = zip(logits, np.concatenate((best, facts), -1), strict=True)
     return {"layers": [[tell(*pair) for pair in zip(*layer, strict=True)] for layer in pairs]}
 
 
@@ -137,15 +137,15 @@ def get_derived(what: str, request: Request, trace: TheTrace) -> Response:
     if what not in DERIVED:
         raise refuse_missing("derived", what, [*DERIVED])
     function, dims = DERIVED[what]
-    given, known = dict(request.query_params), _parameters(function)
-    for name in given.keys() - set(known):
+    query, known = dict(request.query_params), _parameters(function)
+    for name in query.keys() - set(known):
         raise ApiError(400, f"{what} has no parameter {name}; it has {', '.join(known) or 'none'}")
     try:
-        inspect.signature(function).bind(trace, **given)
+        inspect.signature(function).bind(trace, **query)
     except TypeError as error:
         raise ApiError(400, f"{what}: {error}") from None
-    found = function(trace, **given)
-    return pack_array(found, what) if dims else Json(found)
+    result = function(trace, **query)
+    return pack_array(result, what) if dims else Json(result)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
@@ -171,12 +171,12 @@ def _group(trace: Trace, side: str | None) -> list[list[int]]:
 
 def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
     try:
-        found = int(text)
+        result = int(text)
     except ValueError:
         raise ApiError(400, f"{name}={text}: a whole number is needed") from None
-    if not least <= found <= most:
+    if not least <= result <= most:
         raise ApiError(400, f"{name}={text} is out of range: {least} to {most}")
-    return found
+    return result
 
 
 @router.post("/traces/{id}/heads", response_class=Json)
@@ -192,14 +192,14 @@ async def weigh_heads(
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
         from glassformer.extensions.lab.contributions import silence_each
 
-        found = silence_each(translator, trace, body.step, body.rival, job.check)
+        result = silence_each(translator, trace, body.step, body.rival, job.check)
         token = translator.tokenizers.target.token
         return {
-            "step": found.step,
-            "token": {"id": found.token, "text": token(found.token)},
-            "rival": {"id": found.rival, "text": token(found.rival)},
-            "lead": found.lead,
-            "leads": {block: leads.tolist() for block, leads in found.leads.items()},
+            "step": result.step,
+            "token": {"id": result.token, "text": token(result.token)},
+            "rival": {"id": result.rival, "text": token(result.rival)},
+            "lead": result.lead,
+            "leads": {block: leads.tolist() for block, leads in result.leads.items()},
         }
 
     return await _run_again(id, request, service, measure)

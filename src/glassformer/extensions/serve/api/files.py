@@ -28,16 +28,16 @@ SNIFFED = 20_000  # characters by which the language is detected
 async def translate_file(request: Request, service: TheService) -> dict[str, str]:
     """Translate a document with its layout and markup; the answer says where it can be fetched."""
     async with read_form(request) as form:
-        given = {name: value for name, value in form.items() if isinstance(value, str)}
-        owner = check_access(service, given, request)
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        owner = check_access(service, fields, request)
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise ApiError(400, "Invalid request: missing file parameter")
         for field in ("source", "target"):
-            if not given.get(field):
+            if not fields.get(field):
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name = PurePath(file.filename).name
-        work = _translate(request, service, FileOrder(name, file, owner, given))
+        work = _translate(request, service, FileOrder(name, file, owner, fields))
         written, has_text = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
@@ -66,9 +66,9 @@ async def _translate(request: Request, service: Service, order: FileOrder) -> tu
         sample = "\n".join(document.readable)[:SNIFFED]
         fields = order.fields
         languages = fields["source"], fields["target"]
-        wanted = TranslateRequest([sample], *languages, document.form, entry)
+        order_to_translate = TranslateRequest([sample], *languages, document.form, entry)
         with service.access.refund(service.access.spend(order.owner, characters)):
-            (code,), routes = await find_routes(service, wanted, dict[str, list[Any]]())
+            (code,), routes = await find_routes(service, order_to_translate, dict[str, list[Any]]())
             translate = service.translation_service.translate_document
             written = await document.fill(await translate(document, routes[code]))
     return written, any(map(str.isalnum, sample))

@@ -58,7 +58,7 @@ async def _translate(service: Service, order: TranslateRequest) -> dict[str, lis
     """Return the fields of the answer, each as a list with one entry for each text."""
     answer = dict[str, list[Any]]()
     codes, routes = await find_routes(service, order, answer)
-    found: list[list[str]] = [[] for _ in order.texts]
+    results: list[list[str]] = [[] for _ in order.texts]
     inside: list[dict[str, Any]] = [{} for _ in order.texts]
     for code, route in routes.items():
         places = [place for place, own in enumerate(codes) if own == code]
@@ -67,16 +67,16 @@ async def _translate(service: Service, order: TranslateRequest) -> dict[str, lis
             order.form, texts, route, order.alternatives + 1
         )
         if order.alignment or order.confidence:
-            told = await service.translation_service.look_inside(
+            insights = await service.translation_service.look_inside(
                 texts, route, order.alignment, order.confidence
             )
-            for place, each in zip(places, told, strict=True):
+            for place, each in zip(places, insights, strict=True):
                 inside[place] = each
         for place, way in zip(places, ways, strict=True):
-            found[place] = way
-    answer["translatedText"] = [best for best, *_ in found]
+            results[place] = way
+    answer["translatedText"] = [best for best, *_ in results]
     if order.alternatives:
-        answer["alternatives"] = [others for _, *others in found]
+        answer["alternatives"] = [others for _, *others in results]
     for name in inside[0] if inside else ():
         answer[name] = [each[name] for each in inside]
     return answer
@@ -92,7 +92,7 @@ async def find_routes(
     languages, texts = service.languages, order.texts
     to = languages.find(order.target)
     if order.source == "auto":
-        detected = [found[0] for found in await run_sync(_detect, languages, texts)]
+        detected = [result[0] for result in await run_sync(_detect, languages, texts)]
         codes = [str(each["language"]) for each in detected]
         answer["detectedLanguage"] = detected
     else:
@@ -113,8 +113,8 @@ async def _stream(service: Service, order: TranslateRequest, charge: Charge) -> 
     async def tell() -> AsyncIterator[bytes]:
         try:
             text = order.texts[0]
-            async for span, said in service.translation_service.stream(text, routes[code]):
-                yield format_event("sentence", {"source": span, "translatedText": said})
+            async for span, translation in service.translation_service.stream(text, routes[code]):
+                yield format_event("sentence", {"source": span, "translatedText": translation})
             whole = await _translate(service, order)
             yield format_event("done", {name: each[0] for name, each in whole.items()})
         except (ApiError, ValueError) as error:
@@ -128,14 +128,14 @@ async def _stream(service: Service, order: TranslateRequest, charge: Charge) -> 
 @router.post("/detect", openapi_extra=DETECT)
 async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
     """Detect which of the source languages a text is in, the likeliest first."""
-    given = await read_body(request)
-    check_access(service, given, request)
-    if not given.get("q"):
+    body = await read_body(request)
+    check_access(service, body, request)
+    if not body.get("q"):
         raise ApiError(400, "Invalid request: missing q parameter")
-    texts = read_q(given["q"], service, "text")[:1]
+    texts = read_q(body["q"], service, "text")[:1]
     find_log_entry(request).note_texts(texts)
-    (found,) = await run_sync(_detect, service.languages, texts)
-    return found
+    (result,) = await run_sync(_detect, service.languages, texts)
+    return result
 
 
 def _detect(languages: Languages, texts: list[str]) -> list[list[dict[str, Any]]]:

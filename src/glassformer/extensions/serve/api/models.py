@@ -82,12 +82,12 @@ def read_tokens(
 ) -> dict[str, Any]:
     """Return the tokens of a text, with the span of characters of each."""
     if side == "source":
-        found = read_source(translator, text)[:-1]
+        tokens = read_source(translator, text)[:-1]
     else:
         tokenizer = translator.tokenizers.target
         ids = tokenizer.encode(text)
-        found = read_target(tokenizer, ids, tokenizer.decode(ids), False)[1]
-    return {"tokens": [token.model_dump() for token in found]}
+        tokens = read_target(tokenizer, ids, tokenizer.decode(ids), False)[1]
+    return {"tokens": [token.model_dump() for token in tokens]}
 
 
 @router.get("/models/{id}/unknown")
@@ -109,14 +109,14 @@ def list_vocabulary(
 ) -> dict[str, Any]:
     """List tokens of a vocabulary from an id on that begin with `begins`, a leading space aside."""
     vocabulary = getattr(translator.tokenizers, side).vocabulary
-    wanted = begins.lower()
-    found: list[dict[str, Any]] = []
+    beginning = begins.lower()
+    results: list[dict[str, Any]] = []
     for number, text in enumerate(vocabulary[first:], first):
-        if text.lower().startswith((wanted, " " + wanted)):
-            found.append({"id": number, "text": text})
-        if len(found) == most:
+        if text.lower().startswith((beginning, " " + beginning)):
+            results.append({"id": number, "text": text})
+        if len(results) == most:
             break
-    return {"size": len(vocabulary), "tokens": found}
+    return {"size": len(vocabulary), "tokens": results}
 
 
 @router.get("/catalogue")

@@ -70,14 +70,14 @@ ERROR = {
 
 def describe_api(app: FastAPI) -> dict[str, Any]:
     """Return FastAPI's document, with our errors in place of its own."""
-    made = get_openapi(
+    result = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
-    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    schemas = result.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Error"] = ERROR
-    for path in made["paths"].values():
+    for path in result["paths"].values():
         for operation in path.values():
             operation["responses"].pop("422", None)
-    return made
+    return result

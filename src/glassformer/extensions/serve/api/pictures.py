@@ -40,8 +40,8 @@ def draw_figure(
         picture = find_picture(figure, trace.settings.network)
     except ValueError as error:
         raise ApiError(404, str(error)) from None
-    given = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
-    options = {name: _read(picture, name, value, service) for name, value in given.items()}
+    fields = {k: v for k, v in request.query_params.items() if k not in ("format", "lang")}
+    options = {name: _read(picture, name, value, service) for name, value in fields.items()}
     options["lang"] = lang
     with (
         service.drawing,

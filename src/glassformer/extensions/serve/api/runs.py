@@ -31,8 +31,8 @@ EVERY = 1.0  # seconds between two reads of a running training
 @router.get("")
 def list_runs(service: TheService) -> dict[str, Any]:
     """List the training runs, the newest first, and at the end the example."""
-    found = [_summarise(id, folder) for id, folder in find_runs(service).items()]
-    return {"runs": sorted(found, key=lambda run: (run["example"], -run["updated"]))}
+    runs = [_summarise(id, folder) for id, folder in find_runs(service).items()]
+    return {"runs": sorted(runs, key=lambda run: (run["example"], -run["updated"]))}
 
 
 @router.get("/{id}", response_class=Json)
@@ -85,13 +85,13 @@ def find_runs(service: Service) -> dict[str, Path]:
     They are those of trainings that were begun in the app, those below the server's folder, and
     the example that comes with the package.
     """
-    found = dict[str, Path]()
+    runs = dict[str, Path]()
     for folder in _list_folders(service):
         home = folder.parent if folder.name == RUN else folder
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", home.resolve().name).strip("-") or "run"
-        if (folder / METRICS).is_file() and folder not in found.values():
-            found[stem if stem not in found else f"{stem}-{len(found)}"] = folder
-    return found
+        if (folder / METRICS).is_file() and folder not in runs.values():
+            runs[stem if stem not in runs else f"{stem}-{len(runs)}"] = folder
+    return runs
 
 
 def _list_folders(service: Service) -> Iterator[Path]:
@@ -103,10 +103,10 @@ def _list_folders(service: Service) -> Iterator[Path]:
 
 
 def find_run(service: Service, id: str) -> Path:
-    found = find_runs(service)
-    if id not in found:
-        raise refuse_missing("run", id, [*found])
-    return found[id]
+    runs = find_runs(service)
+    if id not in runs:
+        raise refuse_missing("run", id, [*runs])
+    return runs[id]
 
 
 def _summarise(id: str, folder: Path) -> dict[str, Any]:
@@ -135,13 +135,13 @@ def _find_snapshot(folder: Path, step: int) -> Path:
 def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
     paths = sorted((folder / WATCH).glob("????????.json"))
     steps = [path for path in paths if path.stem.isdecimal() and int(path.stem) > after]
-    found: list[dict[str, Any]] = []
+    snapshots: list[dict[str, Any]] = []
     if steps:
-        from glassformer.train.run.watch import Told
+        from glassformer.train.run.watch import SnapshotFacts
     for path in steps:
         with suppress(OSError, ValueError):  # the training may be writing it
-            found.append(asdict(read_typed(path, Told)))
-    return found
+            snapshots.append(asdict(read_typed(path, SnapshotFacts)))
+    return snapshots
 
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
@@ -171,9 +171,9 @@ def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
 def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
-            found = json.loads(line)
-            if isinstance(found["step"], int) and found["step"] > after:
-                yield found
+            payload = json.loads(line)
+            if isinstance(payload["step"], int) and payload["step"] > after:
+                yield payload
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
 
@@ -185,11 +185,11 @@ async def _follow(folder: Path, after: int, service: Service) -> AsyncIterator[b
     seen = {"metrics": after, "snapshot": after}
     yield b": following\n\n"
     while not service.closing.is_set():
-        for name, found in (
+        for name, result in (
             ("metrics", await run_sync(_read_lines, folder / METRICS, seen["metrics"])),
             ("snapshot", await run_sync(_read_snapshots, folder, seen["snapshot"])),
         ):
-            for each in found:
+            for each in result:
                 yield format_event(name, each)
                 seen[name] = max(seen[name], int(each["step"]))
         if not int(asyncio.get_running_loop().time()) % 10:

@@ -87,32 +87,36 @@ def _search(
     tokens, number = read_source(translator, translator.reader.extend(sentence)), sentence.part
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
     source = [token.id for token in tokens]
-    how: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
-    how["longest"] = translator.reader.longest
-    how |= {"lengths": lengths} if (lengths := translator.reader.count_lengths([source])) else {}
+    options: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
+    options["longest"] = translator.reader.longest
+    options |= (
+        {"lengths": lengths} if (lengths := translator.reader.count_lengths([source])) else {}
+    )
     if find_spec("torch") is None:
-        engine, how["budget"] = (
+        engine, options["budget"] = (
             translator.searcher.choose_engine(decode),
             translator.searcher.budget,
         )
-        ((found,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **how)
-        return found
+        ((result,),) = engine.search(
+            [source], decode, n_best=1, workers=1, progress=None, **options
+        )
+        return result
     import torch
 
     from glassformer.decode import search
-    from glassformer.see.search_networks import Overheard
+    from glassformer.see.search_networks import LogitsKeeper
 
-    network = Overheard(translator.model, body.candidates, decode)
+    network = LogitsKeeper(translator.model, body.candidates, decode)
     steps = count()
 
     def watch(_: list[int], step: Step) -> None:
-        told = _tell_step(translator, step, network.candidates(step))
-        job.say("step", sentence=number, step=next(steps), **told)
+        facts = _tell_step(translator, step, network.candidates(step))
+        job.say("step", sentence=number, step=next(steps), **facts)
 
     with torch.inference_mode():
         device = translator.device
-        ((found,),) = search(network, [source], decode, device=device, watch=watch, **how)
-    return found
+        ((result,),) = search(network, [source], decode, device=device, watch=watch, **options)
+    return result
 
 
 def _tell_step(
@@ -155,16 +159,16 @@ def tell_candidates(
     return [{"text": token(id), "id": id, "log_prob": log_prob} for id, log_prob in candidates]
 
 
-def _describe_hypothesis(translator: Translator, found: Hypothesis) -> dict[str, Any]:
+def _describe_hypothesis(translator: Translator, hypothesis: Hypothesis) -> dict[str, Any]:
     tokenizer = translator.tokenizers.target
     return {
-        "text": spell_tokens(tokenizer, found.tokens),
-        "ids": found.tokens,
-        "tokens": [tokenizer.token(id) for id in found.tokens],
-        "token_log_probs": found.token_log_probs,
-        "log_prob": found.log_prob,
-        "score": found.score,
-        "finished": found.finished,
+        "text": spell_tokens(tokenizer, hypothesis.tokens),
+        "ids": hypothesis.tokens,
+        "tokens": [tokenizer.token(id) for id in hypothesis.tokens],
+        "token_log_probs": hypothesis.token_log_probs,
+        "log_prob": hypothesis.log_prob,
+        "score": hypothesis.score,
+        "finished": hypothesis.finished,
     }
 
 

@@ -39,12 +39,12 @@ def get_tensors(
     level: Literal["attention", "states", "everything"] | None = None,
 ) -> Response:
     """Return several tensors, by their names or all of a level, as one safetensors file."""
-    wanted = [name for name in names.split(",") if name]
+    tensors = [name for name in names.split(",") if name]
     if level:
-        wanted += [name for name in trace.names() if belongs(name, level)]
-    if not wanted:
+        tensors += [name for name in trace.names() if belongs(name, level)]
+    if not tensors:
         raise ApiError(400, "give names=a,b,c or level=attention")
-    return pack_many({name: _fetch(trace, name) for name in dict.fromkeys(wanted)})
+    return pack_many({name: _fetch(trace, name) for name in dict.fromkeys(tensors)})
 
 
 @router.get("/opgraph", response_class=Json)
@@ -61,20 +61,20 @@ def explain_cell(trace: TheTrace, name: str, index: str = "", most: Most = 2048)
     except ValueError:
         raise ApiError(400, f"index={index}: whole numbers with commas between them") from None
     _fetch(trace, name)
-    found = trace.explain(name, places)
-    shown, left_out = _shorten(found.to_json(), most)
-    entry = look_up(found.name, found.op.module)
+    result = trace.explain(name, places)
+    shown, left_out = _shorten(result.to_json(), most)
+    entry = look_up(result.name, result.op.module)
     return Json(
         {
             **shown,
-            "kind": found.op.kind,
-            "latex": found.to_latex(),
-            "numpy": found.to_numpy(),
-            "text": found.to_text(),
-            "axes": _locate(found),
+            "kind": result.op.kind,
+            "latex": result.to_latex(),
+            "numpy": result.to_numpy(),
+            "text": result.to_text(),
+            "axes": _locate(result),
             "chain": [
                 {"name": step.name, "index": step.index, "value": step.value}
-                for step in found.chain
+                for step in result.chain
             ],
             "links": entry and entry._asdict(),
             "left_out": left_out,
@@ -111,11 +111,11 @@ def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
     return {**describe_equation(op), "formula": to_formula(op), "level": level}
 
 
-def _locate(found: Explanation) -> list[dict[str, Any]]:
+def _locate(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the index of the cell on each axis, with the token there if there is one."""
-    trace, located = found.trace, []
-    for axis, index in zip(found.op.axes, found.index, strict=False):
-        side = find_side(found.name, axis.dim)
+    trace, located = explanation.trace, []
+    for axis, index in zip(explanation.op.axes, explanation.index, strict=False):
+        side = find_side(explanation.name, axis.dim)
         token = getattr(trace, side)[index].text if side else None
         if axis.dim == "vocabulary" and trace.vocabulary is not None:
             token = trace.vocabulary[index]

@@ -128,12 +128,12 @@ def make_trace(job: BackgroundJob, service: Service, body: TraceRequest) -> dict
     if translator.config.model.network != "rnn":  # of which the app has a view of its own
         check_views(translator.config.model)
     plain, base = body.model_dump(exclude={"edits", "base"}), None
-    found = _record(job, translator, plain, service, edits=body.edits)
+    trace = _record(job, translator, plain, service, edits=body.edits)
     if body.edits and body.base:
         base = service.recordings.add(
             Recording(_record(job, translator, plain, service), model.id, plain)
         ).id
-    return service.recordings.add(Recording(found, model.id, plain, base)).describe()
+    return service.recordings.add(Recording(trace, model.id, plain, base)).describe()
 
 
 def edit(
@@ -197,26 +197,26 @@ def _record(
     service: Service,
     edits: list[dict[str, Any]] | None = None,
 ) -> Trace:
-    how: dict[str, Any] = {"level": plain["level"], "edits": edits or []}
+    options: dict[str, Any] = {"level": plain["level"], "edits": edits or []}
     if plain.get("target") is not None:
         if any(plain[name] for name in ("decode", "prefix", "hypothesis", "sentence")):
             raise ApiError(
                 400, "decode, prefix, hypothesis and sentence have no effect with a target"
             )
-        how["target"] = plain["target"]
+        options["target"] = plain["target"]
         check_text_size(translator, plain["text"], service.limits)
     else:
-        how["sentence"] = plain.get("sentence", 0)
-        chosen = choose_sentence(translator, plain["text"], how["sentence"])
+        options["sentence"] = plain.get("sentence", 0)
+        chosen = choose_sentence(translator, plain["text"], options["sentence"])
         check_text_size(translator, chosen.text, service.limits)
-        how["decode"] = read_search(translator, plain.get("decode", {}), service.limits)
-        how["prefix"] = check_ids(translator, plain.get("prefix", ""))
-        how |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
-        how["progress"] = _tell(job, translator, "searching")
+        options["decode"] = read_search(translator, plain.get("decode", {}), service.limits)
+        options["prefix"] = check_ids(translator, plain.get("prefix", ""))
+        options |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
+        options["progress"] = _tell(job, translator, "searching")
     job.say("progress", stage="recording", step=0, most=None, text="")
     from glassformer.see import record
 
-    return record(translator, plain["text"], **how)
+    return record(translator, plain["text"], **options)
 
 
 def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
@@ -231,16 +231,16 @@ def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
         steps += 1
         if step is None and stage == "searching":
             return job.say("progress", stage="whole", step=steps)
-        told: dict[str, Any] = {"text": "", "most": None}
+        facts: dict[str, Any] = {"text": "", "most": None}
         if step is not None:
             ids = _read_best(step)
-            told = {
+            facts = {
                 "text": str(translator.tokenizers.target.decode(ids)),
                 "most": int(step.before.limit_B[0]),
                 "tokens": [translator.tokenizers.target.token(id) for id in ids],
                 "candidates": tell_candidates(translator, [*candidates]),
             }
-        job.say("progress", stage=stage, step=steps, **told)
+        job.say("progress", stage=stage, step=steps, **facts)
 
     return say
 

@@ -68,8 +68,8 @@ def list_trainings(trainings: TheTrainings) -> Response:
 @router.post("", status_code=201, response_class=Json)
 def create_training(body: TrainingRequest, trainings: TheTrainings) -> Response:
     """Make an empty training: its text is to be uploaded."""
-    made = trainings.create(body.name, body.source, body.target)
-    return Json(trainings.describe(made), 201)
+    result = trainings.create(body.name, body.source, body.target)
+    return Json(trainings.describe(result), 201)
 
 
 @router.get("/{id}", response_class=Json)
@@ -101,8 +101,8 @@ async def upload_text(
         async for block in request.stream():
             read += len(block)
             await run_sync(writer.add, block)
-        found = await run_sync(writer.finish)
-        await run_sync(trainings.add_file, id, part, found)
+        result = await run_sync(writer.finish)
+        await run_sync(trainings.add_file, id, part, result)
     except TrainingError:
         if read != size:
             await drain(request.receive, 4 * most)

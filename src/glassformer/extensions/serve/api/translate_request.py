@@ -75,8 +75,8 @@ def _mend(text: str) -> str:
     return whole.replace("\0", "")
 
 
-def _read_word(given: Mapping[str, Any], name: str) -> str:
-    value = given.get(name) or ""
+def _read_word(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name) or ""
     if not isinstance(value, str):
         raise ApiError(400, f"Invalid request: {name} is a text")
     return _mend(value)
@@ -92,8 +92,8 @@ def _read_number(value: Any, most: int) -> int:
     return min(number, most)
 
 
-def _read_flag(given: Mapping[str, Any], name: str) -> bool:
-    value = given.get(name)
+def _read_flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = fields.get(name)
     if isinstance(value, bool) or value is None:
         return bool(value)
     if str(value).lower() in ("true", "1", "false", "0", ""):
@@ -101,15 +101,15 @@ def _read_flag(given: Mapping[str, Any], name: str) -> bool:
     raise ApiError(400, f"Invalid request: {name} is true or false")
 
 
-def check_access(service: Service, given: Mapping[str, Any], request: Request) -> str:
+def check_access(service: Service, fields: Mapping[str, Any], request: Request) -> str:
     """Return who asks. Raises ApiError without a valid key, or after too many requests."""
-    key = _read_key(given, request)
+    key = _read_key(fields, request)
     if service.access.is_closed:
         find_log_entry(request).note(key=name_key(key))
     return service.access.check(key, request.client.host if request.client else "")
 
 
-def _read_key(given: Mapping[str, Any], request: Request) -> str:
+def _read_key(fields: Mapping[str, Any], request: Request) -> str:
     kind, _, bearer = request.headers.get("authorization", "").partition(" ")
-    key = given.get("api_key") or (bearer if kind.lower() == "bearer" else "")
+    key = fields.get("api_key") or (bearer if kind.lower() == "bearer" else "")
     return key if isinstance(key, str) else ""

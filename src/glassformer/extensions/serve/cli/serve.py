@@ -104,10 +104,10 @@ def serve(
     from ..request_log import RequestLog
     from ..running import make_service, prepare_server
 
-    given = context.params
-    limits = Limits(**{name: given[name] for name in Limits.model_fields if name in given})
+    options = context.params
+    limits = Limits(**{name: options[name] for name in Limits.model_fields if name in options})
     names = TrainingLimits.model_fields
-    most = TrainingLimits(**{n: given[f"train_{n}"] for n in names if f"train_{n}" in given})
+    most = TrainingLimits(**{n: options[f"train_{n}"] for n in names if f"train_{n}" in options})
     machine = {"device": device, "precision": precision, "threads": threads}
     access = Access(api_key or (), rate, keys)
     ready = prepare_server(
@@ -119,7 +119,7 @@ def serve(
             limits=limits,
             access=access,
             processes=processes,
-            plugin=given.get("plugin"),
+            plugin=options.get("plugin"),
             **machine,
         ),
         host=host,

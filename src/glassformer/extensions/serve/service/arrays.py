@@ -31,10 +31,10 @@ def cut_slice(array: Array, text: str) -> Array:
 
 
 def _read(part: str, size: int, text: str) -> int | slice:
-    found = _PART.fullmatch(part)
-    if not found or not part.strip():
+    match = _PART.fullmatch(part)
+    if not match or not part.strip():
         raise ApiError(400, f"slice={text}: write it as 0,:,3:7")
-    start, colon, stop, step = found.groups()
+    start, colon, stop, step = match.groups()
     if not colon:
         if not -size <= int(start) < size:
             raise ApiError(400, f"slice={text}: {start} is out of range, 0 to {size - 1}")
@@ -55,8 +55,8 @@ def pack_array(array: Array, name: str) -> Response:
 
 def pack_many(arrays: Mapping[str, Array]) -> Response:
     """Return an answer with one safetensors file: fp32, masks as bool."""
-    made = {
+    results = {
         name: np.ascontiguousarray(array, None if array.dtype == bool else np.float32)
         for name, array in arrays.items()
     }
-    return Response(save(made), media_type="application/octet-stream", headers=KEPT)
+    return Response(save(results), media_type="application/octet-stream", headers=KEPT)

@@ -217,8 +217,8 @@ class Batcher:
         for order in self._orders:
             if order.answer.done() or now > order.deadline:
                 self.waiting -= len(order.sentences) - order.next
-                said = f"this waited longer than {order.seconds:g} seconds"
-                order.fail(ApiError(503, said, self.say_when()))
+                message = f"this waited longer than {order.seconds:g} seconds"
+                order.fail(ApiError(503, message, self.say_when()))
             else:
                 alive.append(order)
         self._orders = alive
@@ -244,11 +244,11 @@ class Batcher:
             return
         ((order, place),) = batch
         if isinstance(error, ValueError):
-            found = ApiError(400, str(error))
+            result = ApiError(400, str(error))
         else:
             if repr(error) != self._told:  # log an error once: there may be thousands
                 log.error("internal error", exc_info=error)
                 self._told = repr(error)
-            found = ApiError(500, "internal error")
+            result = ApiError(500, "internal error")
         with self._wake:
-            order.keep(place, found)
+            order.keep(place, result)

@@ -22,7 +22,7 @@ Event = tuple[str, dict[str, Any]]
 ENDS = ("done", "error")
 
 
-class Cancelled(Exception):
+class JobCancelled(Exception):
     """An exception that ends a cancelled job."""
 
 
@@ -47,7 +47,7 @@ class BackgroundJob:
 
     def check(self) -> None:
         if self.is_cancelled.is_set():
-            raise Cancelled
+            raise JobCancelled
         if time.monotonic() > self.deadline:
             raise ApiError(503, f"this took longer than {self.seconds:g} seconds", 1)
 
@@ -59,7 +59,7 @@ class BackgroundJob:
         try:
             self.check()
             self._put("done", work(self))
-        except Cancelled:
+        except JobCancelled:
             self._fail(ApiError(CLIENT_LEFT, "cancelled"))
         except ApiError as refusal:
             self._fail(refusal)

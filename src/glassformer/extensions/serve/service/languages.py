@@ -37,9 +37,9 @@ class Languages:
     def find(self, code: str) -> str:
         """Return our code of a language: "pt-BR" is also "pt". Raises ApiError if it is unknown."""
         plain = code.replace("_", "-").lower()
-        for wanted in (plain, plain.partition("-")[0]):
+        for requested in (plain, plain.partition("-")[0]):
             for known in self.codes:
-                if wanted in (known.lower(), known.partition("-")[0].lower()):
+                if requested in (known.lower(), known.partition("-")[0].lower()):
                     return known
         raise ApiError(400, f"{code} is not supported")
 
@@ -70,10 +70,10 @@ class Languages:
         """
         if not self.sources:
             raise ApiError(400, "auto is not supported: no model here says its languages")
-        found = detect_language(text, self.sources)
+        language = detect_language(text, self.sources)
         return [
             {"confidence": round(100 * share, 1), "language": code}
-            for place, (code, share) in enumerate(found)
+            for place, (code, share) in enumerate(language)
             if share >= 0.005 or not place
         ]
 

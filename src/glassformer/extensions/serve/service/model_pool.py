@@ -95,29 +95,31 @@ class PooledModel:
 
     def digest(self) -> str:
         """Return the SHA-256 of all files that decide what the model answers."""
-        found = sha256()
+        result = sha256()
         for name in (WEIGHTS, CONFIG, SHARED, *SEPARATE):
             with suppress(OSError), (self.folder / name).open("rb") as file:
-                found.update(name.encode() + file_digest(file, "sha256").digest())
-        return found.hexdigest()
+                result.update(name.encode() + file_digest(file, "sha256").digest())
+        return result.hexdigest()
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that changes when the model's files do; None if there are none."""
-        found = tuple(
+        result = tuple(
             map(stamp_file, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE)))
         )
-        return found if found[0] and found[1] else None
+        return result if result[0] and result[1] else None
 
 
 class ModelPool:
     """A pool of models, of which at most `loaded` are in memory.
 
-    `folders`: model directories, or names of shipped models; none: all shipped Transformers. `how`
-    is passed to `Translator.load`. Raises ValueError if a folder is no model.
+    `folders`: model directories, or names of shipped models; none: all shipped Transformers.
+    `keywords` are passed to `Translator.load`. Raises ValueError if a folder is no model.
     """
 
-    def __init__(self, folders: Sequence[Path | str] = (), *, loaded: int = 4, **how: Any) -> None:
-        self.most, self.how = loaded, how
+    def __init__(
+        self, folders: Sequence[Path | str] = (), *, loaded: int = 4, **keywords: Any
+    ) -> None:
+        self.most, self.how = loaded, keywords
         self.models: dict[str, PooledModel] = {}
         self.own: dict[str, PooledModel] = {}  # trained in the app, and shown in it alone
         self._companions: dict[str, PooledModel] = {}
@@ -150,10 +152,10 @@ class ModelPool:
 
     def _add(self, model: Path | str, models: dict[str, PooledModel]) -> None:
         """Add a model to others. Raises ValueError if it is missing or damaged."""
-        path, wanted = split_pair(model)
+        path, languages = split_pair(model)
         folder = locate(path)
         config, _, weights = open_model(folder)
-        pairs = [config.narrow(wanted).data.pairs[0]] if wanted else config.data.pairs
+        pairs = [config.narrow(languages).data.pairs[0]] if languages else config.data.pairs
         is_many = len(config.data.pairs) > 1
         for source, target in pairs:
             pair = f"{source}-{target}" if is_many else None
@@ -175,8 +177,8 @@ class ModelPool:
         """
         if id is None:
             return self.default
-        if found := self.models.get(id) or self.own.get(id):
-            return found
+        if result := self.models.get(id) or self.own.get(id):
+            return result
         if id not in COMPANIONS:
             raise refuse_missing("model", id, [*self.models, *self.own])
         if id not in self._companions:
@@ -185,12 +187,12 @@ class ModelPool:
 
     def find_pair(self, source: str, target: str) -> PooledModel | None:
         """Return the model of a pair; of several the one that met most words, or the first."""
-        found = [
+        pair = [
             model
             for model in self.models.values()
             if (model.source, model.target) == (source, target)
         ]
-        return max(found, key=lambda model: model.vocabulary, default=None)
+        return max(pair, key=lambda model: model.vocabulary, default=None)
 
     def is_loaded(self, model: PooledModel) -> bool:
         return model.id in self._loaded
@@ -218,8 +220,8 @@ class ModelPool:
                 translator = self._read(model)
             except (ValueError, OSError) as error:
                 if old is None:
-                    said = f"the model {model.id} cannot be loaded: {error}"
-                    raise ApiError(500, said) from error
+                    message = f"the model {model.id} cannot be loaded: {error}"
+                    raise ApiError(500, message) from error
                 log.warning("%s stays as it was: %s", model.id, error)
                 translator = old
             with self._lock:

@@ -117,8 +117,8 @@ class OwnTraining:
 
     def _read(self, name: str) -> dict[str, Any] | None:
         with suppress(ValueError, OSError):  # not there, or being written
-            found: dict[str, Any] = read_json(self.folder / name)
-            return found
+            payload: dict[str, Any] = read_json(self.folder / name)
+            return payload
         return None
 
     def find_state(self, doing: State | None) -> State:
@@ -145,11 +145,11 @@ class OwnTraining:
 
     def read_spent(self) -> float:
         """Return the seconds of training up to the latest checkpoint."""
-        found = [0.0]
+        results = [0.0]
         for path in (self.run / CHECKPOINTS).glob("*/progress.json"):
             with suppress(ValueError, OSError, KeyError, TypeError):
-                found.append(float(read_json(path)["spent"]))
-        return max(found)
+                results.append(float(read_json(path)["spent"]))
+        return max(results)
 
     def describe(self, doing: State | None) -> dict[str, Any]:
         """Return all that the app shows of it but its curves, which /api/runs has."""
@@ -174,9 +174,9 @@ class OwnTraining:
 
     def _read_steps(self) -> int | None:
         """Return how many updates are planned, by the latest decision."""
-        found = self._read(f"{RUN}/plan.json") or {}
+        steps = self._read(f"{RUN}/plan.json") or {}
         with suppress(KeyError, IndexError, TypeError, ValueError):
-            return int(found["decisions"][-1]["steps"])
+            return int(steps["decisions"][-1]["steps"])
         return None
 
     def _estimate_left(self) -> float:
@@ -201,18 +201,18 @@ class OwnTrainings:
 
     def list_all(self) -> list[OwnTraining]:
         """Return all trainings, the newest first."""
-        found = []
+        results = []
         for path in self.folder.glob(f"*/{OWN}"):
             with suppress(ValueError, OSError):  # it is just being deleted
-                found.append(OwnTraining(path.parent))
-        return sorted(found, key=lambda each: -each.facts.made)
+                results.append(OwnTraining(path.parent))
+        return sorted(results, key=lambda each: -each.facts.made)
 
     def find(self, id: str) -> OwnTraining:
         """Return a training. Raises TrainingError if there is none."""
-        found = next((each for each in self.list_all() if each.id == id), None)
-        if found is None:
+        first = next((each for each in self.list_all() if each.id == id), None)
+        if first is None:
             raise TrainingError("unknown", 404, id=id)
-        return found
+        return first
 
     def describe(self, training: OwnTraining) -> dict[str, Any]:
         return training.describe(self._find_doing(training.id))
@@ -254,15 +254,15 @@ class OwnTrainings:
         if shutil.disk_usage(self.folder).free < more + (self.limits.spare << 20):
             raise TrainingError("full", 507)
 
-    def add_file(self, id: str, part: str, found: UploadedFile) -> None:
+    def add_file(self, id: str, part: str, file: UploadedFile) -> None:
         """Note an uploaded file; what was made of others before is removed."""
         with self._lock:
             training = self._find_quiet(id, "new", "refused", "checked", "failed")
             files = training.facts.files
             for other in (TABLE,) if part in SIDES else (*SIDES, TABLE):
-                if (old := files.pop(other, None)) and old.stored != found.stored:
+                if (old := files.pop(other, None)) and old.stored != file.stored:
                     (training.folder / TEXT / old.stored).unlink(missing_ok=True)
-            files[part] = found
+            files[part] = file
             self._forget(training)
             training.save()
 
@@ -292,9 +292,9 @@ class OwnTrainings:
             self._forget(training)
             training.save()
             languages = ["--source-lang", facts.source, "--target-lang", facts.target]
-            wanted = ["--report", str(training.folder / REPORT), "--fix", str(text / KEPT)]
+            options = ["--report", str(training.folder / REPORT), "--fix", str(text / KEPT)]
             data = map(str, training.list_data())
-            self._start(training, "checking", ["check-data", *data, *languages, *wanted])
+            self._start(training, "checking", ["check-data", *data, *languages, *options])
         return training
 
     def start(self, id: str, minutes: float, size: str, mended: bool) -> OwnTraining:
@@ -310,10 +310,10 @@ class OwnTrainings:
             facts.begun, facts.spent = time.time(), 0.0
             training.save()
             data = [word for path in training.list_data() for word in ("--data", str(path))]
-            how = ["--source-lang", facts.source, "--target-lang", facts.target]
-            how += ["--minutes", str(minutes), *(["--size", size] if size != "auto" else [])]
-            how += ["--out", str(training.folder), "--device", self.device, "--json"]
-            self._start(training, "training", ["train", *data, *how])
+            options = ["--source-lang", facts.source, "--target-lang", facts.target]
+            options += ["--minutes", str(minutes), *(["--size", size] if size != "auto" else [])]
+            options += ["--out", str(training.folder), "--device", self.device, "--json"]
+            self._start(training, "training", ["train", *data, *options])
         return training
 
     def resume(self, id: str) -> OwnTraining:
@@ -340,9 +340,9 @@ class OwnTrainings:
         folder = training.folder
         (folder / ENDED).unlink(missing_ok=True)
         try:
-            with (folder / OUTCOME).open("wb") as out, (folder / MESSAGES).open("wb") as said:
+            with (folder / OUTCOME).open("wb") as out, (folder / MESSAGES).open("wb") as errors:
                 command = ["-m", "glassformer", *arguments]
-                process = start_python(command, stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+                process = start_python(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
         except OSError as error:
             raise explain_full(error) from None
         if os.name == "posix":
@@ -427,13 +427,13 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def end_holder(path: Path, how: int) -> None:
+def end_holder(path: Path, options: int) -> None:
     """Send a signal to the process that holds the lock of a run."""
     with suppress(OSError, ValueError, AttributeError):
-        found = re.match(r"process (\d+) on ", path.read_text(encoding="utf-8"))
-        assert found
-        pid = int(found[1])
-        os.kill(pid, how)
+        match = re.match(r"process (\d+) on ", path.read_text(encoding="utf-8"))
+        assert match
+        pid = int(match[1])
+        os.kill(pid, options)
         deadline = time.monotonic() + ENDING
-        while how == KILL and is_held(path) and time.monotonic() < deadline:
+        while options == KILL and is_held(path) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -39,14 +39,14 @@ class TranslatingProcess:
         self,
         pool: ModelPool,
         options: dict[str, Any],
-        told: Callable[[], object] = lambda: None,
+        facts: Callable[[], object] = lambda: None,
         plugin: Path | None = None,
     ) -> None:
-        self.pool, self.told = pool, told
+        self.pool, self.told = pool, facts
         folders = [str(model.folder) for model in pool.models.values()]
-        given = {"folders": folders, "loaded": pool.most, "how": options}
-        given |= {"plugin": str(plugin.resolve())} if plugin else {}
-        self._arguments = ["-m", __name__, json.dumps(given)]
+        fields = {"folders": folders, "loaded": pool.most, "how": options}
+        fields |= {"plugin": str(plugin.resolve())} if plugin else {}
+        self._arguments = ["-m", __name__, json.dumps(fields)]
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -78,11 +78,11 @@ class TranslatingProcess:
 
     def _ask(self, line: bytes) -> bytes:
         """Return the line that answers a line; empty if the process is dead."""
-        given, answers = self._process.stdin, self._process.stdout
-        assert given and answers
+        orders, answers = self._process.stdin, self._process.stdout
+        assert orders and answers
         with suppress(OSError):
-            given.write(line)
-            given.flush()
+            orders.write(line)
+            orders.flush()
             answer = answers.readline()
             return answer if answer.endswith(b"\n") else b""
         return b""
@@ -153,14 +153,14 @@ def _tell(status: int, sentence: str) -> bytes:
 
 def main(arguments: Sequence[str]) -> None:
     """Translate what the server sends, until it closes the pipe or is gone."""
-    given = json.loads(arguments[0])
+    payload = json.loads(arguments[0])
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints here must not get between the answers
-    if "plugin" in given:
+    if "plugin" in payload:
         from glassformer.train import load_plugin
 
-        load_plugin(given["plugin"])
-    pool = ModelPool(given["folders"], loaded=given["loaded"], **given["how"])
+        load_plugin(payload["plugin"])
+    pool = ModelPool(payload["folders"], loaded=payload["loaded"], **payload["how"])
     with suppress(BrokenPipeError):
         translate_lines(pool, sys.stdin.buffer, out)
 

@@ -59,8 +59,8 @@ class Service:
 
 
 def get_service(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 TheService = Annotated[Service, Depends(get_service)]

@@ -44,11 +44,11 @@ async def stream_answer(request: Request, job: BackgroundJob) -> Response:
     loop = asyncio.get_running_loop()
     looked = loop.time()
     try:
-        async for told in job.events(beat=LOOK):
-            if told and told[0] == "done":
-                return Json(told[1])
-            if told and told[0] == "error":
-                raise ApiError(told[1]["status"], told[1]["error"])
+        async for event in job.events(beat=LOOK):
+            if event and event[0] == "done":
+                return Json(event[1])
+            if event and event[0] == "error":
+                raise ApiError(event[1]["status"], event[1]["error"])
             if loop.time() - looked > LOOK:
                 looked = loop.time()
                 if await request.is_disconnected():
@@ -61,7 +61,7 @@ async def stream_answer(request: Request, job: BackgroundJob) -> Response:
 async def _stream(job: BackgroundJob) -> AsyncIterator[bytes]:
     try:
         yield format_event("start", {"job": job.id})
-        async for told in job.events():
-            yield format_event(*told) if told else b": still at work\n\n"
+        async for event in job.events():
+            yield format_event(*event) if event else b": still at work\n\n"
     finally:
         job.cancel()

@@ -127,9 +127,9 @@ class TranslationService:
         Raises ApiError if the route has two models: what lies between them is not shown.
         """
         if not route:
-            told = {"alignment": [], "confidence": 1.0, "sentences": []}
+            nothing = {"alignment": [], "confidence": 1.0, "sentences": []}
             names = ["alignment"] * alignment + ["confidence", "sentences"] * confidence
-            return [{name: told[name] for name in names} for _ in texts]
+            return [{name: nothing[name] for name in names} for _ in texts]
         if len(route) > 1:
             both = " and ".join(model.id for model in route)
             raise ApiError(400, f"alignment and confidence need one model, this takes {both}")
@@ -199,9 +199,9 @@ class TranslationService:
             read = await run_sync(_read, translator, texts, contexts)
         options = choose_options(translator.config.decode, n_best=n_best)
         sentences = [each for own in read for each in own]
-        found = iter(await self.batcher.search(translator, sentences, options))
+        result = iter(await self.batcher.search(translator, sentences, options))
         return [
-            join_texts(text, [next(found) for _ in own], n_best)
+            join_texts(text, [next(result) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
         ]
 
@@ -260,24 +260,24 @@ def _list_contexts(
     """Return what is before each run of pages: the runs before it, and what is before its page."""
     if not (most := translator.reader.context):
         return None
-    found: list[str] = []
+    results: list[str] = []
     for page, before in zip(pages, contexts or [""] * len(pages), strict=True):
         document = PrecedingLines(most)
         for line in before.split("\n"):
             document.add(line)
-        found += list_contexts((run.text for run in page.runs), document)
-    return found
+        results += list_contexts((run.text for run in page.runs), document)
+    return results
 
 
 def _list_before(document: DocumentTexts, most: int) -> list[str]:
     """Return what is before each text of a document, without tags, up to so many lines."""
-    before, found = PrecedingLines(most), list[str]()
+    before, results = PrecedingLines(most), list[str]()
     for text in document.texts:
-        found.append(before.context)
+        results.append(before.context)
         is_plain = document.form == "text"
         for line in text.splitlines() if is_plain else [run.text for run in read_markup(text).runs]:
             before.add(line)
-    return found
+    return results
 
 
 def _read(

@@ -37,11 +37,12 @@ def shortlist(
     corpus = find_data(pick_pair(files, source, target)).train
     with show_progress("making the short-list", None) as tell:
         read = list(islice(corpus, pairs))
-        found = make_shortlist(model, read, likely=likely, common=common, check=lambda: tell(1))
+        result = make_shortlist(model, read, likely=likely, common=common, check=lambda: tell(1))
     if as_json:
-        print(to_json(found._asdict()))
+        print(to_json(result._asdict()))
         return
     print(
-        f"{model}: a short-list from {found.pairs:,} pairs; a sentence has {found.candidates:,.0f}"
+        f"{model}: a short-list from {result.pairs:,} pairs; "
+        f"a sentence has {result.candidates:,.0f}"
     )
-    print(f"candidates. Of {found.lines} lines held out, {found.same} are translated as before.")
+    print(f"candidates. Of {result.lines} lines held out, {result.same} are translated as before.")

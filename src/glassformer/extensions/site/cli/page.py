@@ -24,7 +24,7 @@ def page(
 
     from ..living import build_living_page
 
-    made = SavedPage(build_living_page(models))
-    made.save(output)
+    result = SavedPage(build_living_page(models))
+    result.save(output)
     size = output.stat().st_size
-    print(to_json({"path": str(output), "bytes": size}) if as_json else f"{output}: {made.size}")
+    print(to_json({"path": str(output), "bytes": size}) if as_json else f"{output}: {result.size}")
