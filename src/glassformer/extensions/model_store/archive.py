@@ -18,7 +18,7 @@ from glassformer.extensions.publish.publishing import PUBLISHED
 from glassformer.foundation.disk import check_new, prepare_beside, put_folder, sync_files
 from glassformer.model.files.directory import WEIGHTS, locate, open_model
 
-from .index import NAME, Listed, open_file, read_languages, write_index
+from .index import NAME, ListedModel, open_file, read_languages, write_index
 
 README = "README.md"
 TAKEN = frozenset({*PUBLISHED, README})
@@ -28,7 +28,7 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EO
 Tell = Callable[[int], object]
 
 
-def pack(model: Path | str, place: Path) -> Listed:
+def pack(model: Path | str, place: Path) -> ListedModel:
     """Write a model as a zip file into a folder, list it there, and return the entry."""
     folder = locate(model)
     open_model(folder)
@@ -48,12 +48,14 @@ def pack(model: Path | str, place: Path) -> Listed:
     with path.open("rb") as file:
         total = hashlib.file_digest(file, "sha256").hexdigest()
     unpacked = sum((folder / each).stat().st_size for each in files)
-    entry = Listed(name, path.name, total, path.stat().st_size, unpacked, read_languages(folder))
+    entry = ListedModel(
+        name, path.name, total, path.stat().st_size, unpacked, read_languages(folder)
+    )
     write_index(place, entry)
     return entry
 
 
-def fetch(place: str, entry: Listed, home: Path, tell: Tell = lambda _: None) -> Path:
+def fetch(place: str, entry: ListedModel, home: Path, tell: Tell = lambda _: None) -> Path:
     """Return the folder of a model that a place has, which is new in `home`.
 
     ValueError if it is there already, if the file is not what the index says, or if it is no model.
@@ -82,7 +84,7 @@ def _check(folder: Path) -> None:
         raise ValueError("its network is a program of its own (model.plugin)")
 
 
-def _copy(source: IO[bytes], target: IO[bytes], entry: Listed, tell: Tell) -> None:
+def _copy(source: IO[bytes], target: IO[bytes], entry: ListedModel, tell: Tell) -> None:
     """Copy a file, not a byte more than it is to have. ValueError if it is another one."""
     found, count = hashlib.sha256(), 0
     while chunk := source.read(min(CHUNK, entry.bytes + 1 - count)):
@@ -96,7 +98,7 @@ def _copy(source: IO[bytes], target: IO[bytes], entry: Listed, tell: Tell) -> No
         )
 
 
-def unpack(path: Path, entry: Listed, folder: Path) -> None:
+def unpack(path: Path, entry: ListedModel, folder: Path) -> None:
     """Take the files of a model out of a zip file; ValueError for any other, or for more bytes."""
     left = entry.unpacked
     with zipfile.ZipFile(path) as archive:

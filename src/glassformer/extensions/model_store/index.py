@@ -34,7 +34,7 @@ NAME = re.compile(r"\w[\w.-]{0,99}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class Listed(NamedTuple):
+class ListedModel(NamedTuple):
     """A model that a place has."""
 
     name: str
@@ -49,7 +49,7 @@ def is_address(place: str) -> bool:
     return urlsplit(place).scheme in ("http", "https")
 
 
-def read_index(place: str) -> dict[str, Listed]:
+def read_index(place: str) -> dict[str, ListedModel]:
     """Return the models of a place by name; ValueError, which names it, if it has no index."""
     where = f"{place.rstrip('/')}/{INDEX}" if is_address(place) else str(Path(place) / INDEX)
     with open_file(place, INDEX) as file:
@@ -62,9 +62,9 @@ def read_index(place: str) -> dict[str, Listed]:
         raise ValueError(f"{where}: no list of models ({error})") from None
 
 
-def _parse(entry: dict[str, object]) -> Listed:
+def _parse(entry: dict[str, object]) -> ListedModel:
     """Return an entry of the index. ValueError if it could name anything else than a zip file."""
-    listed = Listed(**{name: entry[name] for name in Listed._fields if name in entry})  # type: ignore[arg-type]
+    listed = ListedModel(**{name: entry[name] for name in ListedModel._fields if name in entry})  # type: ignore[arg-type]
     names = [*(isinstance(each, str) and NAME.fullmatch(each) for each in listed[:2])]
     sizes = [isinstance(each, int) and each > 0 for each in (listed.bytes, listed.unpacked)]
     is_sum = isinstance(listed.sha256, str) and SHA256.fullmatch(listed.sha256)
@@ -73,7 +73,7 @@ def _parse(entry: dict[str, object]) -> Listed:
     return listed
 
 
-def write_index(folder: Path, added: Listed) -> None:
+def write_index(folder: Path, added: ListedModel) -> None:
     """Add a model to the index of a folder, in the place of one of the same name."""
     path = folder / INDEX
     listed = read_index(str(folder)) if path.is_file() else {}

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from glassformer.model.files.directory import SHIPPED, WEIGHTS, find_models
 from glassformer.model.files.known_words import read_known_words
 
-from .index import Listed, read_languages
+from .index import ListedModel, read_languages
 
 TOY = 5_000  # words of the training text: a model of fewer knows no language
 
 
-class Installed(NamedTuple):
+class InstalledModel(NamedTuple):
     """A model that can be named."""
 
     name: str
@@ -28,21 +28,21 @@ class Installed(NamedTuple):
         return self.words is not None and self.words < TOY
 
 
-def list_installed() -> list[Installed]:
+def list_installed() -> list[InstalledModel]:
     """Return the models of the package, and then those that were fetched, by name."""
     return [*_list(SHIPPED), *_list(find_models())]
 
 
-def _list(home: Path) -> Iterator[Installed]:
+def _list(home: Path) -> Iterator[InstalledModel]:
     for weights in sorted(home.glob(f"*/{WEIGHTS}")):
         folder = weights.parent
         known = read_known_words(folder)
         size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
         words = None if known is None else len(known)
-        yield Installed(folder.name, read_languages(folder), size, words, str(folder))
+        yield InstalledModel(folder.name, read_languages(folder), size, words, str(folder))
 
 
-def say_models(models: Sequence[Installed | Listed]) -> str:
+def say_models(models: Sequence[InstalledModel | ListedModel]) -> str:
     """Return a table of models, one a line."""
     if not models:
         return "no models"
@@ -57,7 +57,7 @@ def say_models(models: Sequence[Installed | Listed]) -> str:
     )
 
 
-def _say_words(model: Installed | Listed) -> str:
-    if isinstance(model, Listed) or model.words is None:
+def _say_words(model: InstalledModel | ListedModel) -> str:
+    if isinstance(model, ListedModel) or model.words is None:
         return ""
     return f"{model.words:,} words" + (": a toy" if model.is_toy else "")
