@@ -86,13 +86,13 @@ def _check(folder: Path) -> None:
 
 def _copy(source: IO[bytes], target: IO[bytes], entry: ListedModel, tell: Tell) -> None:
     """Copy a file, not a byte more than it is to have. ValueError if it is another one."""
-    found, count = hashlib.sha256(), 0
+    result, count = hashlib.sha256(), 0
     while chunk := source.read(min(CHUNK, entry.bytes + 1 - count)):
         count += len(chunk)
-        found.update(chunk)
+        result.update(chunk)
         target.write(chunk)
         tell(len(chunk))
-    if count != entry.bytes or found.hexdigest() != entry.sha256:
+    if count != entry.bytes or result.hexdigest() != entry.sha256:
         raise ValueError(
             f"{entry.file} is damaged, or was changed: its SHA-256 is not that of the list"
         )

@@ -119,13 +119,13 @@ def _list_files(
         if path.is_file():
             yield f"{asked.module}/model/{path.name}", path.read_bytes()
     info = f"{asked.module}-{asked.version}.dist-info"
-    said = licence or facts.get("licence")
+    message = licence or facts.get("licence")
     head = {
         "Metadata-Version": "2.1",
         "Name": asked.name,
         "Version": asked.version,
         "Summary": f"Translates {pair}, with a model of its own, offline",
-        **({"License": " ".join(said.split())} if said else {}),
+        **({"License": " ".join(message.split())} if message else {}),
         "Requires-Python": ">=3.11",
         "Requires-Dist": f"glassformer>={__version__}",
         "Description-Content-Type": "text/markdown",

@@ -70,16 +70,16 @@ def write_site(
     for name, html in pages.items():
         write_text(folder / name, html)
     riddle = record_sentence("demo", RIDDLE)
-    found = copy_gallery(gallery, folder) if gallery else draw_gallery(riddle, folder)
-    found += draw_in_chinese(riddle, folder, found)
+    result = copy_gallery(gallery, folder) if gallery else draw_gallery(riddle, folder)
+    result += draw_in_chinese(riddle, folder, result)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
     for fact in facts:
         fact["size"] = (folder / str(fact["page"])).stat().st_size
     threads = draw_threads(record_sentence("demo", FIRST))
-    found += [each for each in DOCUMENTATION.values() if (folder / each).is_file()]
+    result += [each for each in DOCUMENTATION.values() if (folder / each).is_file()]
     for lang in LANGUAGES:
-        write_text(folder / INDEX[lang], tell_index(lang, facts, threads, found))
-    return [folder / name for name in (*pages, *INDEX.values(), *found)]
+        write_text(folder / INDEX[lang], tell_index(lang, facts, threads, result))
+    return [folder / name for name in (*pages, *INDEX.values(), *result)]
 
 
 def build_networks_page() -> str:
@@ -101,14 +101,14 @@ def copy_gallery(gallery: Path, folder: Path) -> list[str]:
     """Copy pictures, and the pages that show them; return their names within the folder."""
     if not (gallery / "index.html").is_file():
         raise ValueError(f"{gallery} is no gallery: it has no index.html")
-    found = []
+    results = []
     for path in sorted(gallery.rglob("*")):
         if path.suffix in COPIED and path.is_file():
             name = Path("gallery") / path.relative_to(gallery)
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / name)
-            found.append(name.as_posix())
-    return found
+            results.append(name.as_posix())
+    return results
 
 
 def draw_gallery(trace: Trace, folder: Path) -> list[str]:
@@ -116,18 +116,18 @@ def draw_gallery(trace: Trace, folder: Path) -> list[str]:
     from glassformer.extensions.pictures.parts.render import save_scene
     from glassformer.extensions.pictures.pictures import make_scene
 
-    found, shown = [], []
+    gallery, shown = [], []
     for id in DRAWN:
         name = f"{DEMO['en']}/{id}.png"
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         scene = make_scene(trace, id)
         save_scene(scene, folder / name)
-        found.append(name)
+        gallery.append(name)
         shown.append({"file": f"demo/{id}.png", "title": scene.title, "told": scene.description})
     pictures = "".join(_fill("picture", each) for each in shown)
     page = _fill("gallery", {"icon": spell_icon()}, pictures=pictures, style=_read("style.css"))
     write_text(folder / "gallery/index.html", page)
-    return [*found, "gallery/index.html"]
+    return [*gallery, "gallery/index.html"]
 
 
 def draw_in_chinese(trace: Trace, folder: Path, files: Sequence[str]) -> list[str]:
@@ -138,13 +138,13 @@ def draw_in_chinese(trace: Trace, folder: Path, files: Sequence[str]) -> list[st
 
     ids = [Path(each).stem for each in files if fnmatch(each, f"{DEMO['en']}/V*.png")]
     place = folder / DEMO["zh"]
-    made = gallery(trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids)
-    for path in made:
+    result = gallery(trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids)
+    for path in result:
         if path.suffix == ".png":  # a third of the size, which no eye sees
             with Image.open(path) as drawn:
                 fewer = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
             fewer.save(path, optimize=True)
-    return [path.relative_to(folder).as_posix() for path in made]
+    return [path.relative_to(folder).as_posix() for path in result]
 
 
 def tell_index(
@@ -168,19 +168,19 @@ def tell_index(
         }
         return _fill("card", texts, image=image)
 
-    told = f"?language={lang}"
+    text = f"?language={lang}"
     cards = []
     for each in facts:
         about = "about" if each["words"] else "less"
         fill = _describe(each, lang)
-        page = f"{quote(each['page'])}#/first{told}"
+        page = f"{quote(each['page'])}#/first{text}"
         cards.append(show(page, "model", each["size"], "", about, **fill))
     pictures = [f"{DEMO[lang]}/{each}.png" for each in PICTURES]
     page = quote(facts[0]["page"])
     cards += [
-        show(f"{page}#/lecture/1{told}", "lecture", picture=pictures[2]),
-        show(f"{page}#/story{told}", "story", picture=pictures[1]),
-        show(f"{NETWORKS}#/networks{told}", "networks"),
+        show(f"{page}#/lecture/1{text}", "lecture", picture=pictures[2]),
+        show(f"{page}#/story{text}", "story", picture=pictures[1]),
+        show(f"{NETWORKS}#/networks{text}", "networks"),
         show(GALLERY[lang], "gallery", picture=pictures[0]),
     ]
     if f"gallery/{FILM}" in files:
@@ -194,7 +194,7 @@ def tell_index(
         {
             "lang": "zh-CN" if lang == "zh" else "en",
             "icon": spell_icon(),
-            "first": f"{page}#/first{told}",
+            "first": f"{page}#/first{text}",
             "switch": INDEX[other],
             "other": other,
             "switched": SWITCH[other],

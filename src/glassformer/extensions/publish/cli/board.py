@@ -22,11 +22,11 @@ def board(
     """
     from ..board import make_board, render_board
 
-    found = make_board(folder)
+    result = make_board(folder)
     if output:
         with open_output(output) as out:
-            out.write(render_board(found, f"Models in {folder.resolve().name}"))
+            out.write(render_board(result, f"Models in {folder.resolve().name}"))
     elif as_json:
-        print(to_json(found.to_json()))
+        print(to_json(result.to_json()))
     else:
-        print(found)
+        print(result)

@@ -54,12 +54,12 @@ def publish(
         check_new(out.resolve().parent / named.file, "version")
     if push:
         need("huggingface_hub")
-    how = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
-    found = copy(model, out, datasets=dataset or (), **how)  # type: ignore[arg-type]
+    options = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
+    result = copy(model, out, datasets=dataset or (), **options)  # type: ignore[arg-type]
     package = write_wheel(out, named, out.resolve().parent, licence) if named else None
     address = push_model(out, push) if push else None
     if as_json:
         more = {"address": address, "wheel": package and str(package)}
-        print(to_json(found.to_json() | {name: each for name, each in more.items() if each}))
+        print(to_json(result.to_json() | {name: each for name, each in more.items() if each}))
     else:
-        print("\n".join([f"{out}: {found}", *(str(each) for each in (package, address) if each)]))
+        print("\n".join([f"{out}: {result}", *(str(each) for each in (package, address) if each)]))
