@@ -40,7 +40,7 @@ HELD = (PATTERNS, NORMS, GATES)
 ANSWER = "answer"  # the last reader
 QUERY, KEY, VALUE = "query", "key", "value"
 
-UncachedState = dict[str, Tensor]  # for each block what its nodes wrote, B N L D
+Written = dict[str, Tensor]  # for each block what its nodes wrote, B N L D
 
 
 class WordContrast(NamedTuple):
@@ -72,7 +72,7 @@ class SiteEdges(NamedTuple):
 class Cuts:
     """Amounts of edges: 1 is what the node wrote here, 0 what it writes elsewhere."""
 
-    others: UncachedState  # what nodes write elsewhere
+    others: Written  # what nodes write elsewhere
     base: Tensor | float = 0.0  # of the edges that are not chosen; B 1 1 if it differs
     sites: Mapping[str, SiteEdges] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class EdgeRun:
     """The result of one pass."""
 
     lead_B: Tensor  # logit of the token less that of its rival
-    written: UncachedState
+    written: Written
     reads: dict[str, Tensor]  # for each site what its readers saw, B C L D, if it was asked for
 
 
@@ -223,7 +223,7 @@ class Pass:
     def __init__(self, network: EdgeNetwork, cuts: Cuts | None, keep_reads: bool):
         self.network, self.view = network, network.view
         self.cuts, self.keep_reads = cuts, keep_reads
-        self.written: UncachedState = {}
+        self.written: Written = {}
         self.reads: dict[str, Tensor] = {}
 
     def run(self, questions: Sequence[WordContrast]) -> EdgeRun:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .edges import ANSWER, Cuts, EdgeNetwork, Site, SiteEdges, UncachedState, WordContrast, stretch
+from .edges import ANSWER, Cuts, EdgeNetwork, Site, SiteEdges, WordContrast, Written, stretch
 
 AT_ONCE = 64  # circuits in one pass
 POINTS = 8  # of the way from no edge to all
@@ -41,7 +41,7 @@ class Faithfulness:
         self,
         network: EdgeNetwork,
         questions: Sequence[WordContrast],
-        others: UncachedState,
+        others: Written,
         *,
         by_position: bool,
     ):

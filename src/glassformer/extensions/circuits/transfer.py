@@ -47,7 +47,7 @@ def pair_up(translator: Translator, items: Sequence[ContrastiveItem]) -> list[Me
     It is what the column `counterpart` says, or another sentence of as many tokens, with the same
     translation up to the word and the other answer.
     """
-    found, waiting = [], []
+    results, waiting = [], []
     for item in items:
         pair = read_probe_pair(translator, item)
         if isinstance(pair, str):
@@ -59,8 +59,8 @@ def pair_up(translator: Translator, items: Sequence[ContrastiveItem]) -> list[Me
             continue
         ids = read_probe_pair(translator, ContrastiveItem(text, item.right, item.wrong))
         if not isinstance(ids, str) and len(ids.source) == len(here.source):
-            found.append((here, here._replace(source=(*ids.source,))))
-    return found + [each for here in waiting for each in _find_partner(here, waiting)]
+            results.append((here, here._replace(source=(*ids.source,))))
+    return results + [each for here in waiting for each in _find_partner(here, waiting)]
 
 
 def _find_partner(here: WordContrast, others: Sequence[WordContrast]) -> list[Measured]:
@@ -85,27 +85,29 @@ def measure_transfer(
             "many tokens, the same translation up to the word, and the other answer"
         )
     contrasts, partners = zip(*pairs, strict=True)
-    found = Faithfulness(network, contrasts, stack_written(network, partners), by_position=False)
+    faithfulness = Faithfulness(
+        network, contrasts, stack_written(network, partners), by_position=False
+    )
     tick(1)
-    wanted = {(each.node, each.reader) for each in edges}
-    named = found.name(torch.arange(found.size))
-    numbers = [n for n, each in enumerate(named) if (each.node, each.reader) in wanted]
+    transfer = {(each.node, each.reader) for each in edges}
+    named = faithfulness.name(torch.arange(faithfulness.size))
+    numbers = [n for n, each in enumerate(named) if (each.node, each.reader) in transfer]
     edges_N = torch.tensor(numbers)
-    leads_B = found.leads(edges_N)
-    kept = (leads_B.mean().item() - found.nothing) / found.span
+    leads_B = faithfulness.leads(edges_N)
+    kept = (leads_B.mean().item() - faithfulness.nothing) / faithfulness.span
     right = (leads_B > 0).float().mean().item()
-    random = tuple(measure_random(found, len(numbers)))
-    return Transfer(len(pairs), left_out, len(numbers), found.size, kept, right, random)
+    random = tuple(measure_random(faithfulness, len(numbers)))
+    return Transfer(len(pairs), left_out, len(numbers), faithfulness.size, kept, right, random)
 
 
 def stack_written(network: EdgeNetwork, contrasts: Sequence[WordContrast]) -> Written:
     """Return what the nodes write in each of several sentences, with zeros at missing positions."""
     runs = [network.run([each]).written for each in contrasts]
-    found: Written = {}
+    written: Written = {}
     for block in runs[0]:
         size = max(run[block].size(2) for run in runs)
-        found[block] = torch.cat([pad_positions(run[block], size) for run in runs])
-    return found
+        written[block] = torch.cat([pad_positions(run[block], size) for run in runs])
+    return written
 
 
 def pad_positions(x_BNLD: Tensor, size: int) -> Tensor:

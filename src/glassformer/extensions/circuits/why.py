@@ -16,7 +16,7 @@ from glassformer.see.derive import group_words
 from glassformer.see.trace import Trace
 
 from .circuit import KEEP, Tick, find_circuit
-from .edges import EdgeNetwork, UncachedState, WordContrast
+from .edges import EdgeNetwork, WordContrast, Written
 from .faithfulness import CircuitEdge, Faithfulness
 from .flows import Flow, measure_hidden, trace_flow
 from .rivals import RANDOM, measure_connected, measure_random
@@ -163,7 +163,7 @@ def explain_word(
 def search_circuit(
     network: EdgeNetwork,
     contrast: WordContrast,
-    others: UncachedState,
+    others: Written,
     elsewhere: Elsewhere,
     keep: float,
     tick: Tick,
@@ -198,10 +198,10 @@ def judge(faithfulness: Faithfulness, edges_N: Tensor, elsewhere: Elsewhere) -> 
     )
 
 
-def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> UncachedState:
+def average_written(network: EdgeNetwork, sentences: Sequence[WordContrast]) -> Written:
     """Return the mean of what each node writes at each position, of the sentences that have it."""
-    sums: UncachedState = {}
-    counts: UncachedState = {}
+    sums: Written = {}
+    counts: Written = {}
     for each in sentences:
         for block, x_BNLD in network.run([each]).written.items():
             length = x_BNLD.size(2)

@@ -52,10 +52,10 @@ def ask_word(
         name = trace.vocabulary[id] if trace.vocabulary else rival
     else:
         id, name = find_rival(trace, row, word, rival)
-    given = tuple(each.id for each in trace.target[: row + 1])
+    inputs = tuple(each.id for each in trace.target[: row + 1])
     source = tuple(each.id for each in trace.source)
     token = trace.predicted[row]
-    return WordChoice(token.text, name, row, WordContrast(source, given, (token.id, id)))
+    return WordChoice(token.text, name, row, WordContrast(source, inputs, (token.id, id)))
 
 
 def _part(
@@ -130,12 +130,12 @@ def read_counterpart(
 
     Raises ValueError if it has not as many tokens, so that positions do not correspond.
     """
-    source, found = asked.contrast.source, (*tokenize(text),)
-    if len(found) != len(source):
+    source, result = asked.contrast.source, (*tokenize(text),)
+    if len(result) != len(source):
         raise ValueError(
-            f"the counterpart has {len(found)} tokens, the sentence {len(source)}: positions can "
+            f"the counterpart has {len(result)} tokens, the sentence {len(source)}: positions can "
             "be compared only between sentences of as many; without it, the mean is used"
         )
-    if found == source:
+    if result == source:
         raise ValueError("the counterpart is the sentence itself")
-    return asked.contrast._replace(source=found)
+    return asked.contrast._replace(source=result)
