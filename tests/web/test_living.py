@@ -29,7 +29,7 @@ from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import WORDS
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
-from glassformer.translate.adapting import Adapted
+from glassformer.translate.adapting import AdaptedSentence
 from glassformer.translate.checking import cap_confidence
 from glassformer.translate.familiarity import measure_confidence
 from glassformer.translate.sentence import Sentence, Translation
@@ -272,7 +272,7 @@ def _read_test_lines(count: int) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[: 20 * count] if path.is_file() else []
 
 
-def _list_names(adapted: Adapted) -> Iterator[tuple[str, str]]:
+def _list_names(adapted: AdaptedSentence) -> Iterator[tuple[str, str]]:
     for each in adapted.stand_ins:
         yield from each.shown
 

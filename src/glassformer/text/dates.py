@@ -38,8 +38,8 @@ class Language(NamedTuple):
 
     def write(self, day: int, month: int, year: str | None) -> str:
         """Return a day as translations have it; month: from 1."""
-        said, name = (self.first if day == 1 else str(day)), self.months[month - 1]
-        return (self.dated if year else self.plain).format(day=said, month=name, year=year)
+        message, name = (self.first if day == 1 else str(day)), self.months[month - 1]
+        return (self.dated if year else self.plain).format(day=message, month=name, year=year)
 
 
 @cache
@@ -48,12 +48,12 @@ def read_day_formats() -> dict[str, Language]:
     import tomllib  # few sentences have a number and a month
 
     tables = tomllib.loads(Path(__file__).with_name("dates.toml").read_text(encoding="utf-8"))
-    found = {}
+    day_formats = {}
     for code, table in tables.items():
         months = tuple(table.pop("months").split())
         find = [_BEFORE + each.replace("{months}", "|".join(months)) for each in table.pop("find")]
-        found[code] = Language(months, tuple(find), **table)
-    return found
+        day_formats[code] = Language(months, tuple(find), **table)
+    return day_formats
 
 
 class Dates:
@@ -91,11 +91,11 @@ class Dates:
 
         attempt: from 0; each has other stand-ins.
         """
-        found = sorted(
+        ordered = sorted(
             (match for each in self.patterns for match in _compile(each).finditer(text)),
             key=lambda match: (match.start(), -match.end()),
         )
-        days = [*_take_apart(found)]
+        days = [*_take_apart(ordered)]
         rest = text
         for each in reversed(days):
             rest = rest[: each.start()] + rest[each.end() :]
@@ -130,22 +130,22 @@ class Dates:
     def _stand_in(self, match: re.Match[str], pair: tuple[int, int]) -> StandIn:
         assert self.source and self.target
         day, month = int(match["day"]), self.source.months.index(match["month"]) + 1
-        text, said, pattern = self.spell_often(pair)
+        text, message, pattern = self.spell_often(pair)
         own, theirs = self.source.months[pair[0] - 1], self.target.months[pair[0] - 1]
         name = self.target.months[month - 1] + (f" {match['year']}" if match["year"] else "")
         original = self.target.write(day, month, match["year"])
         names = (str(pair[1]), str(day)), (own, match["month"]), (theirs, name)
-        return StandIn(text, original, said, pattern, names)
+        return StandIn(text, original, message, pattern, names)
 
     def spell_often(self, pair: tuple[int, int]) -> tuple[str, str, str]:
         """Return how a source says a frequent day, and how a target, with a pattern of that."""
         assert self.source and self.target
         month, day = pair
-        said = {"day": day, "month": self.target.months[month - 1]}
+        message = {"day": day, "month": self.target.months[month - 1]}
         return (
             self.source.phrase.format(day=day, month=self.source.months[month - 1]),
-            self.target.phrase.format(**said),
-            rf"(?<!\w)(?:{self.target.written.format(**said)})(?!\w)",
+            self.target.phrase.format(**message),
+            rf"(?<!\w)(?:{self.target.written.format(**message)})(?!\w)",
         )
 
 

@@ -111,9 +111,9 @@ def cut_at_stand_ins(translation: str, stand_ins: Sequence[StandIn]) -> Iterator
     """Yield each text of a translation up to a stand-in, and what that one stands for."""
     if stand_ins:
         either, at = "|".join(f"({_find(each).pattern})" for each in stand_ins), 0
-        for found in re.finditer(either, translation):
-            yield translation[at : found.start()], stand_ins[(found.lastindex or 1) - 1].original
-            at = found.end()
+        for match in re.finditer(either, translation):
+            yield translation[at : match.start()], stand_ins[(match.lastindex or 1) - 1].original
+            at = match.end()
         translation = translation[at:]
     yield translation, ""
 

@@ -58,7 +58,7 @@ _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
 
 
-class Adapted(NamedTuple):
+class AdaptedSentence(NamedTuple):
     """A sentence as the network reads it, and what is to be put back in its translation."""
 
     text: str
@@ -124,7 +124,7 @@ class Adapter:
         is_capital_noun = name_base(self.source_lang) in CAPITAL_NOUNS
         return bool(known) and not is_capital_noun and not is_unspaced(self.target_lang)
 
-    def adapt(self, sentence: str, attempt: int = 0) -> Adapted | None:
+    def adapt(self, sentence: str, attempt: int = 0) -> AdaptedSentence | None:
         """Return a sentence as the model knows such; None if it is one already.
 
         attempt: from 0; each has other stand-ins, and from TRIES on none: then what they stood for
@@ -152,7 +152,7 @@ class Adapter:
                 left += known
         repeated = tuple(cased[part.start : part.end] for part in left)
         if not parts:
-            return Adapted(cased, None, case, repeated=repeated) if case or left else None
+            return AdaptedSentence(cased, None, case, repeated=repeated) if case or left else None
         inside = [each for each in parts if not _is_apart(cased, each)]
         chosen = self._choose(cased, inside, days, attempt)
         if chosen is None:  # what has no stand-in is taken out, or left to the network
@@ -165,7 +165,7 @@ class Adapter:
             days.get(part) or self._stand_in(part.kind, *pair)
             for part, *pair in zip(inside, chosen, own, strict=True)
         ]
-        return Adapted(text, origins, case, tuple(stand_ins), asides, repeated)
+        return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
 
     def _choose(
         self,
@@ -186,7 +186,11 @@ class Adapter:
         return self.dates.tell_time(own, text) if kind == "time" else StandIn(text, own)
 
     def restore(
-        self, adapted: Adapted | None, sentence: str, translation: str, kind: Typography = "source"
+        self,
+        adapted: AdaptedSentence | None,
+        sentence: str,
+        translation: str,
+        kind: Typography = "source",
     ) -> str:
         """Return a translation with the case, the marks and the parts of its sentence."""
         if adapted and adapted.is_only_stand_ins:
@@ -203,7 +207,7 @@ class Adapter:
         )
 
     def adapt_translation(
-        self, adapted: Adapted | None, translation: str
+        self, adapted: AdaptedSentence | None, translation: str
     ) -> tuple[str, Sequence[Span] | None]:
         """Return a translation as the network would have written it, and where that came from.
 
@@ -223,7 +227,7 @@ class Adapter:
             translation = truecase(translation, "upper", self._cut_target)
         return replace_parts(translation, parts, [part.kind for part in parts])
 
-    def is_whole(self, adapted: Adapted | None, translation: str) -> bool:
+    def is_whole(self, adapted: AdaptedSentence | None, translation: str) -> bool:
         """Return whether all that a translation has to repeat is in it, once."""
         if adapted is None or adapted.is_only_stand_ins:
             return True
