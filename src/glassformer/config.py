@@ -27,7 +27,7 @@ MASK = 258  # what hides a token: the byte 0xFF, which every vocabulary has and 
 
 
 SEPARATOR = "<sep>"  # the token after each sentence of a context, with data.context
-TAG = re.compile(r"<(?!0x|s>|pad>)[\w-]*[^\W_][\w-]*>")  # a token that no text yields
+TAG = re.compile(r"<(?!0x|s>|pad>)(?=[\w-]*[^\W_])[\w-]++>")  # a token that no text yields
 
 
 def check_tag(tag: str) -> str:

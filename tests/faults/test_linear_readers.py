@@ -146,6 +146,9 @@ def list_readers(folder: Path) -> dict[str, Reader]:
             copy("a.strings"),
             lambda text: f'"a" = {json.dumps(text, ensure_ascii=False)};'.encode(),
         ),
+        "PO as it is": (copy("a.po"), str.encode),
+        "strings as they are": (copy("a.strings"), lambda text: f'"a" = "b"; {text}'.encode()),
+        "strings without an end": (copy("a.strings"), lambda text: f'"a" = "b"; "{text}'.encode()),
         "TSV": (read_file(folder, "tsv"), write_row),
         "JSONL": (read_file(folder, "jsonl"), as_json),
         "TMX": (read_file(folder, "tmx"), write(unit)),
@@ -158,6 +161,7 @@ def list_readers(folder: Path) -> dict[str, Reader]:
 NAMES = [
     *("text", "HTML", "SRT", "VTT", "DOCX", "PPTX", "ODT", "XLIFF", "RESX", "Android", "PO"),
     *("strings", "TSV", "JSONL", "TMX", "splitter", "tokenizer", "checks"),
+    *("PO as it is", "strings as they are", "strings without an end"),
 ]
 
 
@@ -177,7 +181,7 @@ def test_no_reader_is_worse_than_linear(
     ]
     assert slow == []
     told = "twice as many take at most 2.6 times as long"
-    ledger.note("Bad input", "hostile units, repeated, in 18 readers", told, times=len(units))
+    ledger.note("Bad input", "hostile units, repeated, in 21 readers", told, times=len(units))
 
 
 def _repeat(write_input: Callable[[str], bytes], unit: str, length: int) -> bytes:

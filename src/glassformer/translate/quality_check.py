@@ -33,7 +33,7 @@ WIDE = LazyPattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U0002
 LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
 GROUPS = RarePattern(r"\d+(?:[.,'’\s]\d+)*", DIGITS)
-MYRIADS = RarePattern(r"\d+(?=\s?[万萬亿億만억])", DIGITS)  # 4万 is 40,000 elsewhere
+MYRIADS = RarePattern(r"(?<!\d)\d++(?=\s?[万萬亿億만억])", DIGITS)  # 4万 is 40,000 elsewhere
 ADDRESS = RarePattern(
     r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ("://", "www.", "@")
 )

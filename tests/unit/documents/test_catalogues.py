@@ -186,6 +186,18 @@ def test_apple_strings(encoding: str) -> None:
     assert lines[4].count("%@") == 1
 
 
+def test_surrogates_that_escapes_name_are_one_character() -> None:
+    given = '"a" = "\\UD83D\\UDE00 cat"; "b" = "\\uD800 dog";'
+    assert open_document(given.encode(), "a.strings").texts == ["😀 cat", "\ufffd dog"]
+
+
+def test_what_has_no_value_stays() -> None:
+    given = 'no value; "none either"; "a" "b" = "c"; "open'
+    document = open_document(given.encode(), "a.strings")
+    assert document.texts == ["c"]
+    assert document.fill(["d"]).decode() == given.replace('"c"', '"d"')
+
+
 @pytest.mark.parametrize(
     "placeholder",
     ["%s", "%1$d", "%(name)s", "{x}", "{{x}}", "${x}", "%@", "<b>", "&amp;", "https://a.org/b?c=d"],

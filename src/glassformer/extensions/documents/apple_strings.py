@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from .catalogues import Catalogue, PlainMessage
 
+# A key without a value is a token, too: nothing is read a second time.
 _TOKEN = re.compile(
     r"/\*.*?(?:\*/|\Z)|//[^\n]*+"
-    r"|(?P<key>\"(?:[^\"\\]|\\.)*+\"|[\w.$-]++)\s*+=\s*+\"(?P<value>(?:[^\"\\]|\\.)*+)\"",
+    r"|(?:\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z)|[\w.$-]++)"
+    r"(?:\s*+=\s*+\"(?P<value>(?:[^\"\\]|\\.)*+)\")?",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -45,9 +47,12 @@ def _make_writer(parts: list[str]) -> Callable[[str], None]:
 
 
 def _unescape(text: str) -> str:
+    """Return a value as it is read; of \\U escapes, two surrogates are one character."""
+
     def read(match: re.Match[str]) -> str:
         if match[1]:
             return chr(int(match[1], 16))
         return _ESCAPED.get(match[2], match[2])
 
-    return _ESCAPE.sub(read, text)
+    units = _ESCAPE.sub(read, text).encode("utf-16", "surrogatepass")
+    return units.decode("utf-16", "replace")
