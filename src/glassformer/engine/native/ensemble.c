@@ -82,6 +82,9 @@ static void ensemble_clear(void *network) {
 }
 
 int ensemble_open(int32_t count, const Network *members, Network *network) {
+    *network = (Network){0};
+    for (int32_t m = 0; m < count; m++)
+        if (members[m].vocabulary != members->vocabulary) return GF_BAD_REQUEST;
     Ensemble *self = calloc(1, sizeof *self);
     if (!self) return GF_OUT_OF_MEMORY;
     *network = (Network){

@@ -3,7 +3,8 @@ decode/ensemble.py. */
 #pragma once
 #include "network.h"
 
-/* Make a network of `count` others, at least one, which have one vocabulary and stay the caller's:
-nobody else uses them as long as it is open. It knows neither short-lists nor watched heads. */
+/* Make a network of `count` others, at least one, which stay the caller's: nobody else uses them as
+long as it is open. It knows neither short-lists nor watched heads. GF_BAD_REQUEST, and no network,
+unless they have one vocabulary. */
 int ensemble_open(int32_t count, const Network *members, Network *network);
 void ensemble_close(Network *network);

@@ -33,8 +33,9 @@ int read_given(Search *s, int32_t best_size, const Watched *watched) {
     for (int32_t n = 0; n < all && !error; n += CHUNK) {
         int32_t count = all - n < CHUNK ? all - n : CHUNK;
         int64_t place = (int64_t)n * best_size;
-        Best best = {best_size, ID_EOS, s->best.value + place, s->best.id + place,
-                     s->best.logsumexp + n, s->wanted + n, s->values + n};
+        float *value = best_size ? s->best.value + place : NULL;
+        int32_t *id = best_size ? s->best.id + place : NULL;
+        Best best = {best_size, ID_EOS, value, id, s->best.logsumexp + n, s->wanted + n, s->values + n};
         Watched part = watched ? *watched : (Watched){0};
         if (watched) part.weights += n * part.stride;
         error = s->network->step(s->network->self, count, s->given + n, NULL, &best,

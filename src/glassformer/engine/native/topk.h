@@ -57,9 +57,9 @@ a multiple of PAD, which is overwritten. */
 static inline void process_logits(const Best *best, int64_t r, float *x, int32_t from, int32_t end,
                                   Running *running) {
     int32_t count = end - from, size = best->size;
-    float *value = best->value + r * size;
-    int32_t *ids = best->id + r * size;
-    const float *worst = value + (size > FEW || !size ? 0 : size - 1);
+    float *value = size ? best->value + r * size : NULL;
+    int32_t *ids = size ? best->id + r * size : NULL;
+    const float *worst = size && size <= FEW ? value + size - 1 : value;
     for (int32_t v = count; v % PAD; v++) x[v] = -INFINITY;
     Vec highs[4];
     for (int i = 0; i < 4; i++) highs[i] = v_set(-INFINITY);
