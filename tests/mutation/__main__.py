@@ -4,8 +4,9 @@
 
 Lines of the core are drawn with a seed, and of each line one change. The same seed draws the same
 mutants in the same order, so a larger sample goes on where a smaller one ended; what was tried
-with the same sources and tests is not tried again (build/mutation). Survivors are printed: each
-wants a test, or a line in equivalent.toml that says why no test can tell. The score goes into
+with the same sources and tests is not tried again (build/mutation). So a sample can be tried in
+parts: with --minutes, what there was no time for is left for the next call. Survivors are printed:
+each wants a test, or a line in equivalent.toml that says why no test can tell. The score goes into
 docs/reliability.md with --page.
 """
 
@@ -16,10 +17,13 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import takewhile
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +44,12 @@ CORE = (
     "text/*.py",
     "translate/*.py",
     "extensions/documents/*.py",
-    "checks/*.py",
+    "extensions/check_data/*.py",
     "extensions/serve/*.py",
     "extensions/serve/api/*.py",
     "extensions/serve/service/*.py",
     "evaluate/*.py",
-    "translat*.py",
+    "translator.py",
     *(
         f"train/run/{name}.py"
         for name in ("checkpoint", "loop", "micro_batching", "optimizer", "selection", "updates")
@@ -145,8 +149,9 @@ def make_key(name: str, path: str | None, tests: list[str]) -> str:
 class Campaign:
     """A sample of mutants, tried one after the other."""
 
-    def __init__(self, memory: Memory, folder: Path, jobs: int) -> None:
+    def __init__(self, memory: Memory, folder: Path, jobs: int, minutes: float = inf) -> None:
         self.memory, self.folder, self.jobs = memory, folder, jobs
+        self.end = time.monotonic() + 60 * minutes  # no trial begins after that
 
     def time_tests(self, tests: list[str]) -> None:
         """Run each file of tests with nothing changed: how long it takes, and whether it passes."""
@@ -156,10 +161,15 @@ class Campaign:
             for test in tests
             if keys[test] not in self.memory.known
         ]
-        for number, each in enumerate(run(trials, self.folder, self.jobs) if trials else (), 1):
+        for number, each in enumerate(self._run(trials), 1):
             self.memory.put(keys[each.name], status=each.status, seconds=each.seconds)
             said = "" if each.status == 0 else f" does not pass here: {_last_line(each.log)}"
             print(f"{number}/{len(trials)} {each.name} {each.seconds:.0f} s{said}", flush=True)
+
+    def _run(self, trials: list[Trial]) -> Iterator[Trial]:
+        """Yield the trials as they end, as far as there is time for them."""
+        in_time = takewhile(lambda _: time.monotonic() < self.end, trials)
+        yield from run(in_time, self.folder, self.jobs) if trials else ()
 
     def choose(self, mutant: Mutant) -> tuple[list[str], float]:
         """Return the nearest tests that pass and together take seconds, and these."""
@@ -190,7 +200,7 @@ class Campaign:
                 limit, paths = SLACK * seconds + GRACE, [f"tests/{test}" for test in tests]
                 trials.append(Trial(key, paths, limit, {place: text}, source.parent in NATIVE))
                 by_key[key] = mutant
-        for each in run(trials, self.folder, self.jobs) if trials else ():
+        for each in self._run(trials):
             mutant, tests = by_key[each.name], [test.removeprefix("tests/") for test in each.tests]
             outcome = {0: "survived", BROKEN: "broken"}.get(each.status, "killed")  # type: ignore[call-overload]
             by = "took too long" if each.status is None else _last_line(each.log)
@@ -202,6 +212,15 @@ class Campaign:
 def _last_line(log: str) -> str:
     lines = [line for line in log.splitlines() if line.startswith(("FAILED", "ERROR", "E "))]
     return (lines or log.splitlines() or [""])[-1][:200]
+
+
+def name_part(path: str) -> str:
+    """Return the part of the package that a source belongs to, as the page names it."""
+    *folders, name = path.removeprefix("extensions/").split("/")
+    part = folders[0] if folders else name.removesuffix(".py")
+    if "kernels" in folders:
+        part = "kernels"
+    return f"{part} in C" if name.endswith((".c", ".h")) else part
 
 
 def describe(killed: Counter[str], tried: Counter[str], seed: int) -> str:
@@ -227,6 +246,7 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="files whose path begins so, decode/ for example"
     )
+    parser.add_argument("--minutes", type=float, default=inf, help="begin no trial after that")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutation")
     parser.add_argument("--page", action="store_true", help="write docs/reliability.md")
@@ -239,12 +259,12 @@ def main() -> None:
             print(f"{each.path}:{each.line}\n  - {each.before}\n  + {each.after}")
         return
     os.nice(10)
-    campaign = Campaign(Memory(given.folder / "trials.jsonl"), given.folder, given.jobs)
+    memory = Memory(given.folder / "trials.jsonl")
+    campaign = Campaign(memory, given.folder, given.jobs, given.minutes)
     campaign.time_tests(sorted({t for each in sample for t in find_nearest(each.path)[:5]}))
     killed, tried, survivors = Counter[str](), Counter[str](), list[Mutant]()
     for mutant, told in campaign.try_all(sample):
-        part = mutant.path.partition("/")[0].removesuffix(".py")
-        part += " in C" if mutant.path.endswith((".c", ".h")) else ""
+        part = name_part(mutant.path)
         print(f"{told['outcome']:<8} {mutant.path}:{mutant.line}  {mutant.after}", flush=True)
         if told["outcome"] == "broken":
             continue
