@@ -21,6 +21,7 @@ VERBS = {
         "local-attention",
     ),
     "Quality": (
+        "race",
         "recipe",
         "shipped",
         "shipped-language",

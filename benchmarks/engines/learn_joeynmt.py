@@ -32,9 +32,8 @@ def prepare(folder: Path) -> dict[str, Any]:
     config = describe(folder, settings)
     config["data"]["dev"] = str(folder / "test")
     config["testing"] = {**SEARCH, "batch_size": 64, "batch_type": "sentence"}
-    config["training"].update(
-        learning_rate=chosen["rate"], learning_rate_warmup=chosen["warmup"], random_seed=1
-    )
+    config["training"].update(learning_rate=chosen["rate"], learning_rate_warmup=chosen["warmup"])
+    config["training"]["random_seed"] = chosen.get("seed", 1)
     return config
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..check_data.near_twins import measure_distance
 from ..check_data.words import gather_words
 
-MOST = 2000  # lines: a word of more finds no candidates
+MOST = 500  # lines: a word of more finds no candidates
 TRIED = 5  # candidates that are compared letter by letter
 
 
@@ -51,8 +51,18 @@ class TranslationMemory:
                 shared[line] += weight
         best = nlargest(TRIED, shared, key=shared.__getitem__)
         dense = nlargest(TRIED, shared, key=lambda line: shared[line] / len(self.texts[line]))
-        matchs = [Match(line, self._compare(line, text)) for line in sorted({*best, *dense})]
-        return max(matchs, key=lambda match: match.similarity, default=None)
+        found = None
+        for line in sorted({*best, *dense}, key=lambda line: -self._bound(line, text)):
+            if found and found.similarity >= self._bound(line, text):
+                break  # none of the others can be more alike
+            match = Match(line, self._compare(line, text))
+            found = max(found or match, match, key=lambda each: each.similarity)
+        return found
+
+    def _bound(self, line: int, text: str) -> float:
+        """Return how alike a line can be at most, by its length."""
+        shorter, longer = sorted((len(self.texts[line]), len(text)))
+        return shorter / max(1, longer)
 
     def _compare(self, line: int, text: str) -> float:
         other = self.texts[line]
