@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..foundation.extensions import find_addition
 from ..model.files.directory import Tokenizers
 from ..model.files.known_words import read_known_words
 from ..text.casing import (
@@ -22,7 +23,6 @@ from ..text.casing import (
     put_case_back,
     truecase,
 )
-from ..text.dates import Dates
 from ..text.patterns import LazyPattern
 from ..text.spacing import is_unspaced, name_base
 from ..text.stand_ins import (
@@ -112,10 +112,11 @@ class Adapter:
         return StandIns(lambda word: all(each.has_token(word) for each in self.tokenizers))
 
     @cached_property
-    def dates(self) -> Dates:
-        """Return the days that sentences may have, in the languages of the model."""
+    def days(self) -> Any:
+        """Return what finds days and writes them; None if no extension does."""
         both = self.tokenizers.source.has_token, self.tokenizers.target.has_token
-        return Dates((self.source_lang, self.target_lang), both)
+        make = find_addition("days")
+        return make((self.source_lang, self.target_lang), both) if make else None
 
     @cached_property
     def has_names(self) -> bool:
@@ -136,8 +137,7 @@ class Adapter:
         if parts or not is_usual(sentence):
             case = self._find_case(sentence, parts)
         cased = self._truecase(sentence, parts, case) if case else sentence
-        is_late = attempt >= TRIES - 1
-        days = {} if is_late or not _DIGIT.search(cased) else self.dates.find(cased, attempt)
+        days = self._find_days(cased, attempt)
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
         parts = sorted([*parts, *days])
         is_late = attempt == TRIES - 1
@@ -167,6 +167,10 @@ class Adapter:
         ]
         return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
 
+    def _find_days(self, text: str, attempt: int) -> dict[Verbatim, StandIn]:
+        is_possible = attempt < TRIES - 1 and _DIGIT.search(text) and self.days
+        return dict(self.days.find(text, attempt)) if is_possible else {}
+
     def _choose(
         self,
         text: str,
@@ -183,7 +187,8 @@ class Adapter:
         return [days[part].text if part in days else next(rest) for part in parts]
 
     def _stand_in(self, kind: str, text: str, own: str) -> StandIn:
-        return self.dates.tell_time(own, text) if kind == "time" else StandIn(text, own)
+        is_told = kind == "time" and self.days
+        return self.days.tell_time(own, text) if is_told else StandIn(text, own)
 
     def restore(
         self,

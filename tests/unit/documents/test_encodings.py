@@ -35,9 +35,10 @@ def test_a_byte_order_mark_is_kept(name: str, mark: str) -> None:
     assert document.texts == ["caf\u00e9"] and document.fill(document.texts) == data
 
 
-def test_po_declares_its_encoding() -> None:
+@pytest.mark.parametrize("space", ["", " "])
+def test_po_declares_its_encoding(space: str) -> None:
     pytest.importorskip("polib", reason="the extra `documents` is not installed")
-    data = PO.format("ISO-8859-1").encode("latin-1")
+    data = PO.format(f"{space}ISO-8859-1").encode("latin-1")
     document = open_document(data, "a.po")
     assert document.texts == ["caf\u00e9"]
     assert document.fill(["th\u00e9"]).endswith(

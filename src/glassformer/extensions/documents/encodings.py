@@ -17,7 +17,7 @@ PAGE_CHARSET = re.compile(
     rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
 )
 _XML = re.compile(rb"\s*<\?xml\s[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
-PO_CHARSET = re.compile(rb"\"Content-Type:[^\"]{0,200}?charset=([\w.:-]{1,40})")
+PO_CHARSET = re.compile(rb"\"Content-Type:[^\"]{0,200}?charset=\s*([\w.:-]{1,40})")
 HEAD = 4096  # bytes in which a page says what its encoding is
 SAMPLE = 1 << 16  # bytes by which an encoding is guessed
 

@@ -7,8 +7,8 @@ model's file, from where Python has them.
 import re
 from typing import Any
 
+from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
 from glassformer.text import casing, stand_ins, symbols, typography, verbatim
-from glassformer.text.dates import HALF, LAST_DAY, Dates
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
@@ -88,7 +88,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
             {chr(code): capital for code, capital in table.items()}
             for table in casing.find_capitals(adapter.target_lang)
         ],
-        "dates": _describe_dates(adapter.dates),
+        "dates": _describe_dates(adapter.days),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LISTS,
         **LIMITS,

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .spacing import name_base
-from .stand_ins import StandIn
-from .verbatim import Verbatim
+from glassformer.text.spacing import name_base
+from glassformer.text.stand_ins import StandIn
+from glassformer.text.verbatim import Verbatim
 
 DAY = "day"  # the kind of part
 OFTEN = ((10, 20), (7, 4), (12, 25), (8, 15), (4, 10), (1, 15), (9, 5), (3, 14))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from glassformer.text.dates import Dates, read_day_formats
+from glassformer.extensions.days.dates import Dates, read_day_formats
 from glassformer.text.stand_ins import cut_at_stand_ins, has_each_once
 from glassformer.translator import Translator
 

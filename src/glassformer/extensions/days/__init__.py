@@ -1,0 +1,3 @@
+"""Days of the year and hours, which translations write by the rules of their language."""
+
+ADDS = {"days": "dates.Dates"}
