@@ -116,7 +116,7 @@ def align(
 def align_without_model(options: dict[str, Any]) -> None:
     """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
     from ..data.corpus import find_data
-    from ..evaluate.statistical_alignment import align_statistically, split_pairs
+    from ..foundation.extensions import need_addition
     from ..translate.align.links import measure_links, write_pharaoh
 
     pair = pick_pair(
@@ -125,11 +125,12 @@ def align_without_model(options: dict[str, Any]) -> None:
     keep_apart(options["output"], *pair, options["gold"], options["learn_from"])
     texts = list(find_data(pair).train)
     more = find_data(options["learn_from"]).train if options["learn_from"] else ()
+    align_statistically = need_addition("align_statistically", "--engine eflomal")
     links = align_statistically(texts, more, options["join"] or "grow-diag")
     with open_output(options["output"]) as out:
         out.writelines(f"{write_pharaoh(each)}\n" for each in links)
     if options["gold"]:
-        sides = split_pairs(texts)
+        sides = need_addition("split_pairs", "--engine eflomal")(texts)
         gold = load_gold(options, [(len(a), len(b)) for a, b in zip(*sides, strict=True)])
         warn(f"{measure_links(links, gold.pairs)}")
 

@@ -34,9 +34,10 @@ def train_tokenizer(
     check_list("lines", lines)
     if kind == "unigram":
         from .learned_unigram import LearnedUnigram
-        from .unigram_learning import learn_unigram
 
-        return LearnedUnigram(*learn_unigram(lines, vocabulary, normalization), normalization)
+        learn_unigram = need_addition("learn_unigram", "text.tokenizer=unigram")
+        tokens, scores = learn_unigram(lines, vocabulary, normalization)
+        return LearnedUnigram(tokens, scores, normalization)
     characters: set[str] = set()
     texts, merges = prepare_texts(lines, normalization, characters), list[tuple[str, str]]()
     if kind == "bpe":

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from .layout import BYTES, CONTROLS, FIRST_CHARACTER, WORD
-from .merge_learning import check_room, learn_merges, prepare_texts
-from .normalization import Normalization
+from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER, WORD
+from glassformer.text.merge_learning import check_room, learn_merges, prepare_texts
+from glassformer.text.normalization import Normalization
 
 CANDIDATES = 4  # times as many as tokens are wanted
 LONGEST = 16  # characters of a token

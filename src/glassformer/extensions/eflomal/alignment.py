@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..foundation.machine.extras import need
-from ..text.spacing import looks_unspaced
-from ..translate.align.links import Link, Links, join_links
-from ..translate.align.pairs import find_words
+from glassformer.foundation.machine.extras import need
+from glassformer.text.spacing import looks_unspaced
+from glassformer.translate.align.links import Link, Links, join_links
+from glassformer.translate.align.pairs import find_words
 
 TextPair = tuple[str, str]
 Words = Sequence[Sequence[str]]
