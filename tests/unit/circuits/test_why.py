@@ -64,11 +64,14 @@ def test_the_command_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     asked = ["why", "demo", WIDE, "--word", "elle", "--rival", "il", "--counterpart", TIRED]
     (tmp_path / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
     asked += ["--pairs", str(tmp_path / "pairs.tsv"), "-o", str(tmp_path / "why.json")]
+    asked += ["--picture", str(tmp_path / "why.svg")]
     assert main(asked) == 0
     said = capsys.readouterr().out
     assert "qu'elle leads qu'il by +8.3" in said and "On 2 other sentences (1 left out)" in said
     found = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
     check_page(said, found)
+    drawn = (tmp_path / "why.svg").read_text(encoding="utf-8")
+    assert drawn.count("opacity: 0.55") == 2 * found["circuits"][0]["size"], "arcs and heads"
     transfer = found["transfer"]
     assert transfer["kept"] > 0.2 > max(transfer["random"])
     assert found["gap"] < 1e-4

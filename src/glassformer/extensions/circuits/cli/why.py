@@ -53,6 +53,8 @@ def why(
     keep: float = opt(
         "SHARE", "The share of the lead that a circuit keeps.", default=0.9, min=0.01, max=1.0
     ),
+    picture: Path | None = opt("FILE", "Draw the first circuit here: .svg, .pdf, .png."),
+    lang: str = opt("en|zh", "The language of the words in the picture.", default="en"),
     output: Path | None = opt("FILE", "Write all numbers here, as JSON.", "--output", "-o"),
     to: str | None = TO,
     as_json: bool = AS_JSON,
@@ -68,6 +70,8 @@ def why(
     glassformer why my-model "The cat sleeps." --word Le --rival La --counterpart "The cow sleeps."
     """
     from glassformer.foundation.disk import write_json
+    from glassformer.foundation.extensions import need_addition
+    from glassformer.foundation.messages import LANGUAGES
     from glassformer.translator import Translator
 
     from ...lab.contrastive import read_contrastive
@@ -77,6 +81,7 @@ def why(
     from ..words import ask_word
 
     check_choice("by", by, BY)
+    check_choice("lang", lang, LANGUAGES)
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
     asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
@@ -97,6 +102,8 @@ def why(
         )
     if output:
         write_json(output, result.to_json())
+    if picture:
+        need_addition("draw_circuit", "a picture")(result, picture, lang)
     print(to_json(result.to_json()) if as_json else show_why(result))
 
 
