@@ -24,15 +24,15 @@ INK, SOFT, FAINT, MADE, OTHER = "#1f2933", "#7b8794", "#e4e7eb", "#c2410c", "#25
 GAP, WIDTH, HEIGHT = 1.6, 12.8, 7.2  # between the sides, in columns; of the page, in inches
 
 
-class Spot(NamedTuple):
+class NodeSpot(NamedTuple):
     """The place of a node or of a reader in the drawing."""
 
     x: float
     y: float
 
 
-class Map:
-    """Where each node of a network is drawn: at a word, on a floor."""
+class CircuitMap:
+    """The places of nodes in a drawing: over a word, on a floor."""
 
     def __init__(self, why: Any):
         self.sources = len(why.trace.source)
@@ -44,10 +44,10 @@ class Map:
         """Return the column of a word."""
         return position if side == "source" else self.sources + GAP + position
 
-    def place(self, node: str, position: int) -> Spot:
+    def place(self, node: str, position: int) -> NodeSpot:
         """Return the place of a node, or of a part that reads."""
         side = "source" if node.startswith(("source", "encoder")) else "target"
-        return Spot(self.column(side, position), self.floor(node, side))
+        return NodeSpot(self.column(side, position), self.floor(node, side))
 
     def floor(self, node: str, side: str) -> float:
         """Return the height of a node: 0 for a token, 1 for the last layer."""
@@ -103,7 +103,7 @@ def _write(
 
 
 def _draw_network(axes: Axes, why: Any, lang: str) -> None:
-    at, circuit = Map(why), why.circuits[0]
+    at, circuit = CircuitMap(why), why.circuits[0]
     last = at.column("target", at.step)
     axes.set_xlim(-2.2, last + 1.2)
     axes.set_ylim(-0.22, 1.2)
@@ -127,7 +127,7 @@ def _draw_network(axes: Axes, why: Any, lang: str) -> None:
         axes.plot(*spot, marker, color=INK, ms=6, zorder=3)
 
 
-def _draw_floors(axes: Axes, at: Map, lang: str) -> None:
+def _draw_floors(axes: Axes, at: CircuitMap, lang: str) -> None:
     """Draw a thin line under each layer, and name both sides."""
     ends = {"source": (-0.6, at.sources - 0.4)}
     ends["target"] = (at.column("target", 0) - 0.6, at.column("target", at.step) + 0.6)
@@ -142,7 +142,7 @@ def _draw_floors(axes: Axes, at: Map, lang: str) -> None:
         _write(axes, left, 1.1, SAYS.say(name, lang), 11, SOFT)
 
 
-def _draw_edge(axes: Axes, at: Map, edge: Any) -> None:
+def _draw_edge(axes: Axes, at: CircuitMap, edge: Any) -> None:
     """Draw an edge as an arc; one to the decoder ends at the step."""
     start = at.place(edge.node, edge.position)
     crosses = edge.reader.startswith("decoder") and edge.side == "source"
