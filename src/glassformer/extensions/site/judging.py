@@ -67,7 +67,7 @@ def describe_judging(
 
 def _describe_numbers(code: str) -> list[str] | None:
     """Return a pattern of the words for each number; None if the language has none here."""
-    if code not in number_words.CODES:
+    if code not in number_words.read_number_words():
         return None
     numbers = range(number_words.LARGEST + 1)
     return [
