@@ -1,0 +1,92 @@
+"""The command `lesson`: its numbers are the model's, and its pages hold together."""
+
+from __future__ import annotations
+
+import math
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from glassformer.cli import main
+from glassformer.extensions.lesson.facts import MOST, LessonFacts, collect_facts
+from glassformer.extensions.lesson.pages import LONG, NAMES, ORDERS, SHORT, write_lesson
+from glassformer.translator import Translator
+
+SENTENCE = "The animal didn't cross the street because it was too wide."
+HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+@pytest.fixture(scope="module")
+def facts() -> LessonFacts:
+    return collect_facts("demo", SENTENCE)
+
+
+def test_the_numbers_are_the_models(facts: LessonFacts) -> None:
+    translator = Translator.load("demo", device="cpu", precision="fp32")
+    assert facts.translation == translator.translate(SENTENCE, decode={"search": "greedy"})
+    assert [each.word for each in facts.cuts] == [*dict.fromkeys(facts.words)]
+    changed = {each.word: each.changed for each in facts.cuts}
+    assert "qu'elle" in changed["wide"] and changed["because"] == ()
+    assert all(0 < each.share <= 1 and 0 < each.probability <= 1 for each in facts.readings)
+    score = translator.score(SENTENCE, facts.translation)
+    words = sum(math.log(each.probability) for each in facts.readings)
+    assert words > score.log_prob - 1e-3  # the full stop and the end are no words
+
+
+def test_the_softmax_is_that_of_the_scores(facts: LessonFacts) -> None:
+    powers = [math.e**score for _, score in facts.scores]
+    assert facts.weigh() == pytest.approx([each / sum(powers) for each in powers])
+    assert [score for _, score in facts.scores] == sorted(
+        (score for _, score in facts.scores), reverse=True
+    )
+
+
+def test_the_minutes_add_up() -> None:
+    assert (sum(SHORT.values()), sum(LONG.values())) == (45, 90)
+    assert all(sorted(each) == [0, 1, 2] for each in ORDERS)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_pages(lang: str, tmp_path: Path) -> None:
+    paths = write_lesson("demo", "The cat is on the mat.", tmp_path, lang)
+    assert [path.name for path in paths] == [f"{name}.html" for name in NAMES]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in paths}
+    for text in texts.values():
+        assert "Le chat est sur le tapis." in text or "mat" in text
+        assert (
+            not re.search(r"(?:src|href)=\"https?:", text)
+            and "{" not in text.split("<main>")[1].split("<script>")[0]
+        )
+        plain = re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", "", text, flags=re.S)
+        assert bool(HAN.search(plain)) == (lang == "zh")
+    assert texts["sheet"].count('class="page"') == 2
+    assert texts["questions"].count("<output>") == 2 * 4 * 3
+
+
+def test_a_sentence_is_escaped(tmp_path: Path) -> None:
+    write_lesson("demo", "The <b>cat</b> is small & old.", tmp_path, "en")
+    text = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    assert "<b>cat" not in text and "<b>cat</b>" in unescape(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["   ", "-o", "x"], "empty"),
+        (["cat", "-o", "x"], "1 words"),
+        (["the cat " * MOST, "-o", "x"], f"2 to {MOST}"),
+        (["The cat is small.", "-o", "x", "--lang", "fr"], "lang=fr"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["lesson", "demo", *words]) == 2
+    assert said in capfd.readouterr().err and not (tmp_path / "x").exists()
