@@ -61,7 +61,7 @@ def wrap_page(name: str, body: str, facts: LessonFacts, say: Say, lang: str) -> 
     )
 
 
-def write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def lay_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; an empty cell is one to write in."""
     cells = (
         "".join(f"<td>{each}</td>" if each else '<td class="blank"></td>' for each in row)
@@ -80,7 +80,7 @@ def make_plan(facts: LessonFacts, say: Say) -> str:
             rows.append((f"{begin}-{begin + minutes}", say(f"step.{step}")))
             begin += minutes
         head = (say("column.time"), say("column.what"))
-        parts.append(f"<h2>{say('minutes', count=begin)}</h2>{write_table(head, rows)}")
+        parts.append(f"<h2>{say('minutes', count=begin)}</h2>{lay_table(head, rows)}")
     return "".join(parts)
 
 
@@ -92,11 +92,11 @@ def make_sheet(facts: LessonFacts, say: Say) -> str:
     line = '<p class="line"></p>' * 3
     return (
         f'<section class="page">{show_sides(facts, say)}<p>{say("task.read")}</p>'
-        + write_table((say("column.word"), say("column.sure"), say("column.guess")), reads)
+        + lay_table((say("column.word"), say("column.sure"), say("column.guess")), reads)
         + f'</section><section class="page"><p>{say("task.cut")}</p>'
-        + write_table((say("column.cut"), say("column.guess")), cuts)
+        + lay_table((say("column.cut"), say("column.guess")), cuts)
         + f"<p>{say('task.compute', word=facts.scored)}</p>"
-        + write_table((say("column.word"), say("column.score"), say("column.weight")), scores)
+        + lay_table((say("column.word"), say("column.score"), say("column.weight")), scores)
         + f"<p>{say('task.limits')}</p>{line}</section>\n"
     )
 
@@ -117,7 +117,7 @@ def show_readings(facts: LessonFacts, say: Say) -> str:
     rows = [
         (escape(one.word), escape(one.read), write_percent(one.share)) for one in facts.readings
     ]
-    return write_table((say("column.word"), say("column.reads"), say("column.weight")), rows)
+    return lay_table((say("column.word"), say("column.reads"), say("column.weight")), rows)
 
 
 def show_cuts(facts: LessonFacts, say: Say) -> str:
@@ -130,14 +130,14 @@ def show_cuts(facts: LessonFacts, say: Say) -> str:
         )
         for each in facts.cuts
     ]
-    return write_table((say("column.cut"), say("column.changed"), say("column.says")), rows)
+    return lay_table((say("column.cut"), say("column.changed"), say("column.says")), rows)
 
 
 def show_weights(facts: LessonFacts, say: Say) -> str:
     """Return the scores and their softmax."""
     pairs = zip(facts.scores, facts.weigh(), strict=True)
     rows = [(escape(word), f"{score:.1f}", f"{weight:.3f}") for (word, score), weight in pairs]
-    return write_table((say("column.word"), say("column.score"), say("column.weight")), rows)
+    return lay_table((say("column.word"), say("column.score"), say("column.weight")), rows)
 
 
 def make_answers(facts: LessonFacts, say: Say) -> str:
@@ -175,7 +175,7 @@ def make_slides(facts: LessonFacts, say: Say) -> str:
     sure = [(escape(each.word), write_percent(each.probability)) for each in facts.readings]
     slides = (
         (show_sides(facts, say), "note.watch"),
-        (write_table((say("column.word"), say("column.sure")), sure), "note.guess"),
+        (lay_table((say("column.word"), say("column.sure")), sure), "note.guess"),
         (show_readings(facts, say), "step.guess"),
         (show_cuts(facts, say), "note.cut"),
         (show_weights(facts, say), "note.compute"),
