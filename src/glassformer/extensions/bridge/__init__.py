@@ -11,4 +11,5 @@ ADDS = {
     "export.argos": "writers.write_argos",
     "export.transformers": "writers.write_transformers",
     "export.marian": "writers.write_marian",
+    "export.marian-bin": "writers.write_marian_bin",
 }

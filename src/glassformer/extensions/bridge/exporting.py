@@ -1,6 +1,7 @@
 """Steps that exports share: which models they take, and the files beside the weights."""
 
 import shutil
+from collections.abc import Container
 from pathlib import Path
 
 import torch
@@ -26,20 +27,29 @@ def order_dimensions(settings: Model) -> Tensor:
 def reorder(name: str, weight: Tensor, order: Tensor) -> Tensor:
     """Return the weight or bias of a layer with the dimensions of the residual stream in order."""
     part, _, kind = name.rpartition(".")
-    if part.endswith((*OUTWARD, "norm")):
+    if ".ssru." in name and kind == "weight":  # reads and writes it
+        return weight[order][:, order]
+    if part.endswith((*OUTWARD, "norm")) or ".ssru." in name:
         return weight[order]
     return weight[:, order] if kind == "weight" else weight
 
 
 def check_plain(
-    model: Path | str, config: Config, network: EncoderDecoder, what: str
+    model: Path | str,
+    config: Config,
+    network: EncoderDecoder,
+    what: str,
+    known: Container[str] = (),
 ) -> Transformer:
-    """Return the network. ValueError if it is not the paper's Transformer, as `what` needs it."""
+    """Return the network. ValueError if it is not the paper's Transformer, as `what` needs it.
+
+    known: variations that `what` knows, as `name=value`.
+    """
     if not isinstance(network, Transformer):
         raise ValueError(
             f"{model} has network={config.model.network}: only Transformers are exported"
         )
-    if others := config.model.list_variations():
+    if others := [each for each in config.model.list_variations() if each not in known]:
         raise ValueError(f"{model} has {others[0]}, which {what} does not know")
     if config.data.target_tag or not config.text.source_eos:
         raise ValueError(

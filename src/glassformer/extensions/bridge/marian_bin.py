@@ -1,4 +1,4 @@
-"""Read Marian's binary files, version 1: what browsers ship, and float models.
+"""Read and write Marian's binary files, version 1: what browsers ship, and float models.
 
 After two numbers, the version and the count, stand for each tensor four numbers (the bytes of its
 name, its type, its axes, its bytes), then all names, all shapes and, aligned, all data. A matrix of
@@ -11,13 +11,15 @@ each token either way.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from glassformer.foundation.disk import write_bytes
 
 Array = NDArray[Any]
 
@@ -29,6 +31,8 @@ INTEGERS = {0x101: "<i1", 0x201: "<u1"}
 QUANTIZED = {0x4101: "<i1", 0x4102: "<i2"}  # for any processor
 ALPHA = "_QuantMultA"
 TABLE = "Wemb"  # in the names of tables of embeddings
+FLOAT, TEXT, INT8 = 0x404, 0x101, 0x4101  # the types of what is written
+ALIGNED = 256  # bytes
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ def _sort_tensors(tensors: Mapping[str, Read]) -> MarianFile:
         for name, each in tensors.items()
         if name.endswith(ALPHA)
     }
+    if "none" in alphas:  # of the turned table of the logits
+        alphas[TABLE] = alphas[f"decoder_{TABLE}"] = alphas["none"]
     plain, quantized = dict[str, Array](), dict[str, QuantizedMatrix]()
     for name, each in tensors.items():
         if name.endswith(ALPHA):
@@ -150,3 +156,71 @@ def _sort_tensors(tensors: Mapping[str, Read]) -> MarianFile:
 
 def _to_fp32(tensor: Read) -> Array:
     return tensor.to_fp32() if isinstance(tensor, QuantizedMatrix) else tensor
+
+
+def quantize_matrix(
+    weights: Array, alpha: float | None, multiplier: float | None = None
+) -> QuantizedMatrix:
+    """Return a matrix, inputs by outputs, or a table, in int8.
+
+    multiplier: of its integers, if they are known; otherwise the largest of them becomes 127.
+    """
+    if multiplier is None:
+        multiplier = float(127 / max(np.abs(weights).max(), 1e-9))
+    values = np.clip(np.rint(weights * np.float32(multiplier)), -127, 127).astype(np.int8)
+    return QuantizedMatrix(values, multiplier, alpha)
+
+
+def write_tensors(path: Path, file: MarianFile) -> None:
+    """Write a file; a plain tensor of bytes is a text, and every other one is written in fp32."""
+    tensors = [_spell_plain(name, each) for name, each in file.plain.items()]
+    for name, each in file.quantized.items():
+        tensors += _spell_quantized(name, each)
+    write_bytes(path, _lay_out(sorted(tensors)))
+
+
+Spelled = tuple[str, int, tuple[int, ...], bytes]  # name, type, shape, bytes
+
+
+def _spell_plain(name: str, tensor: Array) -> Spelled:
+    if tensor.dtype.itemsize == 1:
+        return name, TEXT, tensor.shape, tensor.tobytes()
+    return name, FLOAT, tensor.shape, _fill(np.ascontiguousarray(tensor, "<f4").tobytes())
+
+
+def _spell_quantized(name: str, matrix: QuantizedMatrix) -> list[Spelled]:
+    """Return a matrix, outputs by inputs but for tables, and its alpha under the name of its own.
+
+    Marian multiplies by the turned table of both sides without a name, so that its alpha is none's;
+    the one of a table of targets alone is itself quantized.
+    """
+    values = matrix.values if TABLE in name else matrix.values.T
+    body = values.tobytes() + struct.pack("<f", matrix.multiplier)
+    found: list[Spelled] = [(name, INT8, matrix.values.shape, _fill(body))]
+    if matrix.alpha is not None:
+        alpha = _fill(struct.pack("<f", matrix.alpha))
+        owner = "none" if TABLE in name else name
+        found.append((owner + ALPHA, FLOAT, (1, 1), alpha))
+        if name == f"decoder_{TABLE}":
+            body = struct.pack("<bf", 127, 127 / matrix.alpha)
+            found.append((name + ALPHA, INT8, (1, 1), _fill(body)))
+    return found
+
+
+def _fill(data: bytes) -> bytes:
+    """Return the bytes, and zeros up to a multiple of ALIGNED."""
+    return data + bytes(-len(data) % ALIGNED)
+
+
+def _lay_out(tensors: Sequence[Spelled]) -> bytes:
+    """Return a file of these tensors."""
+    heads, names, shapes = b"", b"", b""
+    for name, kind, shape, data in tensors:
+        named = name.encode() + b"\0"
+        heads += struct.pack("<4Q", len(named), kind, len(shape), len(data))
+        names += named
+        shapes += struct.pack(f"<{len(shape)}i", *shape)
+    start = struct.pack("<2Q", VERSION, len(tensors)) + heads + names + shapes
+    gap = -(len(start) + 8) % ALIGNED
+    bodies = b"".join(data for *_, data in tensors)
+    return start + struct.pack("<Q", gap) + bytes(gap) + bodies

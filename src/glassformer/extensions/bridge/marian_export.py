@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,15 +58,20 @@ def export_marian(model: Path | str, out: Path) -> MarianExport:
     """
     check_new(out)
     config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "Marian")
-    _check_settings(model, config.model)
+    network = check_plain(model, config, network, "Marian", ("decoder=ssru",))
+    check_computable(model, config.model)
+    check_start(model, config.model, network)
     with prepare_beside(out) as scratch:
         folder = scratch / "marian"
         folder.mkdir()
         names = _write_vocabularies(folder, tokenizers)
         arrays = _convert(config.model, network, tokenizers)
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        whole[SETTINGS] = _describe(config.model, tokenizers, whole)
+        sizes = [
+            len(each) + (UNKNOWN not in each.vocabulary)
+            for each in (tokenizers.source, tokenizers.target)
+        ]
+        whole[SETTINGS] = describe_for_marian(config.model, whole, sizes)
         np.savez(folder / "model.npz", **whole)  # type: ignore[arg-type]
         write_text(folder / "decoder.yml", _describe_search(config, names))
         folder.rename(out)
@@ -73,7 +79,7 @@ def export_marian(model: Path | str, out: Path) -> MarianExport:
     return MarianExport("model.npz", names, parameters)
 
 
-def _check_settings(model: Path | str, settings: Model) -> None:
+def check_computable(model: Path | str, settings: Model) -> None:
     positions = settings.positions
     expected = {
         "model.norm": (settings.norm, "post"),
@@ -92,6 +98,15 @@ def _check_settings(model: Path | str, settings: Model) -> None:
     for name, (result, needed) in expected.items():
         if result != needed:
             raise ValueError(f"{model} has {name}={result}: Marian computes {needed}")
+
+
+def check_start(model: Path | str, settings: Model, network: Transformer) -> None:
+    """Raise ValueError if an SSRU, which has no bias to make up for it, begins with no zeros."""
+    if settings.decoder == "ssru" and network.target_embedding.table.weight[BOS].any():
+        raise ValueError(
+            f"{model} begins a translation with an embedding of <s>, and Marian with zeros: train "
+            "it again, with model.decoder=ssru from the first update"
+        )
 
 
 def _write_vocabularies(folder: Path, tokenizers: Tokenizers) -> tuple[str, str]:
@@ -123,11 +138,12 @@ def _convert(settings: Model, network: Transformer, tokenizers: Tokenizers) -> A
     start = tables["target"][BOS].clone()
     is_shared = settings.tie == "three-way"
     for side in ("encoder", "decoder") if is_shared else ("decoder",):
-        _absorb(weights, side, start * math.sqrt(settings.d_model))
+        if start.any():
+            _absorb(weights, side, start * math.sqrt(settings.d_model))
     for name in ("source", "target", "output"):
         if name == "target" or (name == "output" and settings.tie != "none") or is_shared:
             tables[name] = tables[name] - start
-    arrays = {_rename(name): _orient(name, weight) for name, weight in weights.items()}
+    arrays = {rename(name): _orient(name, weight) for name, weight in weights.items()}
     target = _add_unknown(tables["target"], tokenizers.target)
     if is_shared:
         arrays["Wemb"] = target.numpy()
@@ -137,7 +153,7 @@ def _convert(settings: Model, network: Transformer, tokenizers: Tokenizers) -> A
     if settings.tie == "none":
         output = _add_unknown(tables["output"], tokenizers.target)
         arrays["decoder_ff_logit_out_W"] = output.T.numpy()
-    arrays["decoder_ff_logit_out_b"] = _make_bias(network, tokenizers.target)
+    arrays["decoder_ff_logit_out_b"] = make_bias(network, tokenizers.target)
     return {name: array.astype(np.float32) for name, array in arrays.items()}
 
 
@@ -156,7 +172,7 @@ def _add_unknown(table: Tensor, tokenizer: Tokenizer) -> Tensor:
     return torch.cat((table, torch.zeros(1, table.size(1), dtype=table.dtype)))
 
 
-def _make_bias(network: Transformer, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:
+def make_bias(network: Transformer, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:
     """Return the bias of the logits, with which padding and <s> are never chosen."""
     bias = torch.zeros(len(tokenizer)) if network.output_bias is None else network.output_bias
     bias = bias.detach().clone()
@@ -166,7 +182,7 @@ def _make_bias(network: Transformer, tokenizer: Tokenizer) -> np.ndarray[Any, An
     return bias[None].numpy()
 
 
-def _rename(name: str) -> str:
+def rename(name: str) -> str:
     """Return Marian's name of a weight of a layer."""
     names = read_toolkits()["marian"]
     match = LAYER.fullmatch(name)
@@ -184,18 +200,19 @@ def _orient(name: str, weight: Tensor) -> np.ndarray[Any, Any]:
     return (weight.T if weight.dim() == 2 else weight[None]).numpy()
 
 
-def _describe(settings: Model, tokenizers: Tokenizers, arrays: Arrays) -> np.ndarray[Any, Any]:
-    """Return Marian's settings in the form in which it stores them among the weights."""
-    sizes = [
-        len(tokenizer) + (UNKNOWN not in tokenizer.vocabulary)
-        for tokenizer in (tokenizers.source, tokenizers.target)
-    ]
+def describe_for_marian(
+    settings: Model, names: Container[str], sizes: Sequence[int]
+) -> np.ndarray[Any, Any]:
+    """Return Marian's settings in the form in which it stores them among the weights.
+
+    names: those of the weights. sizes: of both vocabularies.
+    """
     described: dict[str, Any] = {
         "type": "transformer",
         "version": "v1.12.0",
-        "dim-vocabs": sizes,
-        "tied-embeddings-all": "Wemb" in arrays,
-        "tied-embeddings": "Wemb" not in arrays and "decoder_ff_logit_out_W" not in arrays,
+        "dim-vocabs": [*sizes],
+        "tied-embeddings-all": "Wemb" in names,
+        "tied-embeddings": "Wemb" not in names and "decoder_ff_logit_out_W" not in names,
         "tied-embeddings-src": False,
         "dim-emb": settings.d_model,
         "enc-depth": settings.encoder_layers,
@@ -210,6 +227,8 @@ def _describe(settings: Model, tokenizers: Tokenizers, arrays: Arrays) -> np.nda
         "transformer-postprocess-emb": "d",
         "transformer-train-position-embeddings": False,
     }
+    if settings.decoder == "ssru":
+        described |= {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
     lines = (f"{name}: {json.dumps(value)}\n" for name, value in described.items())
     return np.frombuffer("".join(lines).encode() + b"\0", np.int8)
 

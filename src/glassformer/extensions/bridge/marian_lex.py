@@ -1,4 +1,4 @@
-"""Read the short-lists of browsers' models, `lex.50.50.xxyy.s2t.bin`, which Marian calls lexical.
+"""Read and write short-lists of browsers, `lex.50.50.xxyy.s2t.bin`, which Marian calls lexical.
 
 Six numbers of 8 bytes come first: a mark, a checksum, how many of the first target tokens any
 sentence may have, how many each source token may have at most, and how many numbers of both lists
@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.config import EOS
+from glassformer.foundation.disk import write_bytes
+
 from .foreign import Row
 
 MARK = 0xF11A48D5013417F5
+WHOLE = (1 << 64) - 1  # the numbers of the checksum wrap here
 HEAD = struct.Struct("<6Q")
 
 
@@ -56,3 +60,27 @@ def _read_lists(path: Path) -> tuple[int, NDArray[Any], NDArray[Any]]:
     if mark != MARK or not is_whole:
         raise ValueError(f"{path}: damaged, or no short-list of Marian")
     return first, starts, ids
+
+
+def write_lex(path: Path, rows: Sequence[NDArray[Any]]) -> None:
+    """Write the candidates of each source id, the last row being those of any sentence.
+
+    Marian's file can only say that the first ids are candidates of any sentence. So the common ones
+    are written as translations of </s>, with which every source ends; of the first ids, only as
+    many as </s> needs are always there.
+    """
+    *own, common = [np.asarray(row, np.int64) for row in rows]
+    own[EOS] = np.union1d(own[EOS], common)
+    starts = np.cumsum([0, *map(len, own)])
+    head = (EOS + 1, max(map(len, own)), len(starts), int(starts[-1]))
+    ids = np.concatenate(own).astype("<u4").tobytes()
+    body = struct.pack("<4Q", *head) + starts.astype("<u8").tobytes() + ids
+    write_bytes(path, struct.pack("<2Q", MARK, _sum_up(body)) + body)
+
+
+def _sum_up(body: bytes) -> int:
+    """Return Marian's checksum of the numbers of 8 bytes; what is over at the end is left out."""
+    total = 0
+    for (number,) in struct.iter_unpack("<Q", body[: len(body) // 8 * 8]):
+        total ^= (number + 0x9E3779B9 + (total << 6 & WHOLE) + (total >> 2)) & WHOLE
+    return total

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .argos import ArgosPackage
     from .marian_export import MarianExport
+    from .marian_student import StudentExport
     from .parity import Parity
     from .transformers import TransformersParity
 
@@ -62,3 +63,10 @@ def write_marian(model: Path, out: Path, options: ExportOptions) -> MarianExport
     from .marian_export import export_marian
 
     return export_marian(model, out)
+
+
+def write_marian_bin(model: Path, out: Path, options: ExportOptions) -> StudentExport:
+    """Write the files of a student as browsers have them."""
+    from .marian_student import export_student
+
+    return export_student(model, out, texts=options.texts, progress=options.progress)

@@ -8,7 +8,7 @@ from ..embedding import Embedding
 from ..feed_forward import FeedForward
 from ..residual import Residual
 from .attention import VariedAttention, VariedSelfAttention
-from .embedding import BareEmbedding, MixedEmbedding, NormedEmbedding
+from .embedding import BareEmbedding, MixedEmbedding, NormedEmbedding, begin_with_zeros
 from .gated import GatedFeedForward
 from .left_out import LeftOut, WithoutResidual
 
@@ -17,6 +17,8 @@ Table = nn.Embedding
 
 def make_embedding(table: Table, settings: Model) -> Embedding | BareEmbedding:
     """Return the embedding of one side, with position vectors or without."""
+    if settings.decoder == "ssru":
+        begin_with_zeros(table)
     if not settings.positions.are_vectors:
         return BareEmbedding(table, settings)
     if settings.embedding_norm:

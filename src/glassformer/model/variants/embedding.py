@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ...config import Model
+from ...config import BOS, Model
 from ...foundation.tap import Watchable, tap
 from ..embedding import Embedding
 from ..positions import check_reach
@@ -62,3 +62,18 @@ class BareEmbedding(Watchable):
         check_reach(ids_BL.size(1), self.longest)
         words_BLD = tap(self, "embedded", self.table(ids_BL) * math.sqrt(self.table.embedding_dim))
         return tap(self, "sum", self.dropout(words_BLD))
+
+
+def begin_with_zeros(table: nn.Embedding) -> None:
+    """Make the embedding of <s> zero, and keep it zero in training, as Marian begins a translation.
+
+    So a student with SSRU layers can be written for browsers. What was trained otherwise stays.
+    """
+    with torch.no_grad():
+        table.weight[BOS] = 0
+    table.weight.register_hook(_forget_start)
+
+
+def _forget_start(gradient_VD: Tensor) -> Tensor:
+    start = torch.tensor([BOS], device=gradient_VD.device)
+    return gradient_VD.index_fill(0, start, 0)

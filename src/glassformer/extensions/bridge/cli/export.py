@@ -17,9 +17,9 @@ def export(
     model: Path = MODEL,
     out: Path = opt("FOLDER", "Where the export goes: a new folder; argos: a file.", default=...),
     form: str = opt(
-        "ctranslate2|onnx|argos|transformers|marian|int8",
-        "The engine to export for; int8: a model directory like ours, a quarter of the size of "
-        "fp32.",
+        "ctranslate2|onnx|argos|transformers|marian|marian-bin|int8",
+        "The engine to export for; marian-bin: a student's files as browsers have them; int8: a "
+        "model directory like ours, a quarter of the size of fp32.",
         "--format",
         default="ctranslate2",
     ),
@@ -44,6 +44,7 @@ def export(
     glassformer export my-model --out my-model-int8 --quantization int8
     glassformer export my-model --format onnx --out my-model-onnx
     glassformer export my-model --format argos --out en-fr.argosmodel --source test.en
+    glassformer export my-student --format marian-bin --out my-browser-model --source valid.en
     """
     form = "ctranslate2" if form == "ct2" else form
     formats = [each.removeprefix(POINT) for each in list_additions() if each.startswith(POINT)]
