@@ -9,8 +9,6 @@ from pathlib import Path
 
 from glassformer.data.corpus import find_data
 from glassformer.model.files.directory import RECORD, RUN
-from glassformer.train.plan.preparation import find_corpora
-from glassformer.train.plan.run_folder import read_record, read_settings
 
 MOST = 500_000  # pairs that are read
 
@@ -26,13 +24,17 @@ def read_training(
         return list(islice(find_data([Path(each) for each in named], *langs).train, MOST))
     if folder is None or not (folder / RUN / RECORD).is_file():
         return []
-    with suppress(ValueError, OSError):  # the files were moved, or changed
+    # The files were moved, or changed; or there is no PyTorch, which runs are read with.
+    with suppress(ValueError, OSError, ImportError):
         return list(islice(_read_run(folder), MOST))
     return []
 
 
 def _read_run(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of the corpora of a run, but for those that models made."""
+    from glassformer.train.plan.preparation import find_corpora
+    from glassformer.train.plan.run_folder import read_record, read_settings
+
     record = read_record(folder)
     train, _ = find_corpora(record, read_settings(folder / RUN, record))
     for part, share in zip(train.parts, train.shares, strict=True):
