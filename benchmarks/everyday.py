@@ -21,6 +21,7 @@ from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.robustness import measure_robustness
+from glassformer.extensions.publish.hub_readme import README
 from glassformer.extensions.publish.publishing import publish_model
 from glassformer.model.files.directory import CARD, DOUBT, SHIPPED, write_text
 from glassformer.model.files.known_words import copy_known_words
@@ -89,6 +90,7 @@ def main(options: argparse.Namespace) -> None:
             raise SystemExit(summary.text)
     shutil.rmtree(folder, ignore_errors=True)
     publish_model(made, folder, int8=True)
+    (folder / README).unlink()  # of a folder on a hub; the package has one of its own
     copy_known_words(made, folder)
     translator = Translator.load(folder, device="cpu")
     units = [
