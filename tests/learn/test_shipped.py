@@ -41,6 +41,7 @@ def test_they_are_all_there() -> None:
         *RECURRENT,
         *NAMES,
         "everyday-en-fr",
+        "everyday-fr-en",
     }
 
 
