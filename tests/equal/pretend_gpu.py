@@ -24,14 +24,14 @@ MIXES = {aten.copy_.default, aten.index.Tensor, aten.index_put_.default, aten.in
 SHARED = "Expected all tensors to be on the same device, but found at least two, cuda:0 and cpu"
 
 
-class Held(Tensor):
+class GpuTensor(Tensor):
     """A tensor of the pretended GPU; what is in it, the processor holds."""
 
     held: Tensor
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     @staticmethod
-    def __new__(cls, held: Tensor, requires_grad: bool = False) -> Held:
+    def __new__(cls, held: Tensor, requires_grad: bool = False) -> GpuTensor:
         made = Tensor._make_wrapper_subclass(
             cls,
             held.shape,
@@ -68,7 +68,7 @@ class Held(Tensor):
         return self.held.data_ptr()
 
     def __repr__(self, **how: Any) -> str:  # type: ignore[override]
-        return f"Held({self.held})"
+        return f"GpuTensor({self.held})"
 
     @classmethod
     def __torch_dispatch__(
@@ -80,18 +80,18 @@ class Held(Tensor):
         goes_out = kwargs.get("device") == CPU
         if "device" in kwargs:
             kwargs["device"] = CPU
-        opened = tree_map_only(Held, lambda each: each.held, (args, kwargs))
+        opened = tree_map_only(GpuTensor, lambda each: each.held, (args, kwargs))
         out = function(*opened[0], **opened[1])
-        if goes_out or (function is aten.copy_.default and not isinstance(args[0], Held)):
+        if goes_out or (function is aten.copy_.default and not isinstance(args[0], GpuTensor)):
             return out  # in the processor's memory
         if function is aten._pack_padded_sequence.default:
-            return Held(out[0]), out[1]  # how many rows each position has, the processor knows
-        wrapped = tree_map_only(Tensor, Held, out)
+            return GpuTensor(out[0]), out[1]  # how many rows each position has, the processor knows
+        wrapped = tree_map_only(Tensor, GpuTensor, out)
         return return_and_correct_aliasing(function, args, kwargs, wrapped)
 
 
 def _refuse_array(each: Tensor) -> None:
-    if not isinstance(each, Held) and each.dim():
+    if not isinstance(each, GpuTensor) and each.dim():
         raise RuntimeError(f"{SHARED}; {each.device} {tuple(each.shape)}")
 
 
@@ -103,7 +103,11 @@ def _take_index(index: Any) -> Any:
     """Return an index as it is on the GPU: a list or an array becomes a tensor there."""
     if isinstance(index, list):
         index = torch.tensor(index)
-    return Held(index) if isinstance(index, Tensor) and not isinstance(index, Held) else index
+    return (
+        GpuTensor(index)
+        if isinstance(index, Tensor) and not isinstance(index, GpuTensor)
+        else index
+    )
 
 
 class _Go(torch.autograd.Function):
@@ -112,7 +116,7 @@ class _Go(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dtype: torch.dtype | None) -> Tensor:
         ctx.dtype = x.dtype
-        return Held(x.detach().to(dtype=dtype, copy=True) if dtype else x.detach().clone())
+        return GpuTensor(x.detach().to(dtype=dtype, copy=True) if dtype else x.detach().clone())
 
     @staticmethod
     def backward(ctx: Any, dx: Any) -> Any:
@@ -135,22 +139,22 @@ class Pretend(TorchFunctionMode):
             others = [
                 each for each in (*args[1:], *kwargs.values()) if isinstance(each, torch.dtype)
             ]
-            if isinstance(x, Held):
+            if isinstance(x, GpuTensor):
                 return x.to(others[0]) if others else x
             return _Go.apply(x, others[0] if others else None)
-        if function in (Tensor.__getitem__, Tensor.__setitem__) and isinstance(args[0], Held):
+        if function in (Tensor.__getitem__, Tensor.__setitem__) and isinstance(args[0], GpuTensor):
             index = args[1] if isinstance(args[1], tuple) else (args[1],)
             return function(args[0], tuple(map(_take_index, index)), *args[2:], **kwargs)
-        if is_gpu(kwargs.get("device")) and not any(isinstance(each, Held) for each in args):
+        if is_gpu(kwargs.get("device")) and not any(isinstance(each, GpuTensor) for each in args):
             kwargs["device"] = CPU
             wants = kwargs.pop("requires_grad", False)
             made = function(*args, **kwargs)
-            return Held(made, wants) if isinstance(made, Tensor) else made
+            return GpuTensor(made, wants) if isinstance(made, Tensor) else made
         return function(*args, **kwargs)
 
     def _goes(self, args: Any, kwargs: dict[str, Any]) -> bool:
         given = (*args[1:], *kwargs.values())
-        return any(is_gpu(each) or isinstance(each, Held) for each in given)
+        return any(is_gpu(each) or isinstance(each, GpuTensor) for each in given)
 
 
 class PretendBelow(TorchDispatchMode):
@@ -162,7 +166,7 @@ class PretendBelow(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         beside = kwargs.get("device")
         if beside is not None and beside.type == "meta" and not types:
-            return Held(function(*args, **{**kwargs, "device": CPU}))
+            return GpuTensor(function(*args, **{**kwargs, "device": CPU}))
         return function(*args, **kwargs)
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.equal.conftest import SETTINGS, V
-from tests.equal.pretend_gpu import GPU, Slot, pretend_gpu
+from tests.equal.pretend_gpu import GPU, GpuTensor, pretend_gpu
 
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD, Model, Train
@@ -118,7 +118,7 @@ def run(command: str) -> None:
 def test_it_refuses_what_a_gpu_refuses() -> None:
     with pretend_gpu():
         x = torch.ones(3, 4, device="cuda", requires_grad=True)
-        assert isinstance(x, Slot) and x.device == GPU and x.cpu().device == CPU
+        assert isinstance(x, GpuTensor) and x.device == GPU and x.cpu().device == CPU
         with pytest.raises(RuntimeError, match="on the same device"):
             x + torch.ones(4)
         with pytest.raises(RuntimeError, match="on the same device"):

@@ -55,7 +55,7 @@ assert polite.ids == [tag, *translator.reader.encode(["The cat is here."])[0]]
 assert plain.formality == "" and plain.ids == translator.reader.encode(["The dog runs."])[0]
 for text in ("<formal> The cat is here.", "<informal> The cat is here."):
     assert translator.translate(text).startswith(text.split()[0] + " ")
-assert "<" not in translator.translate("The cat is here.")
+assert not translator.translate("The cat is here.").startswith(("<formal>", "<informal>"))
 """
 
 SERVER = """
