@@ -149,7 +149,10 @@ def test_pictures(trace: Any, id: str, more: str) -> None:
     scene = replace(scene, marks=marks, title=TEXT + more, description=NAME + more)
     drawn = etree.fromstring(write_svg(scene).encode())
     tags = {etree.QName(each).localname for each in drawn.iter()}
-    assert tags <= {"svg", "title", "desc", "defs", "pattern", "path", "rect", "g", "text"}
+    safe = {"svg", "title", "desc", "style", "defs", "pattern", "path", "rect", "g", "text"}
+    assert tags <= safe
+    rules = "".join(each.text for each in drawn.iter("{*}style"))
+    assert "<" not in rules and not re.sub(r"@font-face\{[\w:;',\-/()+= ]*\}", "", rules)
     assert not [key for each in drawn.iter() for key in each.attrib if key.startswith("on")]
     texts = [each.text for each in drawn.iter("{*}text")]
     assert texts and all(NAME in text for text in texts)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO
 from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 
 from glassformer.extensions.pictures import PICTURES
 from glassformer.extensions.pictures.parts import style
-from glassformer.extensions.pictures.parts.fonts import find_family
+from glassformer.extensions.pictures.parts.fonts import MONO, SANS, find_family
 from glassformer.extensions.pictures.parts.nodes import spell
 from glassformer.extensions.pictures.parts.plan import read_figure_words
 from glassformer.extensions.pictures.parts.quantity import Quantity
@@ -151,5 +154,39 @@ def test_svg_is_text_with_its_sources(id: str, find_scene: Callable[[str], Scene
     assert [page[0].tag, page[1].tag] == [f"{name}title", f"{name}desc"]
     assert page[0].text == scene.title and page[1].text == scene.description
     written = [(each.text or "", each.get("data-of", "")) for each in page.iter(f"{name}text")]
-    told = (each for each in scene.marks if isinstance(each, TextMark) and not each.until)
+    told = [each for each in scene.marks if isinstance(each, TextMark) and not each.until]
     assert sorted(written) == sorted((mark.text, mark.of) for mark in told)
+    rules = page.findtext(f"{name}style") or ""
+    for mark in told:
+        check_font(mark, _read_fonts(rules))
+
+
+RULE = re.compile(
+    r"@font-face{font-family:'(.+?)';font-weight:(\d+);font-style:(\w+);"
+    r"src:url\(data:font/woff;base64,(.+?)\)}"
+)
+
+
+@cache
+def _read_fonts(rules: str) -> dict[tuple[str, bool, bool], TTFont]:
+    """Return the fonts inside an SVG by family, boldness and slant."""
+    return {
+        (family, weight == "700", slant == "italic"): TTFont(BytesIO(b64decode(font)))
+        for family, weight, slant, font in RULE.findall(rules)
+    }
+
+
+def check_font(mark: TextMark, fonts: dict[tuple[str, bool, bool], TTFont]) -> None:
+    """All that the typefaces have is inside, and as wide as it was measured."""
+    text = "".join(each for each in mark.text if find_family(each) == SANS)
+    if not text:
+        return
+    bold = mark.bold and not mark.italic
+    font = fonts[MONO if mark.mono else SANS, bold, mark.italic and not mark.mono]
+    if mark.mono:
+        return
+    glyphs, widths = font.getBestCmap(), font["hmtx"].metrics
+    assert {ord(each) for each in text} - {0x20} <= set(glyphs), mark
+    if len(text) == len(mark.text) and text.isalnum():
+        width = sum(widths[glyphs[ord(each)]][0] for each in text) / font["head"].unitsPerEm
+        assert width * mark.size == pytest.approx(mark.width, rel=0.06), mark  # but for kerning

@@ -1,6 +1,7 @@
 """Scenes as SVG: text that can be searched, read aloud and restyled, with each number's source.
 
-A text has `textLength`, the width that was measured, so that the layout holds in other fonts too.
+The fonts are inside, cut to what is written. A text has `textLength`, the width that was measured,
+so that the layout holds in other fonts too.
 A number has `data-of`, the expression that gives it, and `data-value`, unrounded.
 """
 
@@ -10,11 +11,12 @@ import re
 from html import escape
 
 from . import style
+from .embedding import embed_fonts
 from .nodes import colour_of, to_hex
 from .scene import BoxMark, GridMark, Mark, PathMark, Scene, TextMark
 
 FONTS = {False: "Inter,'Noto Sans','Noto Sans CJK SC','Helvetica Neue',Arial,sans-serif"}
-FONTS[True] = "'JetBrains Mono',Menlo,Consolas,monospace"
+FONTS[True] = "'JetBrains Mono',Inter,Menlo,Consolas,monospace"
 HATCHES = {"/": "M0 0V4", "x": "M0 0V4M0 0H4"}  # and their names in the document
 NAMES = {"/": "hidden", "x": "crossed"}
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
@@ -26,14 +28,16 @@ def write_svg(scene: Scene) -> str:
     width, height = f"{scene.width:.2f}", f"{scene.height:.2f}"
     stay = (mark for mark in scene.marks if not mark.until)
     drawn = sorted(stay, key=lambda mark: mark.layer)
+    fonts = embed_fonts(mark for mark in drawn if isinstance(mark, TextMark))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt" '
         f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',
         f"<title>{_escape(scene.title)}</title>",
         f"<desc>{_escape(scene.description)}</desc>",
+        f"<style>{fonts}</style>",
         f"<defs>{''.join(_define_hatch(*each) for each in HATCHES.items())}</defs>",
         f'<rect width="100%" height="100%" fill="{style.PAPER}"/>',
-        f'<g font-family="{FONTS[False]}">',
+        f'<g font-family="{FONTS[False]}" xml:space="preserve">',
         *map(_write_mark, drawn),
         "</g>",
         "</svg>\n",

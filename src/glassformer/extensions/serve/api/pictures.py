@@ -12,6 +12,7 @@ from ..service.service import Service, TheService, TheTrace
 from .runs import find_run
 
 router = APIRouter(tags=["pictures"])
+ALLOWED = "default-src 'none'; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'none'"
 TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "gif": "image/gif"}
 
 
@@ -53,7 +54,7 @@ def draw_figure(
         if format == "gif" and not scene.captions:
             raise ApiError(400, f"{picture.id} does not move: format is svg, png or pdf")
         save_scene(scene, path)
-        headers = {"Cache-Control": "private, max-age=3600"}
+        headers = {"Cache-Control": "private, max-age=3600", "Content-Security-Policy": ALLOWED}
         return Response(path.read_bytes(), media_type=TYPES[format], headers=headers)
 
 
