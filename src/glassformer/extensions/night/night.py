@@ -176,12 +176,15 @@ class Night:
     def list_corpora(
         self, *result: tuple[str, str | None]
     ) -> list[tuple[Sequence[str], str | None]]:
-        """Return the pairs of people, and those made pairs that are there, with their tags."""
+        """Return the pairs of people, and those made pairs that are there, with their tags.
+
+        A model that knows nothing yet makes no pair that is kept: an empty file is none.
+        """
         own = [*result, *(MADE[:2] if result != MADE and pays(self.state.steps) else ())]
         there = [(self.made(name), tag) for name, tag in own]
         return [
             (self.texts.name("train"), None),
-            *(([str(path)], tag) for path, tag in there if path.is_file()),
+            *(([str(path)], tag) for path, tag in there if path.is_file() and path.stat().st_size),
         ]
 
     def made(self, name: str) -> Path:
