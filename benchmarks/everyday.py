@@ -7,13 +7,15 @@ DIR has train, valid and test in .en and .fr, or in other languages. It is train
 recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights are stored in int8
 under src/glassformer/models, with the words of its training text and the head that aligns words
 best, and examined as stored, on text as people write it, too. A training that is in RUNS already is
-only stored and examined.
+only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
+the training text, if it has both languages, but no line of the validation or test text.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from glassformer.cli.terminal import to_json
@@ -30,8 +32,11 @@ from glassformer.train.publish.card import read_facts, write_card
 from glassformer.translate.align.choose_head import choose_alone, save_choice
 from glassformer.translate.align.pairs import read_pair
 from glassformer.translator import Translator
+from tools.phrasebook import LANGUAGES, expand
 
 STEPS = 6_500
+PHRASES = 3  # expansions of the phrasebook, each with other names, places and times
+MOST = 8  # choices of these in an expansion
 ALIGNED = 500  # validation pairs by which the aligning head is chosen
 RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
 LICENCE = "CC BY 2.0 FR"
@@ -40,7 +45,7 @@ ORIGIN = f"""
 
 The weights were made from sentences of [Tatoeba](https://tatoeba.org), written by its contributors,
 who publish them under {LICENCE}, in the pairs that [manythings.org](https://www.manythings.org/anki/)
-collects. Whoever passes the model on names Tatoeba and this licence.
+collects{{phrasebook}}. Whoever passes the model on names Tatoeba and this licence.
 
 ## Made by
 
@@ -52,15 +57,48 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
+def has_phrases(options: argparse.Namespace) -> bool:
+    return options.phrases > 0 and {options.source, options.target} <= set(LANGUAGES)
+
+
+def make_phrases(
+    options: argparse.Namespace, held_out: Sequence[list[Path]]
+) -> list[tuple[str, str]]:
+    """Return what the phrasebook adds: no pair with a line of the validation or test text."""
+    known = [
+        {line for path in paths for line in read_lines(path)}
+        for paths in zip(*held_out, strict=True)
+    ]
+    return [
+        (said, translation)
+        for seed in range(options.phrases)
+        for said, translation in expand(options.source, options.target, seed, MOST)
+        if said not in known[0] and translation not in known[1]
+    ]
+
+
+def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> list[Path]:
+    """Write training text with the phrasebook at its end under RUNS, and return its files."""
+    added = make_phrases(options, [pairs["valid"], pairs["test"]])
+    folder = options.out / f"everyday-{options.source}-{options.target}-text"
+    folder.mkdir(parents=True, exist_ok=True)
+    mixed = [folder / path.name for path in pairs["train"]]
+    for path, original, lines in zip(mixed, pairs["train"], zip(*added, strict=True), strict=True):
+        text = "\n".join([*read_lines(original), *lines]) + "\n"
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return mixed
+
+
 def describe_origin(options: argparse.Namespace) -> str:
     """Return the licence of the training text, and the command that makes the model."""
-    usual = {"source": "en", "target": "fr", "steps": STEPS, "copies": 0}
+    usual = {"source": "en", "target": "fr", "steps": STEPS, "copies": 0, "phrases": PHRASES}
     arguments = [
         f" --{name} {getattr(options, name)}"
         for name, value in usual.items()
         if getattr(options, name) != value
     ]
-    return ORIGIN.format(arguments="".join(arguments))
+    phrasebook = ", and of our own phrasebook" if has_phrases(options) else ""
+    return ORIGIN.format(arguments="".join(arguments), phrasebook=phrasebook)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +108,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="fr", metavar="LANG")
     parser.add_argument("--steps", type=int, default=STEPS, metavar="N", help="train.steps")
     parser.add_argument("--copies", type=int, default=0, metavar="N", help="data.copies")
+    parser.add_argument(
+        "--phrases", type=int, default=PHRASES, metavar="N", help="expansions of our phrasebook"
+    )
 
 
 def main(options: argparse.Namespace) -> None:
@@ -85,7 +126,8 @@ def main(options: argparse.Namespace) -> None:
             train={"steps": options.steps},
             data={"source_lang": source, "target_lang": target, "copies": options.copies},
         )
-        summary = train(config, pairs["train"], made, valid=pairs["valid"])
+        text = mix_phrases(options, pairs) if has_phrases(options) else pairs["train"]
+        summary = train(config, text, made, valid=pairs["valid"])
         if not summary.is_finished:
             raise SystemExit(summary.text)
     shutil.rmtree(folder, ignore_errors=True)
