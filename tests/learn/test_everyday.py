@@ -1,4 +1,4 @@
-"""The shipped models of everyday sentences translate most of some that they were not taught."""
+"""The shipped models of everyday sentences translate most of some such sentences."""
 
 from __future__ import annotations
 
