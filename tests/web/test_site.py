@@ -15,6 +15,7 @@ import pytest
 from opening import ROOT, find_faults, wait_until
 
 from glassformer.cli import main
+from glassformer.extensions.pictures.gallery import gallery
 from glassformer.extensions.serve.page import SITE
 from glassformer.extensions.site import build
 from glassformer.extensions.site.build import DEMO, INDEX, NETWORKS, draw_gallery, record_sentence
@@ -173,6 +174,20 @@ def test_pictures_are_drawn_where_there_is_no_gallery(
     assert found == ["gallery/demo/V10.png", "gallery/demo/V49.png", "gallery/index.html"]
     for link in Links(tmp_path / found[-1]).found:
         assert link == "../index.html" or (tmp_path / "gallery" / link).exists()
+
+
+def test_pages_of_pictures_are_accessible(offline: Any, tmp_path: Path) -> None:
+    trace = record_sentence("demo", SENTENCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "DRAWN", ("V49",))
+        draw_gallery(trace, tmp_path)
+    gallery(trace, tmp_path / "own", ids=["V10", "V49"], moving=False)
+    for page in ("gallery/index.html", "own/index.html"):
+        offline.goto((tmp_path / page).as_uri())
+        wait_until(offline, "() => document.querySelector('img').naturalWidth > 400")
+        assert find_faults(offline) == []
+        scrolled = "() => [...document.querySelectorAll('code')].filter((it) => "
+        assert not offline.evaluate(scrolled + "it.scrollWidth > it.clientWidth).length")
 
 
 def test_what_is_no_gallery_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from ..config import SIDE_OF
 from ..foundation.extensions import need_addition
+from ..text.clause_marks import find_clauses
 from .derive import mean_over_heads
 from .explain import Explanation
 from .recorded import Array, RecordedTensors, check_place
@@ -57,10 +58,16 @@ def summarise(
 
 
 def tell_sentence(trace: RecordedTensors) -> str:
-    """Return one line that says which sentence of a text was recorded; "" if it has only one."""
+    """Return one line that says which sentence of a text was recorded; "" if it has only one.
+
+    A long sentence is translated in parts, of which one was recorded.
+    """
     if len(trace.sentences) == 1:
         return ""
-    return f"{len(trace.sentences)} sentences; inside: {trace.sentence} {trace.text}"
+    many, spans = len(trace.sentences), [each.source for each in trace.sentences]
+    count = many - sum(find_clauses(trace.whole_text, spans))
+    told = f"{count} sentence{'s' * (count > 1)}" + (f" in {many} parts" if count < many else "")
+    return f"{told}; inside: {trace.sentence} {trace.text}"
 
 
 def _list_sentences(trace: RecordedTensors) -> Iterator[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from glassformer.config import Decode
 from glassformer.extensions.pictures.pictures import make_scene
 from glassformer.see import Trace, compare_traces
-from glassformer.see.summary import summarise
+from glassformer.see.summary import summarise, tell_sentence
 from glassformer.translator import Translator
 
 TEXT = "The cat is on the mat. The dog bites the cat.\n\n  The street was wide."
@@ -102,3 +103,18 @@ def test_the_terminal_says_which_sentence_it_is(demo: Translator) -> None:
     assert lines[:2] == [" ".join(SENTENCES), " ".join(demo.translate(SENTENCES))]
     assert lines[3] == "3 sentences; inside: 1 The dog bites the cat."
     assert [line.strip() for line in lines[4:7] if "*" in line] == [f"1* {SENTENCES[1]}"]
+
+
+def test_parts_of_one_sentence_are_not_called_sentences() -> None:
+    text = "Mix two cups of flour, then stir it well. Wait an hour."
+    ends = [text.index(" then"), text.index(" Wait"), len(text)]
+    starts = [0, ends[0] + 1, ends[1] + 1]
+    spans = [SimpleNamespace(source=span) for span in zip(starts, ends, strict=True)]
+
+    def tell(count: int) -> str:
+        whole = text[: ends[count - 1]]
+        given = SimpleNamespace(sentences=spans[:count], whole_text=whole, sentence=0, text="Mix")
+        return tell_sentence(given)  # type: ignore[arg-type]
+
+    assert tell(3) == "2 sentences in 3 parts; inside: 0 Mix"
+    assert tell(2) == "1 sentence in 2 parts; inside: 0 Mix"

@@ -337,7 +337,7 @@ def draw_cross_attention(
     attention = plan.attention("decoder", layer, "cross_attention")
     name = attention.name
     weights = plan.of(f"{name}.weights[{head},q,m]")
-    t = _find_clearest(attention.keys, weights.values) if step is None else find_step(trace, step)
+    t = find_step(trace, find_clearest_step(trace, layer, head) if step is None else step)
     shown, best = keep_largest(weights.values[t], KEYS), int(weights.values[t].argmax())
     token, limit = plan.target[t], float(weights.values[t].max())
     look: dict[str, Any] = {"shown": 3, "cell": CELL}
@@ -381,14 +381,18 @@ def draw_cross_attention(
     )
 
 
-def find_clearest_step(trace: Any) -> int:
-    """Return the step that reads one word most clearly, in the head that aligns best."""
-    layer, head = find_aligning_head(trace)
+def find_clearest_step(trace: Any, layer: int | None = None, head: int | None = None) -> int:
+    """Return the step that reads one word most clearly, by default in the head that aligns best.
+
+    The step that ends the translation counts only if there is no other.
+    """
+    layer, head = find_aligning_head(trace, layer, head)
     weights = trace[f"decoder.{layer}.cross_attention.weights"][head]
-    return _find_clearest(show_tokens(trace.source), weights)
+    ending = len(weights) > 1 and show_tokens(trace.predicted)[-1] in MARKS
+    return _find_clearest(show_tokens(trace.source), weights[:-1] if ending else weights)
 
 
 def _find_clearest(keys: list[str], weights: g.Array) -> int:
-    """Return the step with the largest weight on a word of some letters, or else on a token."""
+    """Return the step with the largest weight on a word of some letters, or else on any token."""
     words = [n for n, key in enumerate(keys) if key.isalpha() and len(key) >= LETTERS]
     return int(weights[:, words or slice(None)].max(1).argmax())

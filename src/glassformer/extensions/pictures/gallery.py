@@ -27,8 +27,8 @@ figure{margin:0;border:1px solid #e4e7ec;border-radius:10px;padding:.8rem;backgr
 figure img{width:100%;height:17rem;object-fit:contain}
 figcaption{margin-top:auto;padding-top:.5rem;font-size:.95rem}
 figcaption b{color:#2946d8;margin-right:.4rem}
-code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow:auto;
-  white-space:nowrap;user-select:all}
+code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow-wrap:anywhere;
+  user-select:all}
 .out{font-size:.9rem;color:#5c6673}
 """
 
@@ -128,9 +128,9 @@ def _make_page(
     return (
         f'<!doctype html>\n<html lang="{"zh-CN" if lang == "zh" else "en"}">\n'
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
-        f"<title>{heading}</title><style>{_STYLE}</style>\n<h1>{heading}</h1>\n"
+        f"<title>{heading}</title><style>{_STYLE}</style>\n<main><h1>{heading}</h1>\n"
         f'<p class="text"><bdi>{source}</bdi> → <bdi>{target}</bdi></p>\n'
-        f'{chapters}\n<ul class="out">\n{missing}\n</ul>\n</html>\n'
+        f'{chapters}\n<ul class="out">\n{missing}\n</ul></main>\n</html>\n'
     )
 
 

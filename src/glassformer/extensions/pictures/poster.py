@@ -22,6 +22,8 @@ from .words import draw_tokens
 A1 = (1683.8, 2383.9)  # points
 EDGE, GUTTER, HEAD, PAD = 38.0, 28.0, 176.0, 9.0
 BETWEEN, BADGE = 20.0, 14.0  # two cards; the radius of a number on the line
+SIZES = (40.0, 36.0, 32.0, 28.0, 25.0, 22.0, 19.0)  # of the texts at the head
+LINES = 62.0  # the height that each of them has
 TOP = style.MARGIN - 6  # of a scene: where its topic begins
 
 
@@ -66,14 +68,29 @@ def draw_poster(plan: g.Outline) -> g.Scene:
 def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
     """Write the topic, the text and its translation across the page, and a foot."""
     wide = A1[0] - 2 * EDGE
-    plan.label("topic", 20.0, style.TOPIC, bold=True).place(sheet, EDGE, EDGE - 14)
-    texts = quote(plan.trace.text), quote(plan.trace.translation)
-    g.Label(texts[0], 40.0, bold=True, fit=wide).place(sheet, EDGE, EDGE + 12)
-    g.Label(f"→ {texts[1]}", 40.0, style.LIT, bold=True, fit=wide).place(sheet, EDGE, EDGE + 66)
+    topic, trace = plan.say("topic"), plan.trace
+    if len(trace.sentences) > 1:
+        topic += plan.say("part", n=trace.sentence + 1, all=len(trace.sentences), text=trace.text)
+    g.Label(topic, 20.0, style.TOPIC, bold=True, fit=wide).place(sheet, EDGE, EDGE - 14)
+    y = EDGE + 12
+    for label in _fit_texts(trace.whole_text, f"→ {trace.whole_translation}", wide):
+        label.place(sheet, EDGE, y)
+        y += label.height + 4
     foot = g.Label(plan.say("note"), 16.0, style.SOFT, fit=wide - 130)
     foot.place(sheet, EDGE, A1[1] - EDGE + 12)
     own = g.Label("glassformer", 16.0, style.SOFT, bold=True)
     own.place(sheet, A1[0] - EDGE - own.width, A1[1] - EDGE + 10)
+
+
+def _fit_texts(source: str, target: str, wide: float) -> list[g.Label]:
+    """Return both texts in the largest of the sizes at which each has at most two lines."""
+    given = [(" ".join(quote(source).split()), style.INK)]
+    given.append((" ".join(quote(target).split()), style.LIT))
+    for size in SIZES:
+        labels = [g.Label(text, size, ink, bold=True, width=wide) for text, ink in given]
+        if all(each.height <= LINES and each.width <= wide for each in labels):
+            return labels
+    return [g.Label(text, SIZES[-1], ink, bold=True, fit=wide) for text, ink in given]
 
 
 def _fill_height(scenes: Sequence[g.Scene]) -> float:

@@ -158,6 +158,24 @@ def test_one_word_is_followed_down_a_poster(shipped: Trace) -> None:
     assert sum("“rue”" in title for title in titles) == 2, "where it looks, and the choice"
 
 
+def test_a_poster_of_one_word_follows_a_word() -> None:
+    scene = PICTURES["V113"].scene(Translator.load("demo", device="cpu").see("Yes"))
+    titles = [mark.text for mark in scene.texts if mark.size > 15]
+    assert any(title.startswith("Writing “B”") for title in titles)
+    assert not [title for title in titles if "</s>" in title]
+
+
+def test_a_poster_of_several_sentences_says_which_it_shows() -> None:
+    text = f"{RIDDLE} The old farmer did not eat the red apple because it was too sour."
+    trace = Translator.load("demo", device="cpu").see(text, sentence=1)
+    texts = PICTURES["V113"].scene(trace).texts
+    told = " ".join(mark.text for mark in texts)
+    assert "inside: part 2 of 2, “The old farmer did" in told
+    assert text in told and f"→ {trace.whole_translation}" in told
+    (size,) = {mark.size for mark in texts if mark.text.startswith(("The animal", "→ L'animal"))}
+    assert size >= 22
+
+
 def test_a_space_that_comes_first_is_called_one() -> None:
     trace = Translator.load("demo-en-zh", device="cpu").see(RIDDLE)
     assert trace.predicted[0].text.strip() == ""
