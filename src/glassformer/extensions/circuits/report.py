@@ -3,7 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from .faithfulness import CircuitEdge
+from .methods import CutTrial, MethodTable
 from .transfer import Transfer
 from .why import FoundCircuit, Why
 
@@ -112,6 +115,68 @@ def _show_transfer(transfer: Transfer) -> str:
         f"{transfer.size:,} of {transfer.of:,} edges, keeps {transfer.kept:.1%}; the right word "
         f"leads in {transfer.right:.1%}. {len(transfer.random)} random circuits keep "
         f"{_mean(transfer.random):.1%}, at most {max(transfer.random):.1%}."
+    )
+
+
+def show_methods(table: MethodTable) -> str:
+    """Return which word each method names, and what is written with that word cut."""
+    word, rival = table.asked.word.strip(), table.asked.rival.strip()
+    rows = [("", "names", "share", "cut from the decoder", "cut everywhere")]
+    for each in table.answers:
+        trial = table.trials[each.named]
+        cells = (
+            _show_cut(trial.decoder, trial.decoder_changed),
+            _show_cut(trial.everywhere, trial.everywhere_changed),
+        )
+        rows.append((each.method, trial.word, f"{each.share:.0%}", *cells))
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+    head = f"{table.trace.text}\n{table.trace.translation}\n"
+    head += f"Which source word do methods name for {word} (rival: {rival})?"
+    if table.plain != table.asked.word:
+        head += f" Of itself the network writes {_spell_token(table.plain)} there."
+    return "\n".join([head, "", *(f"  {line}" for line in lines), "", *_show_trials(table)])
+
+
+def _show_cut(written: str, is_changed: bool) -> str:
+    return _spell_token(written) if is_changed else "no change"
+
+
+def _spell_token(token: str) -> str:
+    return token.strip(" ▁") or "▁"
+
+
+def _show_trials(table: MethodTable) -> list[str]:
+    """Return which words change the translation, and what methods say beside a word."""
+    lines = []
+    for name, cut in (("from the decoder", "decoder"), ("everywhere", "everywhere")):
+        is_changed = [getattr(each, f"{cut}_changed") for each in table.trials]
+        changing = [each for each, changed in zip(table.trials, is_changed, strict=True) if changed]
+        right = sum(is_changed[each.named] for each in table.answers)
+        lines.append(
+            f"Cut {name}, {len(changing)} of {len(table.trials)} words change it: "
+            f"{_list_changes(changing, cut)}. {right} of {len(table.answers)} methods name one."
+        )
+    for each in table.answers:
+        if each.from_source is not None:
+            lines.append(
+                f"{each.method}: {each.from_source:.0%} comes from the source, "
+                f"{1 - each.from_source:.0%} from the translation so far."
+            )
+    if table.first_layer is not None:
+        layers = f"{table.first_layer} on (0 to {table.trace.settings.decoder_layers - 1})"
+        lines.append(f"Logit lens: the word is likeliest from decoder layer {layers}.")
+    return lines
+
+
+def _list_changes(trials: Sequence[CutTrial], cut: str) -> str:
+    return (
+        ", ".join(f"{each.word} → {_spell_token(getattr(each, cut))}" for each in trials) or "none"
     )
 
 

@@ -230,13 +230,14 @@ def sum_inputs(
         values_NL = flow.values[f"{side}_embedding"]
         positions += float(values_NL[1:].sum())
         inputs[side] = [
-            (_spell(text, tokens, group), float(values_NL[0, group].sum()))
+            (spell_group(text, tokens, group), float(values_NL[0, group].sum()))
             for group in group_words(tokens, text)
         ]
     words = sum(value for each in inputs.values() for _, value in each)
     return inputs, positions, flow.total() - words - positions
 
 
-def _spell(text: str, tokens: Sequence[Any], group: Sequence[int]) -> str:
+def spell_group(text: str, tokens: Sequence[Any], group: Sequence[int]) -> str:
+    """Return what tokens of a text spell, or the name of the mark that they are."""
     message = text[tokens[group[0]].start : tokens[group[-1]].end].strip()
     return message or tokens[group[0]].text

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.options import AS_JSON, MODEL, TO, arg, check_choice, opt
+from glassformer.cli.options import AS_JSON, MODEL, TO, arg, check_choice, flag, opt
 from glassformer.cli.terminal import show_progress, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from glassformer.see.trace import Trace
     from glassformer.translator import Translator
 
     from ..edges import WordContrast
+    from ..words import WordChoice
 
 BY = ("block", "head")
 
@@ -53,6 +55,10 @@ def why(
     keep: float = opt(
         "SHARE", "The share of the lead that a circuit keeps.", default=0.9, min=0.01, max=1.0
     ),
+    methods: bool = flag(
+        "Instead of a circuit, list which source word other methods name, and what is written "
+        "with that word cut."
+    ),
     picture: Path | None = opt("FILE", "Draw the first circuit here: .svg, .pdf, .png."),
     lang: str = opt("en|zh", "The language of the words in the picture.", default="en"),
     output: Path | None = opt("FILE", "Write all numbers here, as JSON.", "--output", "-o"),
@@ -68,6 +74,7 @@ def why(
     \b
     glassformer why my-model "The animal is tired." --word fatigué
     glassformer why my-model "The cat sleeps." --word Le --rival La --counterpart "The cow sleeps."
+    glassformer why my-model "The cat sleeps." --word chat --methods
     """
     from glassformer.foundation.disk import write_json
     from glassformer.foundation.extensions import need_addition
@@ -82,9 +89,14 @@ def why(
 
     check_choice("by", by, BY)
     check_choice("lang", lang, LANGUAGES)
+    if methods and any((counterpart, sentences, pairs, picture, by == "head")):
+        raise ValueError("--methods searches no circuit: leave out what is said of one")
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
     asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
+    if methods:
+        print_methods(trace, asked, output, as_json)
+        return
     items = read_contrastive(pairs) if pairs else []
     measured = pair_up(translator, items) if pairs else None
     with show_progress("searching", None) as tell:
@@ -105,6 +117,19 @@ def why(
     if picture:
         need_addition("draw_circuit", "a picture")(result, picture, lang)
     print(to_json(result.to_json()) if as_json else show_why(result))
+
+
+def print_methods(trace: Trace, asked: WordChoice, output: Path | None, as_json: bool) -> None:
+    """Print what other methods name for a word, and write it to a file if one is given."""
+    from glassformer.foundation.disk import write_json
+
+    from ..methods import compare_methods
+    from ..report import show_methods
+
+    table = compare_methods(trace, asked)
+    if output:
+        write_json(output, table.to_json())
+    print(to_json(table.to_json()) if as_json else show_methods(table))
 
 
 def read_target_ids(translator: Translator, source: str) -> Callable[[str], list[int]]:
