@@ -157,6 +157,7 @@ def test_svg_is_text_with_its_sources(id: str, find_scene: Callable[[str], Scene
     told = [each for each in scene.marks if isinstance(each, TextMark) and not each.until]
     assert sorted(written) == sorted((mark.text, mark.of) for mark in told)
     rules = page.findtext(f"{name}style") or ""
+    assert rules.startswith("text{white-space:pre}"), "a text may begin or end with a space"
     for mark in told:
         check_font(mark, _read_fonts(rules))
 

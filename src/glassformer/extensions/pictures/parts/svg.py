@@ -34,7 +34,7 @@ def write_svg(scene: Scene) -> str:
         f'viewBox="0 0 {width} {height}" role="img" lang="{scene.lang}">',
         f"<title>{_escape(scene.title)}</title>",
         f"<desc>{_escape(scene.description)}</desc>",
-        f"<style>{fonts}</style>",
+        f"<style>text{{white-space:pre}}{fonts}</style>",
         f"<defs>{''.join(_define_hatch(*each) for each in HATCHES.items())}</defs>",
         f'<rect width="100%" height="100%" fill="{style.PAPER}"/>',
         f'<g font-family="{FONTS[False]}" xml:space="preserve">',
