@@ -97,6 +97,13 @@ def test_marian_translates_as_we_do(tie: str, tmp_path: Path) -> None:
         ({"norm": "pre"}, "model.norm=pre: Marian computes post"),
         ({"activation": "gelu"}, "model.activation=gelu: Marian computes relu or silu"),
         ({"positions": Positions(max_positions=64)}, "grid=paper: Marian computes tensor2tensor"),
+        (
+            {"norm": "pre", "positions": Positions(max_positions=64)},
+            "model.norm=pre and model.positions.grid=paper: Marian computes post and "
+            "tensor2tensor; train another with --norm post --positions-grid tensor2tensor, or "
+            "export this one with --format ctranslate2 or onnx",
+        ),
+        ({"head_width": 4}, "model.head_width=4: Marian computes 8; train another with "),
         ({"positions": Positions(layout="learned", max_positions=64)}, "has learned positions"),
     ],
 )
@@ -106,8 +113,18 @@ def test_what_marian_computes_otherwise(
     folder = make(tmp_path, "three-way", **changes)
     command = ["export", str(folder), "--format", "marian", "--out", str(tmp_path / "marian")]
     assert main(command) == 2
-    assert sentence in capsys.readouterr().err
+    assert sentence in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "marian").exists()
+
+
+def test_what_is_advised_are_options_of_train(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """These are options of `train`."""
+    options = ["--norm", "post", "--positions-grid", "tensor2tensor"]
+    assert main(["train", str(tmp_path / "none"), *options, "--out", str(tmp_path / "m")]) == 2
+    said = capsys.readouterr().err
+    assert "none" in said and "--norm" not in said and "--positions-grid" not in said
 
 
 def test_the_command_writes_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,9 +95,22 @@ def check_computable(model: Path | str, settings: Model) -> None:
             f"{model} has model.activation={settings.activation}: Marian computes "
             f"{' or '.join(ACTIVATIONS)} as we do"
         )
-    for name, (result, needed) in expected.items():
-        if result != needed:
-            raise ValueError(f"{model} has {name}={result}: Marian computes {needed}")
+    wrong = {name: pair for name, pair in expected.items() if pair[0] != pair[1]}
+    if wrong:
+        found = " and ".join(f"{name}={result}" for name, (result, _) in wrong.items())
+        needed = " and ".join(str(needed) for _, needed in wrong.values())
+        advice = _advise({name: needed for name, (_, needed) in wrong.items()}, settings.decoder)
+        raise ValueError(f"{model} has {found}: Marian computes {needed}; {advice}")
+
+
+def _advise(needed: dict[str, Any], decoder: str) -> str:
+    """Say how to train a model that Marian computes, and what takes the one that there is."""
+    options = (
+        f"--{name.removeprefix('model.').replace('.', '-').replace('_', '-')} {value}"
+        for name, value in needed.items()
+    )
+    others = "" if decoder == "ssru" else ", or export this one with --format ctranslate2 or onnx"
+    return f"train another with {' '.join(options)}{others}"
 
 
 def check_start(model: Path | str, settings: Model, network: Transformer) -> None:

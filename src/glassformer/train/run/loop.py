@@ -223,7 +223,7 @@ class Loop:
         with self.meter.validation(sentences):
             result = self.setup.validate(self.updater.best_model, sentences, progress.step)
         if not result.is_finite:
-            self.report.say(result.describe(progress.step, note=""))
+            self.report.say(result.describe(progress.step, "", self.steps))
             wrong = "the validation finds no finite loss, or no translation"
             return wrong if progress.step else ""
         scores = {**result.values(), **result.values_by_corpus()}
@@ -232,7 +232,8 @@ class Loop:
         self.journal.write(progress.step, {f"valid {k}": v for k, v in scores.items()} | more)
         self._call_back("validation", self.updater.best_model, scores)
         is_best, is_kept = self.selection.consider(progress, result)
-        self.report.say(result.describe(progress.step, self.selection.describe(result, is_best)))
+        note = self.selection.describe(result, is_best)
+        self.report.say(result.describe(progress.step, note, self.steps))
         if read and progress.step:
             parts = (f"{name} {n:,} ({n / sum(read.values()):.0%})" for name, n in read.items())
             self.report.say(f"  pairs read: {', '.join(parts)}")

@@ -34,7 +34,9 @@ from .distributed import ALONE, ProcessGroup
 METRICS = ("BLEU", "chrF2")
 MOSTLY = 0.5  # of the translations: if more are repetition, a validation says so
 FEW_WORDS = 6  # in fewer, a word may well be there twice
-REPEATING = "are the same words again and again: usual at first, at the end train longer"
+REPEATING = "are the same words again and again: "
+USUAL = "usual at first; if it is still so at update {:,}, half of those planned, train longer"
+LATE = "no longer usual after half of the planned updates, so train longer"
 PROMPT = 3  # a sample is completed from this share of its characters: a third
 T = TypeVar("T")
 NAMED = {"bleu": "BLEU", "chrf": "chrF2"}  # the scores of translations, by train.best_by
@@ -94,7 +96,8 @@ class Validation:
             for name, value in each.values().items()
         }
 
-    def describe(self, step: int, note: str) -> str:
+    def describe(self, step: int, note: str, steps: int) -> str:
+        """Return the lines that a training shows after `step` of `steps` planned updates."""
         if not self.is_finite:
             why = self.failure or f"its loss is {self.loss}"
             return f"update {step:,}: the validation failed: {why}"
@@ -103,7 +106,8 @@ class Validation:
         width = max([12, *(2 + len(name) for name in self.sample)])
         shown = "".join(f"\n  {name:<{width}} {text}" for name, text in self.sample.items())
         if self.repeating >= MOSTLY:
-            shown += f"\n  {100 * self.repeating:.0f} % of the translations {REPEATING}"
+            until = USUAL.format((steps + 1) // 2) if 2 * step < steps else LATE
+            shown += f"\n  {100 * self.repeating:.0f} % of the translations {REPEATING}{until}"
         return f"update {step:,}: valid {scores}loss {self.loss:.3f}{note}{by_corpus}{shown}"
 
 
