@@ -347,6 +347,49 @@ def test_an_ensemble_has_the_mean_of_the_probabilities(
         model.close()
 
 
+@pytest.mark.parametrize("positions", [{}, {"layout": "concatenated", "grid": "tensor2tensor"}])
+@torch.inference_mode()
+def test_positions_beyond_the_table_are_computed(
+    positions: dict[str, Any], drive: Callable[..., Any]
+) -> None:
+    """The first 4,096 are computed once, and those beyond when they are needed, to the same."""
+    settings = {"d_model": 6, "heads": 1, "d_ff": 4, "encoder_layers": 1, "decoder_layers": 1}
+    torch.manual_seed(0)
+    reach = {"max_positions": 4200, "offset": 1, **positions}
+    network = Transformer(Model(**settings, positions=reach), 20, 20).eval()
+    for length in (4096, 4097, 4100):
+        (source,) = draw_sources(20, (length,))
+        native = drive(network)
+        state = network.start(torch.tensor([source]))
+        expected = network.step(torch.tensor([source[:length]]), state).numpy()
+        assert native.admit([source]) == 0
+        error, found = native.step([source[:length]])
+        assert error == 0 and np.abs(found - expected).max() < 1e-4
+
+
+def test_a_model_with_many_positions_needs_little_memory(engine_library: ctypes.CDLL) -> None:
+    """Positions of a stranger's settings: a table of them all would take 512 MiB."""
+    shape = {"d_model": 1024, "heads": 1, "d_ff": 1, "encoder_layers": 1, "decoder_layers": 1}
+    network = Transformer(Model(**shape, positions={"max_positions": 2}), 5, 5).eval()
+    models, sizes = [], [measure_data()]
+    for positions in (2, 1 << 17):
+        network.settings = Model(**shape, positions={"max_positions": positions})
+        models.append(pack_model(engine_library, network, "fp32"))
+        sizes.append(measure_data())
+    few, many = np.diff(sizes)
+    assert many - few < 32 << 20
+    for model in models:
+        model.close()
+
+
+def measure_data() -> int:
+    """Return the bytes of memory that this process has asked for."""
+    path = Path("/proc/self/statm")
+    if not path.exists():
+        pytest.skip("the system has no /proc")
+    return int(path.read_text("utf-8").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+
+
 MEANS: dict[str, float] = {}  # on the instruction set that is tested first
 ISAS = list_isas() or ["none"]
 SANITIZED = [pytest.param(isa, marks=[pytest.mark.slow] * (isa in ISAS[1:-1])) for isa in ISAS]

@@ -153,9 +153,12 @@ static void embed(const Work *work, const Stack *stack, int64_t n, int32_t token
     int64_t size = work->model->d_model;
     const char *all = stack->embedding;
     const char *row = all + token * size * (is_int8(work) ? 2 : 4);
-    const float *at = stack->positions + position * size;
+    float *x = work->x + n * size;
+    const float *at = x;
+    if (position < count_positions(work->model)) at = stack->positions + position * size;
+    else memset(x, 0, (size_t)size * 4), make_position(work->model, position, x);
     for (int64_t i = 0; i < size; i += LANES)
-        v_store(work->x + n * size + i, load_numbers(row, i, is_int8(work)) + v_load(at + i));
+        v_store(x + i, load_numbers(row, i, is_int8(work)) + v_load(at + i));
 }
 
 void encode(Work *work, int32_t count, const Text *texts, char *self, Source *sources) {

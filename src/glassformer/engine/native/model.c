@@ -266,28 +266,32 @@ static const void *read_embedding(Builder *build, const char *name, int64_t voca
     return all;
 }
 
-/* Return the vectors of all positions, L D: sinusoids (3.5), computed in double precision. */
+void make_position(const Model *model, int64_t position, float *to) {
+    const ModelSettings *settings = &model->settings;
+    int64_t half = settings->d_model / 2;
+    double steps = settings->grid ? (double)larger(half - 1, 1) : (double)settings->d_model / 2;
+    for (int64_t i = 0; i < half; i++) {
+        double angle = (double)(position + settings->offset) * exp(-log(TIMESCALE) * (double)i / steps);
+        int64_t sine = settings->positions == INTERLEAVED ? 2 * i : i;
+        int64_t cosine = settings->positions == INTERLEAVED ? 2 * i + 1 : half + i;
+        to[sine] = (float)(sin(angle) * settings->amplitude);
+        to[cosine] = (float)(cos(angle) * settings->amplitude);
+    }
+}
+
+/* Return the vectors of all positions if they are learned, else of the first ones, L D. */
 static const float *make_positions(Builder *build, const char *name) {
-    const ModelSettings *settings = &build->model->settings;
-    int64_t model = settings->d_model, width = build->model->d_model, count = settings->max_positions;
+    const Model *model = build->model;
+    int64_t width = model->d_model, count = count_positions(model);
     float *all = allocate(build, count * width, 4);
-    if (settings->positions == LEARNED) {
-        const Tensor *x = find(build, name, count, model);
+    if (model->settings.positions == LEARNED) {
+        const Tensor *x = find(build, name, count, model->settings.d_model);
         const float *scales = find_scales(build, x);
         for (int64_t l = 0; l < count && !build->error; l++)
             read_row(x, scales, l, 1, MANY, MANY, all + l * width);
         return all;
     }
-    int64_t half = model / 2;
-    double steps = settings->grid ? (double)larger(half - 1, 1) : (double)model / 2;
-    for (int64_t l = 0; l < count && !build->error; l++)
-        for (int64_t i = 0; i < half; i++) {
-            double angle = (double)(l + settings->offset) * exp(-log(TIMESCALE) * (double)i / steps);
-            int64_t sine = settings->positions == INTERLEAVED ? 2 * i : i;
-            int64_t cosine = settings->positions == INTERLEAVED ? 2 * i + 1 : half + i;
-            all[l * width + sine] = (float)(sin(angle) * settings->amplitude);
-            all[l * width + cosine] = (float)(cos(angle) * settings->amplitude);
-        }
+    for (int64_t l = 0; l < count && !build->error; l++) make_position(model, l, all + l * width);
     return all;
 }
 

@@ -12,6 +12,7 @@ enum { FP32 = 0, INT8 = 1 };                              /* precisions */
 enum { RELU = 0, SILU = 1, GELU = 2 };                    /* activations */
 enum { INTERLEAVED = 0, CONCATENATED = 1, LEARNED = 2 };  /* layouts of positions */
 enum { THREE_WAY = 0, TWO_WAY = 1, UNTIED = 2 };          /* tied embeddings */
+enum { IN_TABLE = 4096 };                                 /* sinusoids that are computed once */
 enum { ATTENTION = 0, SSRU = 1 };                         /* what decoder layers begin with */
 enum { F32 = 0, F16 = 1, BF16 = 2, I8 = 3 };              /* types of numbers in a file */
 
@@ -53,7 +54,7 @@ typedef struct {
     Layer *layer;
     Norm last_norm;
     const void *embedding; /* V D, times the square root of d_model; bf16 in int8 models */
-    const float *positions; /* L D */
+    const float *positions; /* L D, `count_positions` of them */
 } Stack;
 
 typedef struct Model {
@@ -70,6 +71,14 @@ typedef struct Model {
 GF_BAD_MODEL and say why in `reason`, which holds `size` bytes. */
 int model_open(const ModelSettings *settings, const Tensor *tensors, int32_t count, Model **model,
                char *reason, int32_t size);
+/* Return how many positions have a vector in memory: of sinusoids no more than IN_TABLE, since a file
+may ask for any number, and sentences are short. */
+static inline int64_t count_positions(const Model *model) {
+    int64_t all = model->settings.max_positions;
+    return model->settings.positions == LEARNED ? all : smaller(all, IN_TABLE);
+}
+/* Write the sinusoids of a position (3.5), computed in double precision. */
+void make_position(const Model *model, int64_t position, float *to);
 /* List the weights of each output, which short-lists need; once, and in int8. */
 int model_list_outputs(Model *model);
 void model_close(Model *model);
