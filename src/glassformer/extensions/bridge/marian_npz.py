@@ -1,6 +1,8 @@
 """Read a model in Marian's own files: NAME.npz or NAME.bin, with its settings, and vocabularies."""
 
+import math
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,10 @@ from .yaml_files import parse_yaml, read_yaml
 
 SETTINGS = "special:model.yml"
 NOT_A_MODEL = ("optimizer", "decoder.yml", "ema")
+DENSEST = 20  # bytes of weights from one byte: numbers like these can hardly be packed
+SMALL = 64 << 20  # bytes that may come from any number
+# RuntimeError: of a kind of zip that Python does not read, or with a password.
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error)
 REACH = 1024  # positions: Marian computes as many as it needs
 
 
@@ -71,10 +77,30 @@ def _find(folder: Path) -> Path:
 def _read_npz(file: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a file. NumPy reads no pickle that may be in it."""
     try:
-        with np.load(file) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(file) as archive:
+            _check_sizes(archive, file.stat().st_size)
+        with np.load(file) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except UNREADABLE as error:
         raise ValueError(f"{file}: damaged, or more than weights: {error}") from None
+
+
+def _check_sizes(archive: zipfile.ZipFile, packed: int) -> None:
+    """Raise ValueError before memory is taken for what a file of `packed` bytes cannot hold."""
+    unpacked = sum(each.file_size for each in archive.infolist())
+    if unpacked > max(SMALL, DENSEST * packed):
+        raise ValueError(f"{unpacked:,} bytes were packed into {packed:,}: these are no weights")
+    for each in archive.infolist():
+        with archive.open(each) as entry:
+            if np.lib.format.read_magic(entry) == (1, 0):
+                shape, _, kind = np.lib.format.read_array_header_1_0(entry)
+            else:
+                shape, _, kind = np.lib.format.read_array_header_2_0(entry)
+            size = math.prod(shape) * kind.itemsize
+            if size > each.file_size:
+                raise ValueError(
+                    f"{each.filename} has {each.file_size:,} bytes, and needs {size:,}"
+                )
 
 
 def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
