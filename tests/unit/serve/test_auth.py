@@ -231,8 +231,12 @@ def test_a_file_of_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert caught.value.status == 429 and 0 < int(caught.value.headers["Retry-After"]) <= 86_400
     access.spend("school", 10)
     access.spend("office", 10**9)
-    tomorrow = time.time() + 86_400
-    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time.time", lambda: tomorrow)
+    clock = "glassformer.extensions.serve.rate_limit.time"
+    tomorrow = [time.time() + 86_400, time.monotonic() + 86_400]
+    monkeypatch.setattr(f"{clock}.time", lambda: tomorrow[0])
+    with pytest.raises(ApiError, match="30 are used"):  # the clock was only set
+        access.spend("school", 1)
+    monkeypatch.setattr(f"{clock}.monotonic", lambda: tomorrow[1])
     access.spend("school", 30)
 
 

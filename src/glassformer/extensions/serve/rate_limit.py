@@ -56,6 +56,7 @@ class Access:
         self._read = read_quotas(file) if file else {}
         self._stamp, self._looked = file and stamp_file(file), time.monotonic()
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests, and when
+        self._epoch = time.time() - time.monotonic()  # a clock that is set later changes no day
         self._day, self._used = 0, dict[str, int]()  # characters of today, by name
 
     @property
@@ -80,7 +81,7 @@ class Access:
 
     def spend(self, owner: str, characters: int) -> Charge:
         """Count characters of today. Raises ApiError 429 if the owner has not as many left."""
-        quota, now = self._read.get(owner), time.time()
+        quota, now = self._read.get(owner), self._epoch + time.monotonic()
         if int(now // DAY) != self._day:
             self._day, self._used = int(now // DAY), {}
         used = self._used.get(owner, 0)

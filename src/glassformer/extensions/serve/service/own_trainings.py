@@ -181,7 +181,7 @@ class OwnTraining:
 
     def _estimate_left(self) -> float:
         facts = self.facts
-        used = facts.spent + time.time() - facts.begun
+        used = facts.spent + max(0.0, time.time() - facts.begun)  # the clock may be set back
         return max(0.0, 60 * (facts.minutes or 0.0) - used)
 
 
