@@ -32,6 +32,7 @@ def test_a_recurrent_network_reads_in_turn_and_a_transformer_at_once(
     assert _read(page, "rnn", ".source li.read") == ["The", "animal", "didn't"]
     assert _read(page, "attention", ".source li.read") == ["The", "animal", "didn't"]
     assert len(_read(page, "transformer", ".source li.read")) == 13
+    assert find_faults(page) == [], "what is not read yet can be read by people"
     assert _read(page, "rnn", ".target li") == []
     assert _read(page, "transformer", ".target li") == ["L'animal", "n'a"]
 
