@@ -103,6 +103,8 @@ def test_npz(theirs: Path, tmp_path: Path, refuse: Import, ledger: Ledger) -> No
         np.array(["text"]),
         np.zeros((3, 3), "M8[s]"),
         np.zeros(3, [("a", "f4")]),
+        np.zeros(0, "f4"),
+        np.zeros((2, 3, 4), "f4"),
     ]
     for other in others:
         np.savez(file, **{**arrays, WEIGHTS: other})

@@ -341,7 +341,8 @@ class _Renamed:
     def _orient(self, ours: str, weight: Tensor) -> Tensor:
         if not self.names.get("transposed"):
             return weight
-        return weight.flatten() if ours.endswith("bias") or ".norm." in ours else weight.T
+        is_vector = ours.endswith("bias") or ".norm." in ours
+        return weight.flatten() if is_vector or weight.dim() != 2 else weight.T
 
     def spell(self, ours: str) -> Iterator[str]:
         """Yield the names that theirs may have for a tensor of ours."""
