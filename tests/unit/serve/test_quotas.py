@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -163,8 +164,10 @@ def test_a_client_that_leaves_has_spent(counted: Client) -> None:
 def test_a_day_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was spent yesterday is not given back today."""
     (tmp_path / "keys.toml").write_text(KEYS, encoding="utf-8")
-    access, now = Access(file=tmp_path / "keys.toml"), 86_399.0
-    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time.time", lambda: now)
+    now = 86_399.0
+    clock = SimpleNamespace(time=lambda: now, monotonic=lambda: now)
+    monkeypatch.setattr("glassformer.extensions.serve.rate_limit.time", clock)
+    access = Access(file=tmp_path / "keys.toml")
     late = access.spend("school", 700)
     now += 2
     early = access.spend("school", 600)
