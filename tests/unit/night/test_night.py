@@ -114,11 +114,11 @@ def test_a_killed_night_goes_on_where_it_was(
     assert night.state.chosen == "student" and read_state(night.folder) == night.state
 
 
-def test_an_empty_file_of_made_pairs_is_left_out(pairs: Path, pretended: dict[str, Any]) -> None:
+def test_a_file_without_made_pairs_is_left_out(pairs: Path, pretended: dict[str, Any]) -> None:
     night = begin(pairs, 120)
     (night.folder / "made").mkdir()
     for name, text in (("turned", "a\tb\n"), ("forward", "")):
-        write_text(night.made(name), text)
+        write_text(night.made(name), f"en\tfr\tconfidence\n{text}")
     made = [names for names, _ in night.list_corpora(("turned", None), ("forward", None))[1:]]
     assert made == [[str(night.made("turned"))]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.data.files import read_lines
+from glassformer.data.files import count_lines, read_lines
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.progress import Reporter
@@ -178,13 +178,17 @@ class Night:
     ) -> list[tuple[Sequence[str], str | None]]:
         """Return the pairs of people, and those made pairs that are there, with their tags.
 
-        A model that knows nothing yet makes no pair that is kept: an empty file is none.
+        Of what a model makes that knows nothing yet, no pair is kept: such a file is a header.
         """
         own = [*result, *(MADE[:2] if result != MADE and pays(self.state.steps) else ())]
         there = [(self.made(name), tag) for name, tag in own]
         return [
             (self.texts.name("train"), None),
-            *(([str(path)], tag) for path, tag in there if path.is_file() and path.stat().st_size),
+            *(
+                ([str(path)], tag)
+                for path, tag in there
+                if path.is_file() and count_lines(path) > 1
+            ),
         ]
 
     def made(self, name: str) -> Path:
