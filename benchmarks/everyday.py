@@ -8,12 +8,14 @@ recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights ar
 under src/glassformer/models, with the words of its training text and the head that aligns words
 best, and examined as stored, on text as people write it, too. A training that is in RUNS already is
 only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
-the training text, if it has both languages, but no line of the validation or test text.
+the training text, if it has both languages, but no line of the validation or test text. One head
+learns to align words as eflomal does: `pip install eflomal`.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from pathlib import Path
 from glassformer.cli.terminal import to_json
 from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
+from glassformer.extensions.eflomal.alignment import align_statistically
 from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.robustness import measure_robustness
 from glassformer.extensions.publish.hub_readme import README
@@ -30,13 +33,16 @@ from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
 from glassformer.translate.align.choose_head import choose_alone, save_choice
-from glassformer.translate.align.pairs import read_pair
+from glassformer.translate.align.links import write_pharaoh
+from glassformer.translate.align.pairs import find_words, read_pair
 from glassformer.translator import Translator
 from tools.phrasebook import LANGUAGES, expand
 
 STEPS = 6_500
 PHRASES = 3  # expansions of the phrasebook, each with other names, places and times
 MOST = 8  # choices of these in an expansion
+GUIDED = 0.1  # the weight of the links of eflomal in the loss
+PART = re.compile(r"\w+|[^\w\s]")  # what eflomal takes for a word: "l'eau?" has four
 ALIGNED = 500  # validation pairs by which the aligning head is chosen
 RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
 LICENCE = "CC BY 2.0 FR"
@@ -89,6 +95,30 @@ def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> li
     return mixed
 
 
+def write_links(text: Sequence[Path], path: Path) -> Path:
+    """Align training text by eflomal, and write the links between words in white space."""
+    pairs = list(zip(*map(read_lines, text), strict=True))
+    parts = [tuple(" ".join(PART.findall(side.casefold())) for side in pair) for pair in pairs]
+    owners = [tuple(map(find_owners, pair)) for pair in pairs]
+    lines = [
+        write_pharaoh(frozenset((source[i], target[j]) for i, j in links))
+        for (source, target), links in zip(owners, align_statistically(parts), strict=True)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def find_owners(text: str) -> list[int]:
+    """Return for each part of a text the number of the word in white space that it belongs to."""
+    words = find_words(text, by_character=False)
+    return [
+        word
+        for word, (start, end) in enumerate(words)
+        for _ in PART.findall(text[start:end].casefold())
+    ]
+
+
 def describe_origin(options: argparse.Namespace) -> str:
     """Return the licence of the training text, and the command that makes the model."""
     usual = {"source": "en", "target": "fr", "steps": STEPS, "copies": 0, "phrases": PHRASES}
@@ -123,11 +153,12 @@ def main(options: argparse.Namespace) -> None:
     made, folder = options.out / name, SHIPPED / name
     if not (made / CARD).exists():
         config = Config.load(RECIPE).changed(
-            train={"steps": options.steps},
+            train={"steps": options.steps, "alignment_weight": GUIDED},
             data={"source_lang": source, "target_lang": target, "copies": options.copies},
         )
         text = mix_phrases(options, pairs) if has_phrases(options) else pairs["train"]
-        summary = train(config, text, made, valid=pairs["valid"])
+        links = write_links(text, options.out / f"{name}.links")
+        summary = train(config, text, made, valid=pairs["valid"], alignments=links)
         if not summary.is_finished:
             raise SystemExit(summary.text)
     shutil.rmtree(folder, ignore_errors=True)
