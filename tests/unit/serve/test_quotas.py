@@ -153,10 +153,10 @@ def test_what_a_full_server_refuses_is_given_back(
 def test_a_client_that_leaves_has_spent(counted: Client) -> None:
     access = counted.service.access
     for error in (ApiError(503, ""), ValueError(), RuntimeError()):
-        with pytest.raises(type(error)), access.refund(access.spend("school", 10)):
+        with pytest.raises(type(error)), access.charge("school", 10):
             raise error
         assert count_used(counted) == 0
-    with pytest.raises(asyncio.CancelledError), access.refund(access.spend("school", 10)):
+    with pytest.raises(asyncio.CancelledError), access.charge("school", 10):
         raise asyncio.CancelledError  # as `wait_for` ends what nobody waits for
     assert count_used(counted) == 10
 

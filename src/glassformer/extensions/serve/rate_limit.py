@@ -98,13 +98,15 @@ class Access:
             self._used[charge.owner] = max(0, self._used[charge.owner] - charge.characters)
 
     @contextmanager
-    def refund(self, charge: Charge) -> Iterator[None]:
-        """Give a charge back if the request is refused.
+    def charge(self, owner: str, characters: int) -> Iterator[Charge]:
+        """Count characters of today, and give them back if the request is refused.
 
-        If its client leaves, or its time is over, the work is cancelled, and stays charged.
+        If its client leaves, or its time is over, the work is cancelled, and stays charged. Raises
+        ApiError 429 if the owner has not as many left.
         """
+        charge = self.spend(owner, characters)
         try:
-            yield
+            yield charge
         except Exception:
             self.give_back(charge)
             raise

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glassformer.data.files import STANDARD
@@ -92,10 +92,13 @@ class LogEntry:
             self.note(text=[*texts])
 
 
-def find_log_entry(request: Request) -> LogEntry:
+async def find_log_entry(request: Request) -> LogEntry:
     """Return the log entry of a request; if there is no log, one that nobody reads."""
     entry: LogEntry = request.scope.get(ENTRY) or LogEntry(with_text=False)
     return entry
+
+
+TheLogEntry = Annotated[LogEntry, Depends(find_log_entry)]
 
 
 def name_key(key: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
@@ -12,24 +12,25 @@ from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
 from ..limits import wait_for
-from ..request_log import find_log_entry
+from ..request_log import LogEntry, TheLogEntry
 from ..service.service import Service, TheService
 from .bodies import read_form
-from .libre import find_routes
 from .openapi import TRANSLATE_FILE
 from .requests import check_characters
-from .translate_request import TranslateRequest, check_access
+from .translate_request import check_access
 
 router = APIRouter(tags=["LibreTranslate"])
 SNIFFED = 20_000  # characters by which the language is detected
 
 
 @router.post("/translate_file", openapi_extra=TRANSLATE_FILE)
-async def translate_file(request: Request, service: TheService) -> dict[str, str]:
+async def translate_file(
+    request: Request, service: TheService, entry: TheLogEntry
+) -> dict[str, str]:
     """Translate a document with its layout and markup; the answer says where it can be fetched."""
     async with read_form(request) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        owner = check_access(service, fields, request)
+        owner = check_access(service, fields, request, entry)
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise ApiError(400, "Invalid request: missing file parameter")
@@ -37,7 +38,7 @@ async def translate_file(request: Request, service: TheService) -> dict[str, str
             if not fields.get(field):
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name = PurePath(file.filename).name
-        work = _translate(request, service, FileOrder(name, file, owner, fields))
+        work = _translate(service, FileOrder(name, file, owner, fields), entry)
         written, has_text = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
@@ -53,24 +54,23 @@ class FileOrder(NamedTuple):
     fields: Mapping[str, str]  # source and target, as the form has them
 
 
-async def _translate(request: Request, service: Service, order: FileOrder) -> tuple[bytes, bool]:
+async def _translate(service: Service, order: FileOrder, entry: LogEntry) -> tuple[bytes, bool]:
     """Return the translated document, and whether it has text.
 
     It is open in a process that ends with the request.
     """
     async with service.documents.open(order.file, order.name) as document:
         characters = sum(map(len, document.readable))
-        entry = find_log_entry(request)
         entry.note(texts=len(document.texts), characters=characters)
         check_characters(characters, service.limits.document)
         sample = "\n".join(document.readable)[:SNIFFED]
-        fields = order.fields
-        languages = fields["source"], fields["target"]
-        order_to_translate = TranslateRequest([sample], *languages, document.form, entry)
-        with service.access.refund(service.access.spend(order.owner, characters)):
-            (code,), routes = await find_routes(service, order_to_translate, dict[str, list[Any]]())
+        languages = order.fields["source"], order.fields["target"]
+        with service.access.charge(order.owner, characters):
+            routes = await service.languages.choose_routes([sample], *languages)
+            entry.note(models=routes.names)
+            (route,) = routes.models.values()
             translate = service.translation_service.translate_document
-            written = await document.fill(await translate(document, routes[code]))
+            written = await document.fill(await translate(document, route))
     return written, any(map(str.isalnum, sample))
 
 

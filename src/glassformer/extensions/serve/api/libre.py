@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import StreamingResponse
 
 from glassformer.extensions.documents.formats import ENDINGS
 from glassformer.foundation.version import __version__
@@ -13,9 +12,8 @@ from glassformer.foundation.version import __version__
 from ..api_error import ApiError
 from ..limits import wait_for
 from ..rate_limit import Charge
-from ..request_log import find_log_entry
-from ..service.languages import Languages
-from ..service.model_pool import PooledModel
+from ..request_log import LogEntry, TheLogEntry
+from ..service.languages import Routes
 from ..service.service import Service, TheService
 from ..service.streams import EVENTS, HEADERS, format_event
 from .bodies import read_body
@@ -27,41 +25,39 @@ router = APIRouter(tags=["LibreTranslate"])
 
 
 @router.post("/translate", openapi_extra=TRANSLATE)
-async def translate(request: Request, service: TheService) -> Any:
+async def translate(request: Request, service: TheService, entry: TheLogEntry) -> Any:
     """Translate one or several texts from a given or detected language."""
-    order, owner = await read_translate_request(request, service)
-    if order.is_stream:
-        charge = await _charge(service, order, owner)
-        with service.access.refund(charge):
-            return await _stream(service, order, charge)
-    work = _translate_charged(service, order, owner)
-    answer = await wait_for(work, request, service.limits.seconds)
-    return answer if order.is_list else {name: each[0] for name, each in answer.items()}
+    fields = await read_body(request)
+    owner = check_access(service, fields, request, entry)
+    accepted = request.headers.get("accept", "")
+    order = read_translate_request(fields, service.limits, accepted=accepted)
+    entry.note_texts(order.texts)
+    work = _answer(service, order, owner, entry)
+    return await wait_for(work, request, service.limits.seconds)
 
 
-async def _charge(service: Service, order: TranslateRequest, owner: str) -> Charge:
-    """Count the characters of a request. Raises ApiError if they are too many."""
+async def _answer(service: Service, order: TranslateRequest, owner: str, entry: LogEntry) -> Any:
+    """Return the answer; what is refused costs nothing. Raises ApiError if the text is too long."""
     characters = await service.translation_service.pages.count(order.texts, order.form)
     check_characters(characters, service.limits.characters)
-    return service.access.spend(owner, characters)
+    with service.access.charge(owner, characters) as charge:
+        routes = await service.languages.choose_routes(order.texts, order.source, order.target)
+        entry.note(models=routes.names)
+        if order.is_stream:
+            events = _stream(service, order, routes, charge)
+            return StreamingResponse(events, media_type=EVENTS, headers=HEADERS)
+        answer = await _translate(service, order, routes)
+        return answer if order.is_list else _take_first(answer)
 
 
-async def _translate_charged(
-    service: Service, order: TranslateRequest, owner: str
+async def _translate(
+    service: Service, order: TranslateRequest, routes: Routes
 ) -> dict[str, list[Any]]:
-    """Return the fields of the answer; what is refused costs nothing."""
-    with service.access.refund(await _charge(service, order, owner)):
-        return await _translate(service, order)
-
-
-async def _translate(service: Service, order: TranslateRequest) -> dict[str, list[Any]]:
     """Return the fields of the answer, each as a list with one entry for each text."""
-    answer = dict[str, list[Any]]()
-    codes, routes = await find_routes(service, order, answer)
     results: list[list[str]] = [[] for _ in order.texts]
     inside: list[dict[str, Any]] = [{} for _ in order.texts]
-    for code, route in routes.items():
-        places = [place for place, own in enumerate(codes) if own == code]
+    for code, route in routes.models.items():
+        places = [place for place, own in enumerate(routes.codes) if own == code]
         texts = [order.texts[place] for place in places]
         ways = await service.translation_service.translate_as(
             order.form, texts, route, order.alternatives + 1
@@ -74,6 +70,7 @@ async def _translate(service: Service, order: TranslateRequest) -> dict[str, lis
                 inside[place] = each
         for place, way in zip(places, ways, strict=True):
             results[place] = way
+    answer: dict[str, list[Any]] = {"detectedLanguage": routes.detected} if routes.detected else {}
     answer["translatedText"] = [best for best, *_ in results]
     if order.alternatives:
         answer["alternatives"] = [others for _, *others in results]
@@ -82,64 +79,38 @@ async def _translate(service: Service, order: TranslateRequest) -> dict[str, lis
     return answer
 
 
-async def find_routes(
-    service: Service, order: TranslateRequest, answer: dict[str, list[Any]]
-) -> tuple[list[str], dict[str, list[PooledModel]]]:
-    """Return the language of each text, and the models for each language.
-
-    Detected languages become a field of the answer.
-    """
-    languages, texts = service.languages, order.texts
-    to = languages.find(order.target)
-    if order.source == "auto":
-        detected = [result[0] for result in await run_sync(_detect, languages, texts)]
-        codes = [str(each["language"]) for each in detected]
-        answer["detectedLanguage"] = detected
-    else:
-        codes = [languages.find(order.source)] * len(texts)
-    routes = {code: languages.check_route(code, to) for code in codes}
-    models = dict.fromkeys(model.id for way in routes.values() for model in way)
-    order.entry.note(models=[*models])
-    return codes, routes
+def _take_first(answer: dict[str, list[Any]]) -> dict[str, Any]:
+    return {name: each[0] for name, each in answer.items()}
 
 
-async def _stream(service: Service, order: TranslateRequest, charge: Charge) -> Response:
-    """Return an event for each sentence of one text as soon as it is translated, then the whole."""
-    if order.is_list or order.form != "text" or order.alternatives:
-        raise ApiError(400, "a stream is for one text, in format text, without alternatives")
-    answer = dict[str, list[Any]]()
-    (code,), routes = await find_routes(service, order, answer)
-
-    async def tell() -> AsyncIterator[bytes]:
-        try:
-            text = order.texts[0]
-            async for span, translation in service.translation_service.stream(text, routes[code]):
-                yield format_event("sentence", {"source": span, "translatedText": translation})
-            whole = await _translate(service, order)
-            yield format_event("done", {name: each[0] for name, each in whole.items()})
-        except (ApiError, ValueError) as error:
-            service.access.give_back(charge)
-            sentence = error.sentence if isinstance(error, ApiError) else str(error)
-            yield format_event("error", {"error": sentence})
-
-    return StreamingResponse(tell(), media_type=EVENTS, headers=HEADERS)
+async def _stream(
+    service: Service, order: TranslateRequest, routes: Routes, charge: Charge
+) -> AsyncIterator[bytes]:
+    """Yield an event for each sentence of one text as soon as it is translated, then the whole."""
+    (text,), (code,) = order.texts, routes.codes
+    try:
+        async for span, translation in service.translation_service.stream(
+            text, routes.models[code]
+        ):
+            yield format_event("sentence", {"source": span, "translatedText": translation})
+        yield format_event("done", _take_first(await _translate(service, order, routes)))
+    except (ApiError, ValueError) as error:
+        service.access.give_back(charge)
+        sentence = error.sentence if isinstance(error, ApiError) else str(error)
+        yield format_event("error", {"error": sentence})
 
 
 @router.post("/detect", openapi_extra=DETECT)
-async def detect(request: Request, service: TheService) -> list[dict[str, Any]]:
+async def detect(request: Request, service: TheService, entry: TheLogEntry) -> list[dict[str, Any]]:
     """Detect which of the source languages a text is in, the likeliest first."""
     body = await read_body(request)
-    check_access(service, body, request)
+    check_access(service, body, request, entry)
     if not body.get("q"):
         raise ApiError(400, "Invalid request: missing q parameter")
-    texts = read_q(body["q"], service, "text")[:1]
-    find_log_entry(request).note_texts(texts)
-    (result,) = await run_sync(_detect, service.languages, texts)
+    texts = read_q(body["q"], service.limits, "text")[:1]
+    entry.note_texts(texts)
+    (result,) = await service.languages.detect_all(texts)
     return result
-
-
-def _detect(languages: Languages, texts: list[str]) -> list[list[dict[str, Any]]]:
-    return [languages.detect(text) for text in texts]
 
 
 @router.get("/languages")

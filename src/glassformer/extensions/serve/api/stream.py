@@ -17,7 +17,7 @@ from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
-from ..request_log import find_log_entry
+from ..request_log import LogEntry, TheLogEntry
 from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService
 from ..service.streams import Json, stream_answer
@@ -32,21 +32,21 @@ router = APIRouter(tags=["translate"])
 
 @router.post("/translate", response_class=Json)
 async def stream_translation(
-    body: StreamRequest, request: Request, service: TheService
+    body: StreamRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:
     """Translate, and stream each step of the search with its likeliest tokens."""
-    return await answer_text(body, request, service, tell)
+    return await answer_text(body, request, service, entry, tell)
 
 
 async def answer_text(
     body: Any,
     request: Request,
     service: Service,
+    entry: LogEntry,
     work: Callable[[BackgroundJob, Service, Any], dict[str, Any]],
 ) -> Response:
     """Answer with what a job makes of the text of a request, which is checked and logged."""
     check_text(body.text, service.limits)
-    entry = find_log_entry(request)
     entry.note_texts([body.text])
     entry.note(models=[service.model_pool.find(body.model).id])
     return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))
@@ -182,10 +182,10 @@ def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
 
 @router.post("/samples", response_class=Json)
 async def sample_translations(
-    body: SamplesRequest, request: Request, service: TheService
+    body: SamplesRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:
     """Draw translations of one sentence; `texts` has each as often as it was drawn."""
-    return await answer_text(body, request, service, draw_translations)
+    return await answer_text(body, request, service, entry, draw_translations)
 
 
 def draw_translations(job: BackgroundJob, service: Service, body: SamplesRequest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from glassformer.translator import Translator
 
 from ..api_error import ApiError
 from ..page import build_page, check_views
+from ..request_log import TheLogEntry
 from ..service.jobs import BackgroundJob
 from ..service.recordings import Recording, read_archive, write_archive
 from ..service.service import Service, TheService, TheTrace
@@ -31,9 +32,11 @@ SAVED = {"Content-Disposition": "attachment"}  # the page chooses the file name
 
 
 @router.post("/trace", response_class=Json)
-async def record_trace(body: TraceRequest, request: Request, service: TheService) -> Response:
+async def record_trace(
+    body: TraceRequest, request: Request, service: TheService, entry: TheLogEntry
+) -> Response:
     """Translate a text and record one sentence of it; progress is streamed to who accepts it."""
-    return await answer_text(body, request, service, make_trace)
+    return await answer_text(body, request, service, entry, make_trace)
 
 
 @router.delete("/jobs/{id}")

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from fastapi import Request
 
 from ..api_error import ApiError
-from ..request_log import LogEntry, find_log_entry, name_key
+from ..limits import Limits
+from ..request_log import LogEntry, name_key
 from ..service.service import Service
 from ..service.streams import EVENTS
-from .bodies import read_body
 from .requests import check_characters
 
 
@@ -20,7 +20,6 @@ class TranslateRequest(NamedTuple):
     source: str  # a code, or auto
     target: str
     form: str  # text or html
-    entry: LogEntry  # what the log says of it
     alternatives: int = 0
     alignment: bool = False
     confidence: bool = False
@@ -28,39 +27,39 @@ class TranslateRequest(NamedTuple):
     is_stream: bool = False  # whether each sentence is answered as soon as it is translated
 
 
-async def read_translate_request(
-    request: Request, service: Service
-) -> tuple[TranslateRequest, str]:
-    """Return what a request asks for, and who asks. Raises ApiError if it may not ask so."""
-    fields = await read_body(request)
-    owner, entry = check_access(service, fields, request), find_log_entry(request)
+def read_translate_request(
+    fields: Mapping[str, Any], limits: Limits, *, accepted: str
+) -> TranslateRequest:
+    """Return what the fields of a request ask for. Raises ApiError if that is not possible.
+
+    accepted: its header `accept`; one that names events asks for a stream, as the field does.
+    """
     for name in ("q", "source", "target"):
         if not fields.get(name):
             raise ApiError(400, f"Invalid request: missing {name} parameter")
     form = _read_word(fields, "format") or "text"
     if form not in ("text", "html"):
         raise ApiError(400, f"{form} format is not supported")
-    texts = read_q(fields["q"], service, form)
-    entry.note_texts(texts)
     order = TranslateRequest(
-        texts,
+        read_q(fields["q"], limits, form),
         _read_word(fields, "source"),
         _read_word(fields, "target"),
         form,
-        entry,
-        _read_number(fields.get("alternatives"), service.limits.alternatives),
+        _read_number(fields.get("alternatives"), limits.alternatives),
         _read_flag(fields, "alignment"),
         _read_flag(fields, "confidence"),
         isinstance(fields["q"], list),
+        _read_flag(fields, "stream") or EVENTS in accepted,
     )
     if form == "html" and (order.alignment or order.confidence):
         raise ApiError(400, "alignment and confidence are for format text, not for html")
-    is_stream = _read_flag(fields, "stream") or EVENTS in request.headers.get("accept", "")
-    return order._replace(is_stream=is_stream), owner
+    if order.is_stream and (order.is_list or form != "text" or order.alternatives):
+        raise ApiError(400, "a stream is for one text, in format text, without alternatives")
+    return order
 
 
-def read_q(q: Any, service: Service, form: str) -> list[str]:
-    texts, limits = q if isinstance(q, list) else [q], service.limits
+def read_q(q: Any, limits: Limits, form: str) -> list[str]:
+    texts = q if isinstance(q, list) else [q]
     if not all(isinstance(text, str) for text in texts):
         raise ApiError(400, "Invalid request: q is a text, or a list of texts")
     check_characters(len(texts), limits.texts)
@@ -101,11 +100,13 @@ def _read_flag(fields: Mapping[str, Any], name: str) -> bool:
     raise ApiError(400, f"Invalid request: {name} is true or false")
 
 
-def check_access(service: Service, fields: Mapping[str, Any], request: Request) -> str:
+def check_access(
+    service: Service, fields: Mapping[str, Any], request: Request, entry: LogEntry
+) -> str:
     """Return who asks. Raises ApiError without a valid key, or after too many requests."""
     key = _read_key(fields, request)
     if service.access.is_closed:
-        find_log_entry(request).note(key=name_key(key))
+        entry.note(key=name_key(key))
     return service.access.check(key, request.client.host if request.client else "")
 
 

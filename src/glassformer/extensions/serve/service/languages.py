@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
+from anyio.to_thread import run_sync
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from glassformer.text.function_words import name_language
@@ -13,6 +14,19 @@ from ..api_error import ApiError
 from .model_pool import ModelPool, PooledModel
 
 MOST = 2000  # characters of a text that are used
+
+
+class Routes(NamedTuple):
+    """The language of each text, and the models that translate it, one after the other."""
+
+    codes: list[str]  # of the texts
+    models: dict[str, list[PooledModel]]  # by the language that they translate from
+    detected: list[dict[str, Any]]  # the language of each text as `detect` names it, or none
+
+    @property
+    def names(self) -> list[str]:
+        """Return the ids of all models, each once."""
+        return list(dict.fromkeys(model.id for way in self.models.values() for model in way))
 
 
 class Languages:
@@ -62,6 +76,23 @@ class Languages:
             one, other = (f"{name_language(code)} ({code})" for code in (source, target))
             raise ApiError(400, f"{other} is not available as a target language from {one}")
         return route
+
+    async def choose_routes(self, texts: Sequence[str], source: str, target: str) -> Routes:
+        """Return how texts are translated; the language "auto" is detected for each of them.
+
+        Raises ApiError if a language is unknown, or no models lead from it to the target.
+        """
+        to, detected = self.find(target), list[dict[str, Any]]()
+        if source == "auto":
+            detected = [likely[0] for likely in await self.detect_all(texts)]
+            codes = [str(each["language"]) for each in detected]
+        else:
+            codes = [self.find(source)] * len(texts)
+        return Routes(codes, {code: self.check_route(code, to) for code in codes}, detected)
+
+    async def detect_all(self, texts: Sequence[str]) -> list[list[dict[str, Any]]]:
+        """Return what `detect` finds in each text, computed in a thread."""
+        return await run_sync(lambda: [self.detect(text) for text in texts])
 
     def detect(self, text: str) -> list[dict[str, Any]]:
         """Return languages in LibreTranslate's format: confidence in per cent, the likeliest first.

@@ -58,7 +58,7 @@ class Service:
             process.close()
 
 
-def get_service(request: Request) -> Service:
+async def get_service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
