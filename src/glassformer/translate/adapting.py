@@ -102,6 +102,11 @@ class Adapter:
         return capitals >= LEAST_CAPITALS * len(words) > 0
 
     @cached_property
+    def has_letters(self) -> bool:
+        """Return whether the training text had letters, and not only numbers."""
+        return any(token.strip().isalpha() for token in self.tokenizers.source.vocabulary)
+
+    @cached_property
     def words(self) -> Collection[str] | None:
         """Return the words of the training text, lower-cased; None if they are not listed."""
         return read_known_words(self.folder) if self.folder else None
@@ -133,6 +138,8 @@ class Adapter:
         """
         if not self.tokenizers.source.has_character_map:
             return None
+        if self.has_letters and not any(map(str.isalpha, sentence)):  # 1 + 1 = 2
+            return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
         if parts or not is_usual(sentence):
             case = self._find_case(sentence, parts)

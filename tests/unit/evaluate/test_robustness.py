@@ -74,10 +74,14 @@ def test_short_inputs_have_no_doubled_or_invented_words(
     assert is_sound(source, translation) == sound
 
 
-def test_there_are_200_short_inputs() -> None:
-    lines = read_short_inputs("en-GB")
+@pytest.mark.parametrize("language", ["en-GB", "fr", "de"])
+def test_there_are_200_short_inputs(language: str) -> None:
+    lines = read_short_inputs(language)
     assert len(lines) == len({*lines}) == 200
-    assert 0 < len(read_short_inputs("de")) < 50
+
+
+def test_for_other_languages_there_are_those_without_words() -> None:
+    assert 0 < len(read_short_inputs("az")) == len(read_short_inputs(None)) < 50
 
 
 def test_sides_of_other_lengths_are_refused() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from functools import cache
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from glassformer import Translator
+from glassformer.model.files.directory import Tokenizers
 from glassformer.translate.adapting import TRIES, Adapter
 
 PLAIN = "The girl is skillful with her fingers."
@@ -42,6 +45,17 @@ def test_most_sentences_stay_as_they_are(adapter: Adapter) -> None:
 def test_what_has_to_be_repeated_is(text: str, kept: list[str]) -> None:
     translation = load().translate(text)
     assert all(translation.count(each) == 1 for each in kept)
+
+
+@pytest.mark.parametrize("text", ["1 + 1 = 2", "#1", "7", "$5.99 (-10 %)", "3.14 ≈ 22/7."])
+def test_what_has_no_letters_is_its_own_translation(text: str) -> None:
+    assert load().translate(text) == text
+
+
+def test_a_model_of_numbers_reads_them() -> None:
+    source = SimpleNamespace(vocabulary=["<pad>", "<s>", "</s>", "<unk>", " 1", "2", "+"])
+    adapter = Adapter(cast(Tokenizers, SimpleNamespace(source=source)), (None, None), None)
+    assert not adapter.has_letters
 
 
 def test_a_name_changes_nothing_else() -> None:

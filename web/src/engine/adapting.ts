@@ -6,7 +6,7 @@
 import { Casing, isUsual, type Case, type Cut } from "./casing";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, isAlnum, isUpper, Patterns, type AdaptingTables } from "./tables";
+import { count, firstOf, hasAlnum, hasLetter, isAlnum, isUpper, Patterns, type AdaptingTables } from "./tables";
 
 interface Part {
   start: number;
@@ -56,6 +56,7 @@ export class Adapter {
   }
 
   adapt(sentence: string): Adapted {
+    if (this.tables.has_letters && !hasLetter(sentence)) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
     const kind = this.tables.is_cased && (parts.length || !isUsual(sentence)) ? this.casing.find(blank(sentence, parts), this.cut) : null;
     const cased = kind ? this.truecase(sentence, parts, kind) : sentence;
@@ -80,6 +81,13 @@ export class Adapter {
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
       standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns,
     };
+  }
+
+  /** A sentence like "1 + 1 = 2", which is its own translation. */
+  private copy(text: string): Adapted {
+    const { origins } = replaceParts(text, [], []);
+    const standIns = [this.standIn("sign", text, text)];
+    return { text, origins, standIns, names: new Map(), kind: null, aside: null, repeated: [], isOnlyStandIns: true };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */

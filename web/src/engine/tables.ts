@@ -2,6 +2,7 @@
 
 export interface AdaptingTables {
   is_cased: boolean; // training text had words with capitals
+  has_letters: boolean; // training text had them
   has_names: boolean; // names can be told from other words
   has_words: boolean; // the words of the training text are listed
   from_english: boolean;
@@ -93,5 +94,6 @@ export const isLower = (text: string): boolean => text === text.toLowerCase() &&
 export const isAlnum = (text: string): boolean => /^[\p{L}\p{N}]+$/u.test(text);
 export const hasAlnum = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 export const count = (text: string): number => Array.from(text).length;
+export const hasLetter = (text: string): boolean => /\p{L}/u.test(text);
 /** The first character, which may be two halves. */
 export const firstOf = (text: string): string => Array.from(text)[0] ?? "";

@@ -203,10 +203,12 @@ def is_sound(source: str, translation: str) -> bool:
 
 
 def read_short_inputs(language: str | None) -> list[str]:
-    """Return what people type first, a line each; for other languages than English, no words."""
-    lines = read_text(Path(__file__).with_name("short_inputs.txt")).splitlines()
-    is_english = name_base(language) == "en"
-    return [line for line in lines if is_english or not any(map(str.isalpha, line))]
+    """Return what people type first, a line each; without words if we have none in a language."""
+    paths = (
+        Path(__file__).with_name("short_inputs") / f"{name}.txt"
+        for name in (name_base(language), "any")
+    )
+    return [line for path in paths if path.exists() for line in read_text(path).splitlines()]
 
 
 def _count_doubled(words: Sequence[str]) -> int:

@@ -75,6 +75,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
     quotes = typography.find_quotes(adapter.target_lang)
     return {
         "is_cased": adapter.is_cased,
+        "has_letters": adapter.has_letters,
         "has_names": adapter.has_names,
         "has_words": adapter.words is not None,
         "from_english": name_base(adapter.source_lang) == "en",
