@@ -45,7 +45,6 @@ TABLE = [
     ["train"],
     ["train.run"],
     ["train.plan"],
-    ["train.ideas"],
     ["train.publish"],
     ["evaluate"],
     ["translator", "translate.language_model"],

@@ -18,8 +18,8 @@ from glassformer.cli import main
 from glassformer.config import Decode
 from glassformer.data.corpus import find_data
 from glassformer.data.shards import Shard
-from glassformer.train.ideas import augmentation
-from glassformer.train.ideas.augmentation import Augmentation, Maker, make_pairs
+from glassformer.extensions.ideas import augmentation
+from glassformer.extensions.ideas.augmentation import Augmentation, Maker, make_pairs
 
 LINES = ["The cat is on the mat.", "", "A dog sleeps.", "The old cat sees the\tdog.", "🙂"] * 4
 
@@ -102,7 +102,7 @@ def test_a_killed_process_leaves_no_lock(text: Path, tmp_path: Path) -> None:
     words = ["augment", "demo", str(text), "--out", str(out), "--beam", "2"]
     words += ["--shard-lines", "4", "--precision", "fp32", "--device", "cpu"]
     slow = (
-        "import sys, time\nfrom glassformer.train.ideas.augmentation import Maker\n"
+        "import sys, time\nfrom glassformer.extensions.ideas.augmentation import Maker\n"
         "plain = Maker.translate\n"
         "def wait(self, shard):\n    time.sleep(30 * (shard.number == 1))\n"
         "    return plain(self, shard)\n"

@@ -11,8 +11,8 @@ from ..foundation.lazy import import_lazily
 
 if TYPE_CHECKING:
     from .averaging import average
-    from .ideas.hooks import Event, Hooks, load_plugin
     from .plan.goal import Goal
+    from .plan.hooks import Event, Hooks, load_plugin
     from .seeds import resume_seeds, train_seeds
     from .start import Summary, resume, train
 
@@ -32,7 +32,7 @@ __all__ = [
 _HOMES = {
     "averaging": ("average",),
     "plan.goal": ("Goal",),
-    "ideas.hooks": ("Event", "Hooks", "load_plugin"),
+    "plan.hooks": ("Event", "Hooks", "load_plugin"),
     "seeds": ("resume_seeds", "train_seeds"),
     "start": ("Summary", "resume", "train"),
 }

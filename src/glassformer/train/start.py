@@ -17,9 +17,8 @@ from ..foundation.progress import Reporter
 from ..foundation.version import __version__
 from ..model.files.directory import RECORD, RUN, WEIGHTS
 from ..model.files.known_words import copy_known_words
-from .ideas.distillation import name_teachers
-from .ideas.hooks import NONE, Hooks
 from .plan.goal import Goal
+from .plan.hooks import NONE, Hooks
 from .plan.init_from import InitModel
 from .plan.plan import describe_few, describe_shortfall
 from .plan.preparation import PreparedRun, prepare_run
@@ -126,10 +125,8 @@ def train(
                     report,
                     parent=start,
                     init_from=init_from,
-                    alignments=alignments,
-                    prior=lm_prior,
                     subwords=subwords,
-                    teachers=teachers,
+                    given={"alignments": alignments, "lm_prior": lm_prior, "teachers": teachers},
                 )
         return _run(out, prepared, report, device, group, began, goal, hooks)
 
@@ -312,6 +309,10 @@ def _describe(out: Path, prepared: PreparedRun, progress: Progress, loop: Loop) 
         "frozen": list(train.freeze),
     }
     parent, network = prepared.record.get("parent"), loop.config.model.network
+    teachers = [  # not where they are on this machine
+        {name: each[name] for name in ("name", "sha256")}
+        for each in prepared.record.get("teachers", ())
+    ]
     pairs = [f"{source}-{target}" for source, target in data.pairs]
     facts = {
         "language": [*data.pairs[0]] if len(pairs) == 1 else [None, None],
@@ -323,7 +324,7 @@ def _describe(out: Path, prepared: PreparedRun, progress: Progress, loop: Loop) 
         "data": prepared.record["fingerprints"],
         **({"parent": parent} if parent else {}),
         **{name: prepared.record[name] for name in ("initial",) if name in prepared.record},
-        **name_teachers(prepared.record),
+        **({"teachers": teachers} if teachers else {}),
         "training": training,
         "scores": progress.scores,
         "signature": progress.signature,

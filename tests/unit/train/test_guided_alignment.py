@@ -14,19 +14,19 @@ from glassformer.cli import main
 from glassformer.config import Config, Train
 from glassformer.data.batches import Batch
 from glassformer.data.store import Store
-from glassformer.foundation.tap import record
-from glassformer.model.files.directory import Tokenizers
-from glassformer.model.networks import build_network
-from glassformer.text import Tokenizer
-from glassformer.text.kinds import train_tokenizer
-from glassformer.train import resume, train
-from glassformer.train.ideas.guided_alignment import (
+from glassformer.extensions.ideas.guided_alignment import (
     GuidedAlignment,
     WordFinder,
     WordLinks,
     name_attention,
     read_links,
 )
+from glassformer.foundation.tap import record
+from glassformer.model.files.directory import Tokenizers
+from glassformer.model.networks import build_network
+from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
+from glassformer.train import resume, train
 from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, Settings

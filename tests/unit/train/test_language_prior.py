@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from glassformer.config import Config, Train
+from glassformer.extensions.ideas.language_prior import LanguagePrior
 from glassformer.model.files.directory import Tokenizers, build_model, load_model
 from glassformer.train import resume, train
-from glassformer.train.ideas.language_prior import LanguagePrior
 from glassformer.train.run.loss import batch_loss
 from glassformer.train.run.updates import Updater
 

@@ -14,12 +14,13 @@ from glassformer.config import Model, Train
 from glassformer.data.batches import Batch
 from glassformer.decode.mbr import load_utility
 from glassformer.engine.kernels.dropout import Dropout
+from glassformer.extensions.ideas import minimum_risk
+from glassformer.extensions.ideas.minimum_risk import MinimumRisk, sample_targets
 from glassformer.model.files.directory import Tokenizers
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 from glassformer.text.kinds import train_tokenizer
 from glassformer.train import train
-from glassformer.train.ideas.minimum_risk import MinimumRisk, sample_targets
 from glassformer.train.plan.init_from import inherit
 from glassformer.train.run.loss import batch_loss
 from glassformer.train.run.updates import Updater
@@ -55,7 +56,7 @@ def test_the_risk_is_that_of_a_plain_loop(
     a, b = (tokenizer._ids[each] for each in "ab")
     vocabulary = len(tokenizer)
     drawn = [[[a], [a, b], [a]], [[b, b], [b], [b, a, a]]]
-    monkeypatch.setattr("glassformer.train.ideas.minimum_risk.sample_targets", lambda *_: drawn)
+    monkeypatch.setattr(minimum_risk, "sample_targets", lambda *_: drawn)
     shape = Model(d_model=16, d_ff=24, heads=2, dropout=0.0, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(1)
     network = Transformer(shape, vocabulary, vocabulary)

@@ -11,10 +11,10 @@ from typing import Any
 from glassformer.config import Config
 from glassformer.data.files import count_lines
 from glassformer.evaluate.quality import score_quality
+from glassformer.extensions.ideas.augmentation import Augmentation, make_pairs
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import CONFIG, RECORD, RUN, open_model
 from glassformer.train import Summary, resume, train
-from glassformer.train.ideas.augmentation import Augmentation, make_pairs
 from glassformer.train.plan.init_from import inherit
 from glassformer.translator import Translator
 

@@ -36,8 +36,6 @@ from ...foundation.progress import Reporter
 from ...model.files.directory import RECORD, RUN, VALID, Tokenizers, open_tokenizers
 from ...model.files.known_words import WordCollector
 from ...text.context import cut_source
-from ..ideas.distillation import distil
-from ..ideas.guided_alignment import ALIGNMENTS, read_links
 from .auto import (
     WHY_BATCH,
     choose_settings,
@@ -46,6 +44,7 @@ from .auto import (
     suggest_parent,
     suit_batch,
 )
+from .ideas import find_ideas
 from .init_from import BATCH
 from .run_folder import (
     ValidGroup,
@@ -102,10 +101,8 @@ def prepare_run(out: Path, report: Reporter) -> PreparedRun:
         record, config = _read_corpus(folder, config, record, report)
     tokenizers = open_tokenizers(folder, config)
     store, separator = Store.open(folder / "store"), find_separator(config, tokenizers)
-    if "alignments" in record and not (folder / ALIGNMENTS).is_file():
-        parts = find_corpora(record, config)[0].parts
-        pairs = chain.from_iterable(map(read_pairs, parts))
-        read_links(record["alignments"], pairs, store, tokenizers).save(folder / ALIGNMENTS)
+    for idea in find_ideas(config, record):
+        idea.prepare(folder, record, lambda: find_corpora(record, config)[0], store, tokenizers)
     if config.text.split_above is None:
         above = int(np.percentile(store.own_lengths(separator), 99, method="higher"))
         config = config.changed(text={"split_above": above})
@@ -158,7 +155,8 @@ def _read_corpus(
         _check(train, valid, report)
     if valid is None:
         train, valid = _hold_out(folder, config, train, report)
-    train = distil(folder, train, record.get("teachers", ()), report)
+    for idea in find_ideas(config, record):
+        train = idea.choose_targets(folder, train, record, report)
     config, tokenizers = take_subwords(folder, train, config)
     config, record = _choose(folder, config, record, train, report)
     pairs, groups = _read_valid_groups(valid, config)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,8 @@ from ...foundation.machine.properties import describe_machine
 from ...foundation.typed_json import check_type, read_typed
 from ...model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, VALID, VALID_CONTEXT
 from ...text.context import cut_source, extend_source
-from ..ideas.distillation import Teacher, check_teachers
-from ..ideas.language_prior import copy_prior
-from ..ideas.requirements import check_objective
 from ..publish.card import Origin
+from .ideas import find_ideas
 from .init_from import BATCH, InitModel, check_parts, copy_models
 from .vocabulary import check_subwords, copy_subwords
 
@@ -54,6 +52,14 @@ class ValidGroup(BaseModel):
     name: str
     pair: str | None  # the languages, like "en-de"; None: those of the settings
     pairs: int
+
+
+class Teacher(BaseModel):
+    """A model whose translations are learned from."""
+
+    name: str
+    sha256: str
+    folder: str
 
 
 class Record(BaseModel):
@@ -89,12 +95,13 @@ def open_run(
     valid: Sequence[str | Path] | None,
     parent: InitModel | None = None,
     init_from: Sequence[str | Path] = (),
-    alignments: Path | str | None = None,
-    prior: Path | str | None = None,
-    teachers: Sequence[Path | str] = (),
     subwords: Sequence[Path | str] = (),
+    given: Mapping[str, Any] | None = None,
 ) -> None:
-    """Begin a training in `out`: write run.json. ValueError if a training or a model is there."""
+    """Begin a training in `out`: write run.json. ValueError if a training or a model is there.
+
+    given: the arguments of `train` that `ideas.IDEAS` names.
+    """
     folder = out / RUN
     config, corpora = read_corpora(config, data)
     _, valid_corpora = read_corpora(Config(), valid) if valid else (None, [])
@@ -103,10 +110,11 @@ def open_run(
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
-    fields = {"alignment_weight": alignments, "prior_weight": prior}
-    check_objective(config, has_parent=parent is not None, **fields)
-    taught = check_teachers(teachers, config, has_links=alignments is not None)
-    owners = {"--from": parent, "--init-from": init_from, "--lm-prior": prior}
+    given = given or {}
+    ideas = find_ideas(config, given)
+    for idea in ideas:
+        idea.check(given, config, has_parent=parent is not None)
+    owners = {"--from": parent, "--init-from": init_from, "--lm-prior": given.get("lm_prior")}
     model = config.model
     if config.train.rdrop_alpha and not (
         model.dropout or model.attention_dropout or model.activation_dropout
@@ -128,13 +136,9 @@ def open_run(
         record["fits_batch"] = BATCH not in config.train.model_fields_set
     if init_from:
         record["initial"] = copy_models(init_from, folder, config)
-    if alignments:
-        record["alignments"] = str(Path(alignments).resolve())
-    if taught:
-        record["teachers"] = taught
     copy_subwords(subwords, folder)
-    if prior:
-        record["prior"] = copy_prior(prior, folder, config)
+    for idea in ideas:
+        record |= idea.keep(given, config, folder)
     write_json(folder / RECORD, {**record, "machine": describe_machine()})
 
 

@@ -18,7 +18,7 @@ from ...text.characters import watch_characters
 from ...text.kinds import train_tokenizer
 from ...text.normalization import KINDS as NORMALIZATIONS
 from ...text.stand_ins import list_copies
-from ..ideas.language_prior import PRIOR
+from .ideas import find_ideas
 from .init_from import PARENT, count_known
 
 SUBWORDS = "subwords"  # the folder, in that of the run, of SentencePiece models or BPE codes
@@ -92,7 +92,8 @@ def find_tokenizers(
         except ValueError as error:
             raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
         return kept
-    known = Tokenizers.load(folder / PRIOR).target if record.get("prior") else None
+    required = (idea.find_target_tokens(folder) for idea in find_ideas(config, record))
+    known = next(filter(None, required), None)
     with report.phase("vocabulary") as advance:
 
         def counted(lines: Iterable[str]) -> Iterable[str]:

@@ -16,8 +16,7 @@ from ...foundation.disk import write_json
 from ...foundation.progress import Reporter
 from ...foundation.typed_json import check_type
 from ...model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_tokenizers
-from ..ideas.distillation import distil
-from ..ideas.guided_alignment import ALIGNMENTS
+from ..plan.ideas import find_ideas
 from ..plan.preparation import encode_corpus, find_corpora
 from ..plan.run_folder import read_record, read_settings, read_valid, write_settings
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
@@ -203,8 +202,8 @@ def _encode_again(
     prints = train.fingerprints()
     if find_corpora(record, config)[1] is None:
         train = leave_out(train, zip(*read_valid(folder), strict=True))
-    train = distil(folder, train, record.get("teachers", ()), report)
-    (folder / ALIGNMENTS).unlink(missing_ok=True)
+    for idea in find_ideas(config, record):
+        train = idea.choose_targets(folder, train, record, report)
     counts = encode_corpus(folder, config, train, open_tokenizers(folder, config), prints, report)
     facts = {"fingerprints": [asdict(each) for each in prints], "counts": str(counts)}
     write_json(folder / RECORD, {**record, **facts})

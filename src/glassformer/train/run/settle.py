@@ -23,9 +23,9 @@ from ...foundation.plurals import say_count
 from ...foundation.progress import Reporter
 from ...foundation.shared_library import load_library
 from ...model.files.directory import CHECKPOINTS, CONFIG
-from ..ideas.hooks import NONE, Hooks
 from ..plan import plan as planning
 from ..plan.auto import MOST_MINUTES, choose_again, count_passes
+from ..plan.hooks import NONE, Hooks
 from ..plan.plan import PLAN, SAMPLE, Costs, Plan, PlanLimits
 from ..plan.preparation import PreparedRun, weigh_parts
 from .batch_fit import fit_batch

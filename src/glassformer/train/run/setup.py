@@ -14,15 +14,16 @@ from ...foundation.progress import Reporter
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import RUN, build_model
 from ...translator import Translator
-from ..ideas.hooks import NONE, Hooks, Loss
 from ..plan import plan as planning
+from ..plan.hooks import NONE, Hooks, Loss
+from ..plan.ideas import find_ideas
 from ..plan.init_from import freeze, load_initial_weights, load_parts
 from ..plan.preparation import PreparedRun
 from . import validation
 from .distributed import ProcessGroup
 from .lora import adapt
+from .loss import batch_loss
 from .micro_batching import MicroBatching
-from .objective import choose_loss
 from .selection import ENOUGH_TO_CHOOSE
 from .updates import Updater
 from .validation import Validation, spread_sample
@@ -84,9 +85,11 @@ class Setup:
 
     @cached_property
     def loss(self) -> Loss:
-        """Return what is minimized."""
-        tokenizers = self.prepared.tokenizers
-        return choose_loss(self.config, self.hooks, self.folder, tokenizers, self.device)
+        """Return what is minimized: our loss or that of a plugin, with what ideas add to it."""
+        loss: Loss = self.hooks.loss or batch_loss
+        for idea in find_ideas(self.config, {}):  # those with a weight
+            loss = idea.extend_loss(loss, self.folder, self.prepared.tokenizers, self.device)
+        return loss
 
     def probe(self, updater: Updater) -> None:
         """Try the batches that need most memory first: if memory suffices, it does for all."""

@@ -20,7 +20,7 @@ from ...engine.kernels.fast import KernelState, fast
 from ...foundation.machine.device import autocast
 from ...foundation.machine.out_of_memory import is_out_of_memory
 from ...model.encoder_decoder import EncoderDecoder
-from ..ideas.hooks import Loss
+from ..plan.hooks import Loss
 from .distributed import ALONE, ProcessGroup
 from .gradient_checkpointing import recompute_layers
 from .loss import batch_loss

@@ -6,20 +6,20 @@ people wrote. They are made once, before the first update, and kept in `run/dist
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from glassformer.config import Config, Data
+from glassformer.data.corpus import Corpus
+from glassformer.data.sources import Corpora
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import WEIGHTS, locate, name_pair, open_model
+from glassformer.train.plan.ideas import Idea
+from glassformer.train.publish.card import hash_file
 
-from ...config import Config, Data
-from ...data.corpus import Corpus
-from ...data.sources import Corpora
-from ...foundation.disk import write_text
-from ...foundation.progress import Reporter
-from ...model.files.directory import WEIGHTS, locate, name_pair, open_model
-from ..publish.card import hash_file
 from .augmentation import Augmentation, make_pairs
 
 DISTILLED = "distilled"  # the folder, in that of the run, of the teachers' translations
@@ -27,39 +27,40 @@ BEAM = 4  # of teachers whose own search is greedy
 SHARD = 1000  # lines: what a killed training loses at most
 
 
-class Teacher(BaseModel):
-    """A model whose translations are learned from, as run.json keeps it."""
+class DistillationIdea(Idea):
+    """Distillation in a training that was given teachers."""
 
-    name: str
-    sha256: str
-    folder: str
+    def check(self, given: Mapping[str, Any], config: Config, *, has_parent: bool) -> None:
+        if config.model.is_language_model:
+            raise ValueError("--teacher has no effect on a language model: it has no targets")
+        if given.get("alignments"):
+            raise ValueError("--teacher replaces the targets that --alignments aligns: give one")
+        check_teachers(given["teachers"], config)
+
+    def keep(self, given: Mapping[str, Any], config: Config, run: Path) -> dict[str, Any]:
+        folders = [locate(each).resolve() for each in given["teachers"]]
+        return {
+            "teachers": [
+                {"name": each.name, "sha256": hash_file(each / WEIGHTS), "folder": str(each)}
+                for each in folders
+            ]
+        }
+
+    def choose_targets(
+        self, run: Path, text: Corpora, record: Mapping[str, Any], report: Reporter
+    ) -> Corpora:
+        return distil(run, text, record["teachers"], report)
 
 
-def check_teachers(
-    teachers: Sequence[Path | str], config: Config, *, has_links: bool
-) -> list[dict[str, str]]:
-    """Return the teachers for run.json. ValueError if one is no translation model of these data.
-
-    has_links: there are word alignments of the data, which are not those of other targets.
-    """
-    if not teachers:
-        return []
-    if config.model.is_language_model:
-        raise ValueError("--teacher has no effect on a language model: it has no targets")
-    if has_links:
-        raise ValueError("--teacher replaces the targets that --alignments aligns: give one")
-    results = []
+def check_teachers(teachers: Sequence[Path | str], config: Config) -> None:
+    """Raise ValueError if a teacher is no translation model of these data."""
     for each in teachers:
-        folder = locate(each).resolve()
-        settings = open_model(folder)[0]
+        settings = open_model(locate(each))[0]
         if settings.model.is_language_model:
             raise ValueError(f"{each} is a language model, which does not translate")
         if missing := [pair for pair in config.data.pairs if not _knows(settings.data, pair)]:
             missing_pair, known = map(_name_pair, (missing[0], settings.data.pairs[0]))
             raise ValueError(f"{each} translates {known}, but the data are {missing_pair}")
-        teacher = Teacher(name=folder.name, sha256=hash_file(folder / WEIGHTS), folder=str(folder))
-        results.append(teacher.model_dump())
-    return results
 
 
 def _knows(data: Data, pair: tuple[str | None, str | None]) -> bool:
@@ -71,23 +72,14 @@ def _name_pair(pair: tuple[str | None, str | None]) -> str:
     return "-".join(each or "?" for each in pair)
 
 
-def name_teachers(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what a card says of the teachers, if any: not where they are on this machine."""
-    teachers = record.get("teachers", ())
-    texts = [{name: each[name] for name in ("name", "sha256")} for each in teachers]
-    return {"teachers": texts} if texts else {}
-
-
 def distil(
     folder: Path, train: Corpora, teachers: Sequence[dict[str, str]], report: Reporter
 ) -> Corpora:
     """Return the corpora with the teachers' translations as targets, made if they are missing.
 
-    Without teachers, the corpora stay as they are. Where a translation looks wrong (a loop, a copy,
-    far too short or long), the pair is empty, and so left out.
+    Where a translation looks wrong (a loop, a copy, far too short or long), the pair is empty, and
+    so left out.
     """
-    if not teachers:
-        return train
     parts = [
         _distil_part(folder / DISTILLED / str(number), part, teachers, report)
         for number, part in enumerate(train.parts)

@@ -9,23 +9,43 @@ as rows; N their tokens; D model width; V vocabulary.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, log_softmax
 from torch.utils.checkpoint import checkpoint
 
-from ...config import BOS, EOS, PAD, Train
-from ...data.batches import Batch
-from ...decode.mbr import load_utility
-from ...engine.kernels.fast import KernelState
-from ...model.encoder_decoder import EncoderDecoder
-from ...model.files.directory import Tokenizers
-from .hooks import Loss
+from glassformer.config import BOS, EOS, PAD, Config, Train
+from glassformer.data.batches import Batch
+from glassformer.decode.mbr import load_utility
+from glassformer.engine.kernels.fast import KernelState
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import Tokenizers
+from glassformer.train.plan.hooks import Loss
+from glassformer.train.plan.ideas import Idea
+
+from .weights import check_network
 
 CELLS = 1 << 22  # logits held at once
 LONGER = (1.5, 10)  # a sample ends at 1.5 times the tokens of the longest reference, and 10
+
+
+class MinimumRiskIdea(Idea):
+    """Minimum risk in a training that starts from a model."""
+
+    def check(self, given: Mapping[str, Any], config: Config, *, has_parent: bool) -> None:
+        if not has_parent:
+            message = "train.risk_weight needs a model that translates already: --from MODEL"
+            raise ValueError(message)
+        check_network("risk_weight", config)
+
+    def extend_loss(
+        self, loss: Loss, run: Path, tokenizers: Tokenizers, device: torch.device
+    ) -> Loss:
+        return MinimumRisk(loss, tokenizers)
 
 
 class MinimumRisk:

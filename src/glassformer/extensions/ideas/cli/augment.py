@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..foundation.plurals import say_count
-from . import decoding
-from .options import (
+from glassformer.cli import decoding
+from glassformer.cli.options import (
     AS_JSON,
     DEVICE,
     ENSEMBLE,
@@ -24,11 +23,12 @@ from .options import (
     flag,
     opt,
 )
-from .terminal import count_if_file, show_progress, to_json
-from .verb import takes
+from glassformer.cli.terminal import count_if_file, show_progress, to_json
+from glassformer.cli.verb import takes
+from glassformer.foundation.plurals import say_count
 
 if TYPE_CHECKING:
-    from ..train.ideas.augmentation import Augmentation
+    from ..augmentation import Augmentation
 
 
 @takes("decode")
@@ -73,7 +73,7 @@ def augment(
     glassformer augment de-en news.de --out made.tsv --search sample
     glassformer augment teacher train.en --out distilled.tsv --kind forward --beam 5
     """
-    from ..train.ideas.augmentation import make_pairs
+    from ..augmentation import make_pairs
 
     if not text.is_file():
         raise ValueError(f"{text}: no such file")
@@ -89,8 +89,9 @@ def augment(
 
 def describe_job(options: Mapping[str, Any]) -> Augmentation:
     """Return the job that the options describe."""
-    from ..model.files.directory import name_pair, open_model, split_pair
-    from ..train.ideas.augmentation import Augmentation
+    from glassformer.model.files.directory import name_pair, open_model, split_pair
+
+    from ..augmentation import Augmentation
 
     models = [
         name_pair(each, options["to"]) for each in (options["model"], *(options["ensemble"] or ()))

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...config import Decode
-from ...data.files import take_fingerprint
-from ...data.shards import (
+from glassformer.config import Decode
+from glassformer.data.files import take_fingerprint
+from glassformer.data.shards import (
     Shard,
     begin_parts,
     cut_file,
@@ -25,12 +25,12 @@ from ...data.shards import (
     name_shard,
     read_shard,
 )
-from ...foundation.disk import take_lock, write_text
-from ...model.files.directory import WEIGHTS, locate
-from ...translate.checking import split_ways
-from ...translate.options import choose_options
-from ...translate.sentence import CheckedTranslation
-from ...translator import Translator
+from glassformer.foundation.disk import take_lock, write_text
+from glassformer.model.files.directory import WEIGHTS, locate
+from glassformer.translate.checking import split_ways
+from glassformer.translate.options import choose_options
+from glassformer.translate.sentence import CheckedTranslation
+from glassformer.translator import Translator
 
 KINDS = ("back", "forward")
 LOST = {"empty", "loop", "copy", "short", "long", "cut"}  # problems that spoil a pair

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +25,63 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, log_softmax
 
-from ...config import EOS, Train
-from ...data.batches import Batch
-from ...data.files import read_lines
-from ...data.store import Store
-from ...engine.kernels.fast import KernelState
-from ...foundation.disk import write_bytes
-from ...model.encoder_decoder import EncoderDecoder
-from ...model.files.directory import Tokenizers
-from ...text import Tokenizer
+from glassformer.config import EOS, Config, Train
+from glassformer.data.batches import Batch
+from glassformer.data.corpus import read_pairs
+from glassformer.data.files import read_lines
+from glassformer.data.sources import Corpora
+from glassformer.data.store import Store
+from glassformer.engine.kernels.fast import KernelState
+from glassformer.foundation.disk import write_bytes
+from glassformer.foundation.progress import Reporter
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import Tokenizers
+from glassformer.text import Tokenizer
+from glassformer.train.plan.hooks import Loss
+from glassformer.train.plan.ideas import Idea
+
 from .capture import capture_calls
-from .hooks import Loss
+from .weights import check_company
 
 ALIGNMENTS = "alignments.npz"  # in the run's folder
 METASPACE = "\u2581"  # a space, in tokens of SentencePiece
 LINK = re.compile(r"(\d+)-(\d+)")
 Integers = npt.NDArray[np.int64]
+
+
+class GuidedAlignmentIdea(Idea):
+    """Guided alignment in a training that was given a file of links."""
+
+    def check(self, given: Mapping[str, Any], config: Config, *, has_parent: bool) -> None:
+        check_company("alignment_weight", "--alignments FILE", given.get("alignments"), config)
+        if (network := config.model.network) != "transformer":
+            raise ValueError(f"train.alignment_weight needs network=transformer, not {network}")
+
+    def keep(self, given: Mapping[str, Any], config: Config, run: Path) -> dict[str, Any]:
+        return {"alignments": str(Path(given["alignments"]).resolve())}
+
+    def choose_targets(
+        self, run: Path, text: Corpora, record: Mapping[str, Any], report: Reporter
+    ) -> Corpora:
+        (run / ALIGNMENTS).unlink(missing_ok=True)  # of the text as it was
+        return text
+
+    def prepare(
+        self,
+        run: Path,
+        record: Mapping[str, Any],
+        open_text: Callable[[], Corpora],
+        store: Store,
+        tokenizers: Tokenizers,
+    ) -> None:
+        if "alignments" in record and not (run / ALIGNMENTS).is_file():
+            pairs = chain.from_iterable(map(read_pairs, open_text().parts))
+            read_links(record["alignments"], pairs, store, tokenizers).save(run / ALIGNMENTS)
+
+    def extend_loss(
+        self, loss: Loss, run: Path, tokenizers: Tokenizers, device: torch.device
+    ) -> Loss:
+        return GuidedAlignment(loss, WordLinks.load(run / ALIGNMENTS), tokenizers)
 
 
 class WordLinks:

@@ -8,6 +8,7 @@ Letters: B sentences; T target positions; N of them that are not padding; D mode
 V vocabulary.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,38 @@ import torch
 from torch import Tensor
 from torch.nn.functional import kl_div, linear, log_softmax
 
-from ...config import PAD, Config, Train
-from ...data.batches import Batch
-from ...engine.kernels.fast import KernelState
-from ...model.encoder_decoder import EncoderDecoder
-from ...model.files.directory import WEIGHTS, load_model, locate, save_model
-from ..publish.card import hash_file
+from glassformer.config import PAD, Config, Train
+from glassformer.data.batches import Batch
+from glassformer.engine.kernels.fast import KernelState
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import WEIGHTS, Tokenizers, load_model, locate, save_model
+from glassformer.text import Tokenizer
+from glassformer.train.plan.hooks import Loss
+from glassformer.train.plan.ideas import Idea
+from glassformer.train.publish.card import hash_file
+
 from .capture import capture_calls
-from .hooks import Loss
+from .weights import check_company
 
 PRIOR = "prior"  # the copy in the run's folder
+
+
+class LanguagePriorIdea(Idea):
+    """A prior in a training that was given a language model; the targets have its tokens."""
+
+    def check(self, given: Mapping[str, Any], config: Config, *, has_parent: bool) -> None:
+        check_company("prior_weight", "--lm-prior MODEL", given.get("lm_prior"), config)
+
+    def keep(self, given: Mapping[str, Any], config: Config, run: Path) -> dict[str, Any]:
+        return {"prior": copy_prior(given["lm_prior"], run)}
+
+    def find_target_tokens(self, run: Path) -> Tokenizer:
+        return Tokenizers.load(run / PRIOR).target
+
+    def extend_loss(
+        self, loss: Loss, run: Path, tokenizers: Tokenizers, device: torch.device
+    ) -> Loss:
+        return LanguagePrior(loss, run / PRIOR, device)
 
 
 class LanguagePrior:
@@ -64,13 +87,11 @@ class LanguagePrior:
         return log_softmax(logits_NV.float() / train.prior_temperature, -1)
 
 
-def copy_prior(model: Path | str, run: Path, config: Config) -> dict[str, Any]:
+def copy_prior(model: Path | str, run: Path) -> dict[str, Any]:
     """Copy a language model into the run's folder; return its name and digest.
 
-    ValueError if it is none, or if the settings have no weight for it.
+    ValueError if it is none.
     """
-    if not config.train.prior_weight:
-        raise ValueError("--lm-prior has no effect without train.prior_weight, for example 0.5")
     folder = locate(model)
     known, tokenizers, network = load_model(model)
     if known.model.network != "decoder":

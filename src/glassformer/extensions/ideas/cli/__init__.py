@@ -1,0 +1,1 @@
+"""The command line makes pairs from text in one language."""

@@ -1,1 +1,0 @@
-"""A training may follow these ideas of other papers; each hooks into it."""
