@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +15,7 @@ from glassformer.config import Decode
 from glassformer.extensions.serve.service.answers import AnswerCache, measure
 from glassformer.extensions.serve.service.model_pool import ModelPool
 from glassformer.translate.options import SearchOptions
-from glassformer.translate.sentence import Sentence, Translation
+from glassformer.translate.sentence import Part, Problem, Sentence, Translation
 
 from .conftest import Client
 
@@ -58,23 +60,41 @@ def test_it_stays_within_its_bytes() -> None:
         answers.keep(MODEL, [translate(f"text {number}", f"said {number}")], options)
         assert answers.size <= answers.most
         assert answers.find(MODEL, [Sentence("text 0")], options)  # used all the time
-    assert 5 < len(answers._kept) < 40
-    assert answers.size == sum(size for _, size in answers._kept.values())
+    assert 20 < len(answers._kept) < 80
+    assert answers.size == sum(map(measure, answers._kept.values()))
     answers.keep(MODEL, [translate("text 0", "x" * 50_000)], options)
     assert answers.size <= answers.most
 
 
-def test_what_a_sentence_takes() -> None:
-    import tracemalloc
+def test_all_of_an_answer_comes_back() -> None:
+    """Numbers too: those that no JSON has, and those of many digits."""
+    part = Part((0, 1), (0, 2), (0, 3), -1 / 3, -2 / 3, False)
+    log_probs = [-inf, 1e-300, -0.0914344787597656]
+    written = Translation("B\n“é”", ["B", "é"], -inf, 0.1, log_probs, False, [part])
+    answers, options = make(), SearchOptions(Decode(), 2)
+    asked = Sentence("b", line=3, part=1, span=(4, 5), ids=[7])
+    sentence = asked._replace(
+        translations=[written, written], problems=(Problem("words", "said", 1),), retried=True
+    )
+    answers.keep(MODEL, [sentence], options)
+    assert answers.find(MODEL, [asked], options) == {asked.question: sentence}
+    (translation, _) = answers.find(MODEL, [asked], options)[asked.question].translations
+    assert type(translation) is Translation and type(translation.parts[0]) is Part
 
+
+def test_what_an_answer_takes() -> None:
+    answers, options = make(1 << 30), SearchOptions(Decode())
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        kept = [translate("", f"le chat numéro {number}") for number in range(200)]
+        for number in range(3000):
+            sentence = translate("", f"le chat numéro {number}")
+            answers.keep(MODEL, [sentence._replace(text=str(number))], options)
         taken = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert 0.7 < sum(map(measure, kept)) / taken < 3
+    assert 0.8 < answers.size / taken < 1.3
+    assert taken < 3000 * 600  # the objects would take 3,000 each
 
 
 def test_a_model_has_a_digest_of_its_files() -> None:
