@@ -6,12 +6,14 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
+from glassformer.extensions.documents.markup import Run
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
@@ -50,6 +52,20 @@ def test_a_page(client: Client) -> None:
     expected = "<p>Le chien <b>noir</b> est fatigué.</p>"
     assert fetch(send(client)).decode() == expected
     assert fetch(send(client, source="auto")).decode() == expected
+
+
+def test_a_part_that_fails(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Run.write
+
+    def write(run: Run, translation: str, links: Any) -> str:
+        if "fatigué" in translation:
+            raise KeyError("x")
+        return whole(run, translation, links)
+
+    monkeypatch.setattr(Run, "write", write)
+    answer = send(client, data=PAGE + b"<p>The cat is old.</p>")
+    assert fetch(answer) == PAGE + b"<p>Le chat est vieux.</p>"
+    assert answer.json["note"].startswith("“The black dog is tired.” stays as it is: internal err")
 
 
 def test_slides(client: Client) -> None:

@@ -18,6 +18,7 @@ from typing import IO, Any, Protocol
 
 from glassformer.foundation.machine.python_process import plan_python
 
+from .failures import Failures
 from .formats import TranslatableDocument, open_document
 from .markup import read_markup
 
@@ -47,6 +48,7 @@ class DocumentApart:
         self.form = ""
         self.texts: list[str] = []
         self.readable: list[str] = []
+        self.failures = Failures()
 
     async def read(self, data: bytes, name: str) -> None:
         """Read the file. Raises what `open_document` raises, and ValueError beyond the limits."""
@@ -57,8 +59,13 @@ class DocumentApart:
         self.readable = content["readable"]
 
     async def fill(self, translations: Sequence[str]) -> bytes:
-        """Return the document with these translations in place of its texts."""
-        return await self._ask([json.dumps([*translations]).encode()], "written")
+        """Return the document with these translations in place of its texts.
+
+        `failures` gets what stays as it is.
+        """
+        written = await self._ask([json.dumps([*translations]).encode()], "written")
+        self.failures.said += json.loads(await self._ask([], "written"))
+        return written
 
     async def _ask(self, messages: Sequence[bytes], action: str) -> bytes:
         """Return the answer to messages. Raises the error that it tells."""
@@ -141,6 +148,7 @@ def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
         document = open_document(data, head["name"])
         _send(out, _describe(document, head["tags"]))
         _send(out, document.fill(json.loads(_receive(inputs))))
+        _send(out, json.dumps(document.failures.said).encode())
     except ModuleNotFoundError as error:
         _send_error(out, str(error), error.name or "")
     except ValueError as error:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Protocol
 
 from glassformer.text.verbatim import find_verbatim
 
+from .failures import Failures
 from .subtitle_tags import SentenceMarkup, SubtitleToken
 
 SET_ASIDE = frozenset(("code", "placeholder", "tag", "link", "mail"))
 
 
 class TranslatableMessage(Protocol):
-    """A message as texts of HTML."""
+    """A message as texts of HTML; it stays as it is where filling it in fails."""
 
     texts: list[str]
 
@@ -79,10 +81,18 @@ class Catalogue:
     def __init__(self, messages: Sequence[TranslatableMessage], write: Callable[[], str]) -> None:
         self.messages, self.write = [each for each in messages if each.texts], write
         self.texts = [text for message in self.messages for text in message.texts]
+        self.failures = Failures()
 
     def fill(self, translations: Sequence[str]) -> str:
-        at = 0
-        for message in self.messages:
-            message.fill(translations[at : at + len(message.texts)])
-            at += len(message.texts)
+        fill_messages(self.messages, translations, self.failures)
         return self.write()
+
+
+def fill_messages(
+    messages: Sequence[TranslatableMessage], translations: Sequence[str], failures: Failures
+) -> None:
+    """Write the translations of the texts of all messages; `failures` gets what stays as it is."""
+    rest = iter(translations)
+    for message in messages:
+        with failures.leave(message.texts[0]):
+            message.fill([*islice(rest, len(message.texts))])

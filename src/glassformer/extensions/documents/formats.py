@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from .apple_strings import read_strings
 from .catalogues import TranslatableMessage
 from .encodings import PAGE_CHARSET, PO_CHARSET, Encoding, decode
+from .failures import Failures
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .po import read_po
 from .subtitles import Subtitles
@@ -17,10 +18,14 @@ OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
 
 
 class DocumentTexts(Protocol):
-    """The texts of a document to be translated; `form` says whether they are text or HTML."""
+    """The texts of a document to be translated; `form` says whether they are text or HTML.
+
+    `failures` gets what stays as it is.
+    """
 
     form: str
     texts: list[str]
+    failures: Failures
 
 
 class TranslatableDocument(DocumentTexts, Protocol):
@@ -41,7 +46,7 @@ class WholeText:
     """A file that is one text, plain or HTML; its white space is kept."""
 
     def __init__(self, text: str, form: str) -> None:
-        self.form, self.texts = form, [text]
+        self.form, self.texts, self.failures = form, [text], Failures()
 
     def fill(self, translations: Sequence[str]) -> str:
         return translations[0]
@@ -53,6 +58,7 @@ class EncodedDocument:
     def __init__(self, content: TranslatableText, encoding: Encoding, is_markup: bool) -> None:
         self.content, self.encoding, self.is_markup = content, encoding, is_markup
         self.form, self.texts = content.form, content.texts
+        self.failures = content.failures
 
     def fill(self, translations: Sequence[str]) -> bytes:
         return self.encoding.encode(self.content.fill(translations), as_markup=self.is_markup)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from glassformer.translate.align.marked_words import MarkedLink
 
 from .elements import OPAQUE, is_excluded, is_inline
+from .failures import Failures
 from .placing import TagMark, place_marks
 from .reference_marks import fold_reference_marks
 from .run_parts import RunPart
@@ -36,6 +37,7 @@ class Run:
     before: str = ""  # white space around the text, as it was
     after: str = ""
     tied: set[tuple[str, str]] = field(default_factory=set)  # words with &nbsp; between them
+    raw: str = ""  # as the page has it, tags included
 
     def write(self, translation: str, links: Sequence[MarkedLink] | None) -> str:
         """Return the run's translation as HTML; `links` are its word alignment.
@@ -67,17 +69,24 @@ class MarkupPage:
         return "".join(part if isinstance(part, str) else next(rest) for part in self.parts)
 
 
-def read_markup(text: str) -> MarkupPage:
-    """Return a page of HTML as runs and what stays; any text is one, broken mark-up included."""
+def read_markup(text: str, failures: Failures | None = None) -> MarkupPage:
+    """Return a page of HTML as runs and what stays; any text is one, broken mark-up included.
+
+    `failures` gets the runs that cannot be read, and stay.
+    """
     parts: list[str | Run] = []
+    failures = failures or Failures()
     gathered: list[RunPart] = []
 
     def flush() -> None:
-        folded = fold_reference_marks(gathered)
-        if _is_readable(folded):
-            parts.append(_make_run(folded))
-        else:
-            parts.extend(part.raw for part in gathered)
+        raw = "".join(part.raw for part in gathered)
+        part: str | Run = raw
+        with failures.leave(raw):
+            folded = fold_reference_marks(gathered)
+            if _is_readable(folded):
+                part = _make_run(folded)
+                part.raw = raw
+        parts.append(part)
         gathered.clear()
 
     for part in _read_parts(text):

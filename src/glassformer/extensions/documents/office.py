@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from .dialects import choose_dialect
+from .failures import Failures
 from .packed import Package, parse_xml, write_xml
 from .paragraphs import Paragraph
 
+SHOWN = 8  # texts of a paragraph that cannot be read
 _TYPES, _RELATIONS = "[Content_Types].xml", "_rels/.rels"
 
 
@@ -49,26 +52,34 @@ class OfficeDocument:
     form = "html"
 
     def __init__(self, data: bytes, format: OfficeFormat) -> None:
+        self.failures = Failures()
         self.package = Package(data)
         parts = self.package.parts
         self.roots = {name: parse_xml(parts[name], name) for name in _list_parts(parts, format)}
         if not self.roots and format.main not in parts:
             raise ValueError("the document is damaged: it has no part with text")
-        self.paragraphs = [*self._read(format)]
+        self.paragraphs = self._read(format)
         self.texts = [each.markup for each in self.paragraphs]
 
-    def _read(self, format: OfficeFormat) -> Iterator[Paragraph]:
+    def _read(self, format: OfficeFormat) -> list[Paragraph]:
+        read = list[Paragraph]()
         for root in self.roots.values():
             dialect = choose_dialect(format.kind, root)
             for element in [*root.iter(*dialect.paragraphs)]:
-                paragraph = Paragraph(element, dialect)
-                if any(map(str.isalnum, paragraph.plain)):
-                    yield paragraph
+                with self.failures.leave("".join(islice(element.itertext(), SHOWN))):
+                    paragraph = Paragraph(element, dialect)
+                    if any(map(str.isalnum, paragraph.plain)):
+                        read.append(paragraph)
+        return read
 
     def fill(self, translations: Sequence[str]) -> bytes:
-        """Return the document with these translations in place of its texts."""
-        for paragraph, markup in zip(self.paragraphs, translations, strict=True):
-            paragraph.fill(markup)
+        """Return the document with these translations in place of its texts.
+
+        A paragraph within another is filled first, so that the other may fail.
+        """
+        for paragraph, markup in reversed([*zip(self.paragraphs, translations, strict=True)]):
+            with self.failures.leave(paragraph.plain):
+                paragraph.fill(markup)
         return self.package.write({name: write_xml(root) for name, root in self.roots.items()})
 
 

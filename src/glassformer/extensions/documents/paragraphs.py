@@ -136,7 +136,20 @@ class Paragraph:
         return len(self.numbered) - 1
 
     def fill(self, markup: str) -> None:
-        """Replace the content of the paragraph by that of a translated markup."""
+        """Replace the content of the paragraph by that of a translated markup.
+
+        It stays as it is where an error is raised.
+        """
+        before = deepcopy(self.element)
+        try:
+            self._write(markup)
+        except Exception:
+            empty(self.element)
+            self.element.text = before.text
+            self.element.extend([*before])
+            raise
+
+    def _write(self, markup: str) -> None:
         empty(self.element)
         _move(self.first, self.element)
         writer = _Writer(self)

@@ -10,6 +10,7 @@ from glassformer.text.sentences import CLOSERS, ENDS
 from glassformer.text.spacing import looks_unspaced
 
 from .cues import Cue, CueFile
+from .failures import Failures
 from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partners, name_tag
 
 _VOICES = re.compile(r"(?<=[.!?…。！？؟।])\s+(?=[-–—]\s*[^\s\d–—-])")  # two in one line
@@ -75,6 +76,7 @@ class Subtitles:
     form = "html"
 
     def __init__(self, text: str) -> None:
+        self.failures = Failures()
         self.file = CueFile(text)
         self.phrases = [
             phrase
@@ -93,9 +95,10 @@ class Subtitles:
         for sentence, markup, translation in columns:
             sizes = [len(phrase.plain) + 1 for phrase in sentence.phrases]  # a space behind it
             sizes[-1] -= 1
-            for phrase, part in zip(
-                sentence.phrases, markup.divide(translation, sizes), strict=True
-            ):
+            parts = ["".join(each.text for each in phrase.tokens) for phrase in sentence.phrases]
+            with self.failures.leave(markup.text):
+                parts = markup.divide(translation, sizes)
+            for phrase, part in zip(sentence.phrases, parts, strict=True):
                 whole = f"{phrase.before}{part.replace('-->', '->')}{phrase.after}" if part else ""
                 former = written.get(phrase.line, "")
                 written[phrase.line] = former + (phrase.gap if former and whole else "") + whole

@@ -1,14 +1,16 @@
 """Translate a document with one model; the server does the same in batches of many requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from glassformer.translate.align.alignments import Alignments
+from glassformer.translate.align.marked_words import MarkedLink
 from glassformer.translate.options import SearchOptions
 from glassformer.translate.sentence import CheckedTranslation, TranslatedText
 from glassformer.translate.writing import as_text
 from glassformer.translator import Translator
 
+from .failures import Failures
 from .formats import TranslatableDocument
 from .markup import MarkupPage, read_markup
 
@@ -32,10 +34,13 @@ def translate_document(
         return document.fill(
             ["".join(start + next(rest).text + end for start, _, end in each) for each in cut]
         )
-    pages = [read_markup(text) for text in document.texts]
+    pages = [read_markup(text, document.failures) for text in document.texts]
     texts = [run.text for page in pages for run in page.runs]
     translated = _translate(texts, translator, options, note)
-    return document.fill(write_pages(Alignments(), model, translator, pages, translated))
+    alignments = Alignments()
+    return document.fill(
+        write_pages(alignments, model, translator, pages, translated, document.failures)
+    )
 
 
 def _cut_lines(text: str) -> list[tuple[str, str, str]]:
@@ -64,15 +69,30 @@ def write_pages(
     translator: Translator,
     pages: Sequence[MarkupPage],
     translated: Sequence[TranslatedText],
+    failures: Failures | None = None,
 ) -> list[str]:
-    """Return the pages with these translations of their runs, tags around the aligned words."""
+    """Return the pages with these translations of their runs, tags around the aligned words.
+
+    `failures` gets the runs for which this fails; they stay as they are.
+    """
     runs = [run for page in pages for run in page.runs]
+    failures = failures or Failures()
+
+    def align(texts: Sequence[TranslatedText]) -> list[list[MarkedLink]]:
+        return translator.writer.align(alignments, model, texts)
+
     marked = [each for run, each in zip(runs, translated, strict=True) if run.marks]
-    links = iter(translator.writer.align(alignments, model, marked))
-    written = iter(
-        [
-            run.write(each.text, next(links) if run.marks else None)
-            for run, each in zip(runs, translated, strict=True)
-        ]
-    )
-    return [page.fill([next(written) for _ in page.runs]) for page in pages]
+    links: Iterator[list[MarkedLink]] | None = None
+    with Failures().leave(""):  # if one of them fails, each is aligned on its own
+        links = iter(align(marked))
+    rest = list[str]()
+    for run, each in zip(runs, translated, strict=True):
+        written = run.raw
+        with failures.leave(run.text):
+            if not run.marks:
+                written = run.write(each.text, None)
+            else:
+                written = run.write(each.text, next(links) if links else align([each])[0])
+        rest.append(written)
+    written_runs = iter(rest)
+    return [page.fill([next(written_runs) for _ in page.runs]) for page in pages]

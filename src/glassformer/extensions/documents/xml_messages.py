@@ -8,8 +8,9 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
-from .catalogues import PlainMessage, TranslatableMessage
+from .catalogues import PlainMessage, TranslatableMessage, fill_messages
 from .dialects import Dialect, name_elements
+from .failures import Failures
 from .packed import parse_xml
 from .paragraphs import Paragraph, empty
 
@@ -31,6 +32,7 @@ class XmlCatalogue:
     def __init__(
         self, data: bytes, name: str, read: Callable[[Any], Iterator[TranslatableMessage]]
     ) -> None:
+        self.failures = Failures()
         self.root = parse_xml(data, name)
         self.messages = [message for message in read(self.root) if message.texts]
         self.texts = [text for message in self.messages for text in message.texts]
@@ -39,10 +41,7 @@ class XmlCatalogue:
         """Return the file with these translations in place of its texts, or beside them."""
         from lxml import etree
 
-        at = 0
-        for message in self.messages:
-            message.fill(translations[at : at + len(message.texts)])
-            at += len(message.texts)
+        fill_messages(self.messages, translations, self.failures)
         tree = self.root.getroottree()
         encoding = tree.docinfo.encoding or "UTF-8"
         written: bytes = etree.tostring(tree, xml_declaration=True, encoding=encoding)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
+from glassformer.extensions.documents.failures import Failures
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 
 AT_ONCE = 2  # requests whose pages are read
@@ -21,9 +22,9 @@ def count_characters(texts: Sequence[str], form: str) -> int:
     return sum(len(run.text) for page in read_pages(texts) for run in page.runs)
 
 
-def read_pages(texts: Sequence[str]) -> list[MarkupPage]:
-    """Return the pages in texts of HTML."""
-    return [read_markup(text) for text in texts]
+def read_pages(texts: Sequence[str], failures: Failures | None = None) -> list[MarkupPage]:
+    """Return the pages in texts of HTML; `failures` gets what cannot be read."""
+    return [read_markup(text, failures) for text in texts]
 
 
 class PageReader:
@@ -37,12 +38,12 @@ class PageReader:
     def __init__(self) -> None:
         self._turns, self._reading = CapacityLimiter(AT_ONCE), 0
 
-    async def read(self, texts: Sequence[str]) -> list[MarkupPage]:
-        """Return the pages in texts of HTML."""
+    async def read(self, texts: Sequence[str], failures: Failures | None) -> list[MarkupPage]:
+        """Return the pages in texts of HTML; `failures` gets what cannot be read."""
         if sum(map(len, texts)) <= SHORT:
-            return read_pages(texts)
+            return read_pages(texts, failures)
         with self._change_often():
-            return await run_sync(read_pages, texts, limiter=self._turns)
+            return await run_sync(read_pages, texts, failures, limiter=self._turns)
 
     async def count(self, texts: Sequence[str], form: str) -> int:
         """Return how many characters of texts are translated; see `count_characters`."""

@@ -16,6 +16,8 @@ from ..nothing import NOTHING_TO_TRANSLATE
 if TYPE_CHECKING:
     from glassformer.translate.sentence import CheckedTranslation
 
+    from ..failures import Failures
+
 LINES_ONLY = ("n_best", "prefix_file", "engine", "chunk", "no_split")  # text has these
 
 
@@ -43,7 +45,7 @@ def translate_file(document: Path, output: Path | None, settings: Mapping[str, A
         raise ValueError(f"{document}: {error}") from None
     translator = decoding.load_translator(settings["model"], settings)
     options = decoding.choose_options(translator.config, settings)
-    report = DocumentReport(document, output)
+    report = DocumentReport(document, output, opened.failures)
     folder = locate(settings["model"])
     write_bytes(output, translate_document(opened, translator, folder, options, report.add))
     if settings["as_json"]:
@@ -55,8 +57,8 @@ def translate_file(document: Path, output: Path | None, settings: Mapping[str, A
 class DocumentReport:
     """A report of the texts of a document, and of the problems of their translations."""
 
-    def __init__(self, document: Path, output: Path) -> None:
-        self.document, self.output = document, output
+    def __init__(self, document: Path, output: Path, failures: Failures) -> None:
+        self.document, self.output, self.failures = document, output, failures
         self.flagged = decoding.FlagCounts()
         self.texts = 0  # with something to translate
         self.doubtful: list[dict[str, Any]] = []
@@ -70,12 +72,12 @@ class DocumentReport:
 
     def say(self) -> str:
         """Return in a sentence what a user should know; "" if there is nothing."""
-        if not self.texts:
+        if not (self.texts or self.failures.said):
             return f"{self.document}: {NOTHING_TO_TRANSLATE}"
-        return self.flagged.said
+        return "; ".join(filter(None, [self.flagged.said, *self.failures.list_first()]))
 
     def describe(self) -> dict[str, Any]:
         """Return the report as `--json` prints it."""
-        results = {"texts": self.texts, "doubtful": self.doubtful}
-        note = {} if self.texts else {"note": NOTHING_TO_TRANSLATE}
+        results = {"texts": self.texts, "doubtful": self.doubtful, "failed": self.failures.said}
+        note = {} if self.texts or self.failures.said else {"note": NOTHING_TO_TRANSLATE}
         return {"file": str(self.document), "output": str(self.output), **results, **note}

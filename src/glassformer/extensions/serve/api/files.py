@@ -39,9 +39,9 @@ async def translate_file(
                 raise ApiError(400, f"Invalid request: missing {field} parameter")
         name = PurePath(file.filename).name
         work = _translate(service, FileOrder(name, file, owner, fields), entry)
-        written, has_text = await wait_for(work, request, service.limits.document_seconds)
+        written, notes = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
-    remark = {} if has_text else {"note": NOTHING_TO_TRANSLATE}
+    remark = {"note": "; ".join(notes)} if notes else {}
     return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remark}
 
 
@@ -54,8 +54,10 @@ class FileOrder(NamedTuple):
     fields: Mapping[str, str]  # source and target, as the form has them
 
 
-async def _translate(service: Service, order: FileOrder, entry: LogEntry) -> tuple[bytes, bool]:
-    """Return the translated document, and whether it has text.
+async def _translate(
+    service: Service, order: FileOrder, entry: LogEntry
+) -> tuple[bytes, list[str]]:
+    """Return the translated document, and what its owner should know.
 
     It is open in a process that ends with the request.
     """
@@ -71,7 +73,10 @@ async def _translate(service: Service, order: FileOrder, entry: LogEntry) -> tup
             (route,) = routes.models.values()
             translate = service.translation_service.translate_document
             written = await document.fill(await translate(document, route))
-    return written, any(map(str.isalnum, sample))
+    notes = document.failures.list_first()
+    if not notes and not any(map(str.isalnum, sample)):
+        notes = [NOTHING_TO_TRANSLATE]
+    return written, notes
 
 
 @router.get("/download_file/{name}", response_class=Response)

@@ -6,6 +6,7 @@ from typing import Any
 
 from anyio.to_thread import run_sync
 
+from glassformer.extensions.documents.failures import Failures
 from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
@@ -43,13 +44,16 @@ class TranslationService:
         route: Sequence[PooledModel],
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
+        failures: Failures | None = None,
     ) -> list[list[str]]:
         """Return the best translations of texts, or of HTML if that is their form.
 
-        contexts: see `Translator.search`; only the first model is given them.
+        contexts: see `Translator.search`; only the first model is given them. `failures` gets the
+        parts of HTML that stay as they are.
         """
-        translate = self.translate_markup if form == "html" else self.translate
-        return await translate(texts, route, n_best, contexts)
+        if form == "html":
+            return await self.translate_markup(texts, route, n_best, contexts, failures)
+        return await self.translate(texts, route, n_best, contexts)
 
     async def translate(
         self,
@@ -74,12 +78,13 @@ class TranslationService:
         route: Sequence[PooledModel],
         n_best: int = 1,
         contexts: Sequence[str] | None = None,
+        failures: Failures | None = None,
     ) -> list[list[str]]:
         """Return the best translations of HTML; tags surround the words aligned with theirs."""
         translations = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
-            pages = await self.pages.read([best for best, *_ in translations])
+            pages = await self.pages.read([best for best, *_ in translations], failures)
             runs = [run for page in pages for run in page.runs]
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
@@ -94,6 +99,7 @@ class TranslationService:
                     translator,
                     pages,
                     _take(translated, number),
+                    failures,
                 )
                 for number in range(most)
             ]
@@ -148,9 +154,10 @@ class TranslationService:
     async def translate_document(
         self, document: DocumentTexts, route: Sequence[PooledModel]
     ) -> list[str]:
-        """Return the translations of a document's texts; those that have none stay as they are.
+        """Return the translations of a document's texts.
 
-        Raises ApiError if all are such.
+        Those that have none stay as they are, and its `failures` get them. Raises ApiError if all
+        are such.
         """
         errors = list[ApiError]()
         written, contexts = list[str](), [""] * len(document.texts)
@@ -160,10 +167,13 @@ class TranslationService:
             part = slice(first, first + PARAGRAPHS)
             texts, before = document.texts[part], contexts[part]
             try:
-                ways = await self.translate_as(document.form, texts, route, contexts=before)
+                ways = await self.translate_as(
+                    document.form, texts, route, contexts=before, failures=document.failures
+                )
             except ApiError as error:
                 _check_passing(error)
                 errors.append(error)
+                document.failures.add(texts, error.sentence)
                 ways = [[text] for text in texts]
             written += [best for best, *_ in ways]
         if errors and len(errors) * PARAGRAPHS >= len(document.texts):
