@@ -15,7 +15,7 @@ _TAG = re.compile(r"<[^<>]*+>")
 
 
 class Failures:
-    """What failed in a document, a sentence for each part; the others are translated."""
+    """The parts of a document that failed, a sentence for each; the others are translated."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

@@ -18,7 +18,7 @@ Question = tuple[str, str, str]  # as `Sentence.question`
 
 
 class Answer(NamedTuple):
-    """What the cache keeps of a translated sentence: what `Sentence.take` takes."""
+    """The part of a translated sentence that the cache keeps: what `Sentence.take` takes."""
 
     translations: list[Translation]
     problems: tuple[Problem, ...]

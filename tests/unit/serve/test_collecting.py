@@ -1,0 +1,56 @@
+"""Garbage is collected seldom while a server runs: meanwhile nobody is answered."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+
+from glassformer.extensions.documents.markup import read_markup
+from glassformer.extensions.serve.running import collect_seldom
+
+PAGE = "<a href=x>a</a> " * 12_500  # 200,000 bytes
+
+
+def count_whole_collections() -> int:
+    """Return how often all objects were looked through."""
+    return int(gc.get_stats()[2]["collections"])
+
+
+def read_pages() -> int:
+    """Return how often all objects are looked through while pages are read."""
+    gc.collect()
+    begun = count_whole_collections()
+    kept = [read_markup(PAGE) for _ in range(3)]
+    return count_whole_collections() - begun if kept else -1
+
+
+def test_no_page_makes_a_server_look_through_all_objects() -> None:
+    with collect_seldom():
+        assert gc.get_freeze_count() > 10_000
+        assert read_pages() == 0
+        gc.set_threshold(700, 10, 10)  # as Python does
+        assert read_pages() > 0
+
+
+def test_afterwards_all_is_as_it_was() -> None:
+    usual = gc.get_threshold()
+    with pytest.raises(KeyError), collect_seldom():
+        assert gc.get_threshold()[0] > usual[0]
+        raise KeyError
+    assert gc.get_threshold() == usual and gc.get_freeze_count() == 0
+
+
+def test_cycles_are_collected_all_the_same() -> None:
+    class Node:
+        """An object that nothing but itself refers to."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    with collect_seldom():
+        for _ in range(100_000):
+            Node()
+        assert sum(isinstance(each, Node) for each in gc.get_objects()) < 30_000
