@@ -40,6 +40,7 @@ VERBS = {
     ),
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),
+    "Reading": ("sentences",),
     "Looking inside": ("cuts", "circuits"),
     "Pages": ("gallery", "notebook"),
 }

@@ -10,9 +10,11 @@ import pytest
 from benchmarks.everyday import (
     add_options,
     describe_origin,
+    find_owners,
     has_phrases,
     mix_phrases,
     read_lines,
+    write_links,
 )
 
 HELD_OUT = ("I'm hungry.", "Ich bin hungrig.")
@@ -54,3 +56,20 @@ def test_the_card_names_the_phrasebook(tmp_path: Path) -> None:
     without = make_options(tmp_path, "--phrases", "0")
     assert said not in describe_origin(without) and "--phrases 0" in describe_origin(without)
     assert not has_phrases(make_options(tmp_path, "--target", "zh"))
+
+
+def test_parts_that_are_aligned_belong_to_words_in_white_space() -> None:
+    assert find_owners("J'ai soif !") == [0, 0, 0, 1, 2]
+    assert find_owners("“Straße”, bitte.") == [0, 0, 0, 0, 1, 1]
+
+
+def test_links_are_between_words_in_white_space(tmp_path: Path) -> None:
+    pytest.importorskip("eflomal")
+    lines = {"en": ["the cat sleeps.", "the dog sleeps.", "a cat, a dog!"] * 50}
+    lines["de"] = ["die Katze schläft.", "der Hund schläft.", "eine Katze, ein Hund!"] * 50
+    for lang, texts in lines.items():
+        (tmp_path / f"text.{lang}").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    path = write_links([tmp_path / f"text.{lang}" for lang in lines], tmp_path / "runs" / "links")
+    links = path.read_text(encoding="utf-8").splitlines()
+    assert len(links) == 150
+    assert all("2-2" in line.split() for line in links[:2])

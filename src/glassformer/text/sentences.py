@@ -26,6 +26,7 @@ GREEK_ENDS = ";\u037e"  # the question mark of Greek
 ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE)
 CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
 OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
+LOW_QUOTE = ",,"  # as Dutch is typed
 CONTINUERS = frozenset(f"{ENDS_BEFORE_SPACE}{ENDS_ANYWHERE},;:)]}}，、；：）】」』》〉،؛")
 
 
@@ -54,9 +55,10 @@ _QUOTATION = RarePattern(
 _NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
 _BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
 _FIRST_LETTER = LazyPattern(r"\w")
-_LABEL = LazyPattern(r"\W*(?:\d{1,3}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
+_LABEL = LazyPattern(r"\W*(?:\d{1,4}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
 _INITIALS = LazyPattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _CHAIN = LazyPattern(r"(?:^|\W)([^\W\d_]\.\s[^\W\d_])\Z")  # J. S or z. B
+_AT_BRACKET = LazyPattern(r".*[(\[][^\W\d_]{2,6}\Z")  # (engl. X), (род. 1934), (pop. 256,000)
 _ELIDED = LazyPattern(r"['’]")
 _LETTER = LazyPattern(r"[^\W\d_àèéőяеạåöø]\Z")
 _NUMBERED = LazyPattern(r"([^\W\d_]+)(\.?)\s\d{1,2}\Z")  # Nr. 12
@@ -150,7 +152,7 @@ def _find_end(
     """
     end, run = mark.end(), mark["spaced"]
     start = _skip_space(text, end)
-    if text[start] in CONTINUERS:
+    if text[start] in CONTINUERS and not text.startswith(LOW_QUOTE, start):
         return None
     if run is None:
         return None if mark[0] == "．" and text[end].isdigit() else end
@@ -186,6 +188,8 @@ def _belongs_to_word(text: str, begin: int, at: int, next_word: str, rules: Sent
     if forms & rules.never_last or (_LETTER.match(word) and _LETTER_AND_STOP.match(next_word)):
         return True
     if forms & rules.before_number and next_word[:1].isdigit():
+        return True
+    if word.islower() and _AT_BRACKET.match(before):
         return True
     if chain := _CHAIN.search(before):
         may_end = "".join(chain[1].split()) in rules.seldom_last
