@@ -196,17 +196,17 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 # What the network reads of these, and what it makes of the first ones.
-SEEN, SEEN_THOROUGH = 5, 12
+SEEN, SEEN_THOROUGH = 6, 12
 INNER = "I am SO tired \U0001f634 of it, Aoife."  # a page does not ask a head where it stands
 PEOPLE = (
     "We won\u2019t go to \u201cParis\u201d\u2026",
     "THE CAT IS ON THE MAT.",
+    "my brother lives in paris.",
     "Nguyen \U0001f389 lives in Berlin \U0001f389.",
     "See https://example.org/a?b=(1), Zoltán! \U0001f642 I\u2019ll call Ngozi at 7:45.",
     "She was born on 12 May 2019.",
     "My Brother Lives In A Big House",
     "On May 1st, 2019 at 8:05 p.m. we met; the 12th of June, 8 pm.",
-    "my brother lives in paris.",
     "It weighs 12.5 kg and costs $1,234.50 (see [1]).",
     "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
     INNER,
@@ -308,6 +308,8 @@ def _judge(translator: Translator, text: str, said: str) -> dict[str, Any]:
 def _see(translator: Translator, text: str) -> dict[str, Any]:
     document = translator.see(text, level="attention").to_json()
     names = ("text", "translation", "whole", "confidence", "problems")
+    said = document["whole"]["translation"] if document["whole"] else document["translation"]
+    assert said == translator.translate(text, again=False)
     return {"asked": text, **{name: document[name] for name in names}}
 
 

@@ -122,7 +122,8 @@ describe("an excerpt", () => {
   };
 
   it("is the text itself, where nothing else was there", () => {
-    expect(findExcerpt(plain, "source")).toEqual({ text: "the cat saw", asides: [], origins: [...Array(12).keys()] });
+    const text = "the cat saw";
+    expect(findExcerpt(plain, "source")).toEqual({ text, read: text, asides: [], origins: [...Array(12).keys()] });
   });
 
   it("has what was not read in its place, and the place of each character in the whole text", () => {
@@ -132,6 +133,12 @@ describe("an excerpt", () => {
     expect(Array.from(whole.text)[origins[8]!]).toBe("s");
     expect(origins[11]).toBe(origins[10]! + 1);
     expect(findExcerpt({ ...plain, whole }, "target").asides).toEqual([{ text: "🍕", place: 2 }, { text: "🎉.", place: 3 }]);
+  });
+
+  it("is in the case that the user gets", () => {
+    const capitals = { ...whole, text: whole.text.toUpperCase(), translation: whole.translation.toUpperCase() };
+    const { text, read, asides } = findExcerpt({ ...plain, whole: capitals }, "target");
+    expect([text, read, asides.length]).toEqual(["LE CHAT 🍕 VIT 🎉.", "LE CHAT VIT", 2]);
   });
 
   it("is what was read alone, where the whole text has something else", () => {

@@ -236,8 +236,8 @@ def describe_answer(trace: RecordedTensors) -> dict[str, Any]:
     """Return a recording in brief, as the first screen of the app reads it.
 
     `attention` is the cross-attention of each predicted token, the mean of all layers and heads; it
-    is empty for a network without attention. `whole` is null if the text is one sentence, and
-    nothing else.
+    is empty for a network without attention. `whole` is null if text and translation are those of
+    one sentence, as the network reads and writes it.
     """
     document = trace.document
     return {

@@ -112,7 +112,7 @@ class SentenceSpans(StrictModel):
 
 
 class Whole(StrictModel):
-    """A text of several sentences, of which one was recorded, and its whole translation."""
+    """A text of which one sentence was recorded, and its translation as the user gets it."""
 
     text: str
     translation: str
@@ -192,7 +192,7 @@ class Document(StrictModel):
     problems: tuple[FoundProblem, ...] = ()
     numerics: Numerics
     edits: tuple[dict[str, Any], ...] = ()
-    whole: Whole | None = None  # None: the text is one sentence
+    whole: Whole | None = None  # None: the same as `text` and `translation`
     tolerance: float | None = None  # of a compact trace: of the largest value of each tensor
     tensors: dict[str, TensorFile] = Field(default_factory=dict)
 

@@ -86,7 +86,10 @@ class RecordedTensors:
 
     @property
     def whole_translation(self) -> str:
-        """Return the translation of all sentences; `translation` is that of the recorded one."""
+        """Return the translation of all sentences as the user gets it.
+
+        `translation` is that of the recorded one as the network wrote it: in the usual case.
+        """
         return self.document.whole.translation if self.document.whole else self.translation
 
     @property

@@ -37,7 +37,7 @@ from .document import (
 from .edit import EditedSentence, prepare_edits
 from .recorded import Parameters, to_arrays
 from .searching import Passage, Progress, find_passage, search_with_beam
-from .sentences import Excerpt, choose_sentence, translate_whole
+from .sentences import Excerpt, choose_sentence, take_as_one, translate_whole
 from .tokens import read_target, read_words
 from .trace import Trace
 from .wiring import record_wiring
@@ -92,9 +92,13 @@ def record(
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
     is_searched = decode is not None or bool(prefix or hypothesis)
-    is_one = target is not None or not split
-    _check_arguments(text, level, target is not None, is_searched, is_one and bool(sentence))
-    excerpt = Excerpt(text) if is_one else choose_sentence(translator, text, sentence)
+    is_split = split and target is None
+    is_chosen = bool(sentence) and not is_split
+    _check_arguments(text, level, target is not None, is_searched, is_chosen)
+    if is_split:
+        excerpt = choose_sentence(translator, text, sentence)
+    else:
+        excerpt = take_as_one(translator, text) if target is None else Excerpt(text)
     translator = name_stand_ins(translator, excerpt.text)
     edited = prepare_edits(translator, excerpt.text, prefix, edits, record)
     source = _check_source(translator, edited)

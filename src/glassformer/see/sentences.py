@@ -19,12 +19,17 @@ class Excerpt:
     text: str
     number: int = 0  # among the sentences of the whole text
     key: int = 0  # of sampling: the same that `translate` draws with
-    lines: Sequence[Sequence[Sentence]] = ()  # of the whole text; none if it is one sentence alone
+    lines: Sequence[Sequence[Sentence]] = ()  # of the whole text
 
     @property
     def sentence(self) -> Sentence:
         """Return the record of the sentence; there is one if there are lines."""
-        return [each for line in self.lines for each in line][self.number]
+        return self.sentences[self.number]
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """Return the records of all sentences of the text."""
+        return [each for line in self.lines for each in line]
 
 
 def choose_sentence(translator: TranslationStages, text: str, number: int) -> Excerpt:
@@ -43,23 +48,42 @@ def choose_sentence(translator: TranslationStages, text: str, number: int) -> Ex
     own = bare.text if bare else chosen.text
     extended = extend_source(chosen.context, own) if reader.context else own
     if many == 1 and extended == text.strip():
-        return Excerpt(text)
+        return Excerpt(text, lines=lines)
     return Excerpt(extended, number % many, chosen.key, lines)
+
+
+def take_as_one(translator: TranslationStages, text: str) -> Excerpt:
+    """Return a text as one sentence; only one of a single line can have a translation of its own.
+
+    Several lines are a sentence after its context.
+    """
+    own = text.strip()
+    if len(text.splitlines()) != 1 or not own:
+        return Excerpt(text)
+    start, read = text.index(own), translator.reader.prepare(own)
+    span = start, start + len(own)
+    sentence = Sentence(own, span=span, adapted=read.adapted, aside=read.aside)
+    return Excerpt(text, lines=[[sentence]])
 
 
 def translate_whole(
     translator: TranslationStages, text: str, excerpt: Excerpt, own: str, options: SearchOptions
 ) -> Whole | None:
-    """Translate all sentences as `translate` does; `own` is the translation of the recorded one.
+    """Translate all other sentences as `translate` does; `own` is what the network wrote for this.
 
-    Returns None if the text is one sentence, and nothing else.
+    Returns None if the text is one sentence, and nothing else, and its translation is `own`: what
+    the user gets differs from that in case, or in typography, as the sentence does from what the
+    network reads.
     """
     if not excerpt.lines:
         return None
-    sentences = [each for line in excerpt.lines for each in line]
-    translated = translator.checker.translate(sentences, options)
+    sentences = excerpt.sentences
+    others = [each for number, each in enumerate(sentences) if number != excerpt.number]
+    translated = translator.checker.translate(others, options)
     texts = [each.translations[0].text for each in translated]
-    texts[excerpt.number] = translator.writer.place_aside(excerpt.sentence, own)
+    texts.insert(excerpt.number, translator.writer.place_aside(excerpt.sentence, own))
+    if texts == [own] and excerpt.text == text:
+        return None
     spans = list[SentenceSpans]()
     translation = ""
     for (begin, line, ending), own_sentences in zip(_read_lines(text), excerpt.lines, strict=True):

@@ -72,6 +72,20 @@ def test_split_off_takes_the_text_as_one(demo: Translator) -> None:
     assert trace.text == text and trace.translation == demo.translate([text], split=False)[0]
 
 
+@pytest.mark.parametrize("split", [True, False])
+@pytest.mark.parametrize("text", [" the cat is on the mat. ", "THE DOG BITES THE CAT."])
+def test_one_sentence_of_another_case_is_shown_as_its_user_gets_it(
+    demo: Translator, text: str, split: bool
+) -> None:
+    """The network writes it in the usual case, and that is what is explained."""
+    trace = demo.see(text, split=split, level="attention")
+    assert trace.translation == demo.translate([text.strip().capitalize()])[0]
+    assert trace.whole_translation == demo.translate(text) != trace.translation
+    assert summarise(trace).splitlines()[:2] == [text, trace.whole_translation]
+    ((start, end),) = (each.target for each in trace.sentences)
+    assert trace.whole_translation[start:end].lower() == trace.translation.lower()
+
+
 def test_what_is_forced_is_in_the_whole(demo: Translator) -> None:
     text = " ".join(SENTENCES[:2])
     trace = demo.see(text, sentence=1, prefix="Un chat", level="attention")

@@ -70,7 +70,7 @@ export interface Sentence {
   target: [number, number];
 }
 
-/** A text of several sentences, of which one was recorded. */
+/** A text of which one sentence was recorded, and its translation as the user gets it. */
 export interface Whole {
   text: string;
   translation: string;

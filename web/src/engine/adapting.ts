@@ -87,7 +87,8 @@ export class Adapter {
   private copy(text: string): Adapted {
     const { origins } = replaceParts(text, [], []);
     const standIns = [this.standIn("sign", text, text)];
-    return { text, origins, standIns, names: new Map(), kind: null, aside: null, repeated: [], isOnlyStandIns: true };
+    const names = new Map(standIns.flatMap((each) => each.names));
+    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */

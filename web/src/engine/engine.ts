@@ -61,7 +61,7 @@ export interface Answer {
   confidence: number | null; // the geometric mean of the probabilities of the tokens
   problems: Problem[];
   edits: Edit[];
-  whole?: Whole | null; // the text, if it has more than this sentence
+  whole?: Whole | null; // the text and what its user gets, if that is not `text` and `translation`
 }
 
 /** What `see/contributions.py` measures: a number for each token of the source and of the prefix. */

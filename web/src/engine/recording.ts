@@ -110,7 +110,7 @@ export function* record(
       largest_difference: apart ? Math.max(...apart) : null, chosen_differently: [],
     },
     edits: edits as unknown as Record<string, unknown>[],
-    whole: isPart ? yield* translateAll(own, request, sentences, chosen, passage.written) : null,
+    whole: sentences.length ? yield* translateAll(own, request, sentences, chosen, passage.written, isPart ? null : translation) : null,
     tolerance: null,
     tensors: describe(ops),
   };
@@ -136,7 +136,8 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
     const log_prob = found.logProbs[row]!;
     return { log_prob, rank: 0, entropy: 0, ids: [id], texts: [vocabulary[id]!], log_probs: [log_prob] };
   });
-  const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [] };
+  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation).next().value as Whole | null) : null;
+  const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [], whole };
   return { plain, target: predicted.map(({ id }) => id) };
 }
 
@@ -408,7 +409,10 @@ function utf16(text: string, [start, end]: [number, number]): [number, number] {
   return [at, at + letters.slice(start, end).join("").length];
 }
 
-function* translateAll(opened: Opened, request: Request, parts: Part[], chosen: number, own: number[]): Generator<Progress, Whole> {
+/** The text as its user gets it; null if that is `bare`, which the network wrote for the one sentence that it is. */
+function* translateAll(
+  opened: Opened, request: Request, parts: Part[], chosen: number, own: number[], bare: string | null,
+): Generator<Progress, Whole | null> {
   let [translation, at] = ["", 0];
   const sentences: Sentence[] = [];
   for (const [number, { span, key, text }] of parts.entries()) {
@@ -418,6 +422,7 @@ function* translateAll(opened: Opened, request: Request, parts: Part[], chosen: 
     const { prefix: _, hypothesis: __, ...plain } = request;
     const steps = find(opened, { ...plain, edits: [] }, readSource(opened, text).map(({ id }) => id), NO_EDITS, key);
     const said = restore(opened, text, number === chosen ? own : (yield* whole(steps)).written);
+    if (said === bare) return null;
     const from = count(translation);
     translation += said;
     sentences.push({ source: span, target: [from, from + count(said)] });

@@ -11,16 +11,20 @@ export interface Aside {
 
 export interface Excerpt {
   text: string; // with the symbols
+  read: string; // without them: as long as the answer's text, in the letters of the whole one
   asides: Aside[];
   origins: number[]; // of each character of the answer's text in the whole text, and of its end
 }
 
 const isBlank = (letter: string | undefined): boolean => letter !== undefined && /^\s$/.test(letter);
 
+/** Whether two letters are the same in small letters: a text in capitals is read and written in the usual case. */
+const isSame = (one: string | undefined, other: string | undefined): boolean => one?.toLowerCase() === other?.toLowerCase();
+
 /** The sentence of an answer as it stands in the whole text, or its translation in the whole one. */
 export function findExcerpt(answer: Answer, side: "source" | "target"): Excerpt {
   const read = Array.from(side === "source" ? answer.text : answer.translation);
-  const plain = { text: read.join(""), asides: [], origins: [...read.keys(), read.length] };
+  const plain = { text: read.join(""), read: read.join(""), asides: [], origins: [...read.keys(), read.length] };
   const { whole } = answer;
   if (!whole) return plain;
   const all = Array.from(side === "source" ? whole.text : whole.translation);
@@ -34,7 +38,7 @@ export function findExcerpt(answer: Answer, side: "source" | "target"): Excerpt 
     if (isBlank(all[n])) continue;
     while (isBlank(read[at])) origins[at++] = n;
     const before = found.at(-1);
-    if (all[n] === read[at]) origins[at++] = n;
+    if (isSame(all[n], read[at])) origins[at++] = n;
     else if (before?.at === at) before.last = n;
     else found.push({ first: n, last: n, at });
   }
@@ -45,7 +49,8 @@ export function findExcerpt(answer: Answer, side: "source" | "target"): Excerpt 
     const place = starts.findIndex((start) => start >= at);
     return { text: all.slice(first, last + 1).join(""), place: place < 0 ? starts.length : place };
   });
-  return { text: all.slice(begin, end).join("").trim(), asides, origins };
+  const shown = read.map((letter, n) => (isSame(all[origins[n]!], letter) ? all[origins[n]!]! : letter)).join("");
+  return { text: all.slice(begin, end).join("").trim(), read: shown, asides, origins };
 }
 
 /** How many sentences the text of an answer has. */
