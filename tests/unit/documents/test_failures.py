@@ -144,7 +144,10 @@ def test_a_message(fail: Break, name: str, text: str, kept: str) -> None:
     expect(document, "B")
 
 
-def test_the_process_of_a_document_tells_its_server(fail: Break) -> None:
+def test_the_process_of_a_document_tells_its_server(
+    monkeypatch: pytest.MonkeyPatch, fail: Break
+) -> None:
+    monkeypatch.setattr(apart, "_limit_memory", lambda most: None)  # it would limit the tests
     fail(paragraphs._Writer, "_append_text", "tired")
 
     def pack(data: bytes) -> bytes:

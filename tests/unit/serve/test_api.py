@@ -417,6 +417,28 @@ def test_catalogue(client: Client) -> None:
     assert all(entry["en"] and entry["zh"] for entry in entries.values())
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/translate", {"q": "The cat is old.", "source": "en", "target": "fr", "stream": True}),
+        ("/api/translate", {"text": "The cat is old."}),
+        ("/api/trace", {"text": "The cat is old."}),
+        ("/api/samples", {"text": "The cat is old.", "count": 2}),
+        ("/api/traces/{id}/edit", {"edits": []}),
+        ("/api/traces/{id}/heads", {"step": 1}),
+        ("/api/traces/{id}/cuts", {"rows": [0], "groups": [[0]]}),
+        ("/api/traces/{id}/gradients", {"rows": [0]}),
+    ],
+)
+def test_the_openapi_document_names_streams(
+    client: Client, recording: str, path: str, body: dict[str, Any]
+) -> None:
+    events = client.stream(path.replace("{id}", recording), body)
+    assert events[-1][0] == "done"
+    answers = client.ask("/spec").json["paths"][path]["post"]["responses"]["200"]["content"]
+    assert answers.keys() == {"application/json", "text/event-stream"}
+
+
 def test_the_openapi_document_is_whole(client: Client) -> None:
     document = client.ask("/spec").json
     text = json.dumps(document)

@@ -17,6 +17,7 @@ from ..service.arrays import Array, pack_array
 from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService, TheTrace
 from ..service.streams import Json, stream_answer
+from .openapi import STREAM
 from .requests import CutsRequest, GradientsRequest, HeadsRequest
 
 router = APIRouter(tags=["derived"])
@@ -179,7 +180,7 @@ def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
     return result
 
 
-@router.post("/traces/{id}/heads", response_class=Json)
+@router.post("/traces/{id}/heads", response_class=Json, responses=STREAM)
 async def weigh_heads(
     id: str, body: HeadsRequest, request: Request, service: TheService
 ) -> Response:
@@ -205,7 +206,7 @@ async def weigh_heads(
     return await _run_again(id, request, service, measure)
 
 
-@router.post("/traces/{id}/cuts", response_class=Json)
+@router.post("/traces/{id}/cuts", response_class=Json, responses=STREAM)
 async def weigh_words(
     id: str, body: CutsRequest, request: Request, service: TheService
 ) -> Response:
@@ -222,7 +223,7 @@ async def weigh_words(
     return await _run_again(id, request, service, measure)
 
 
-@router.post("/traces/{id}/gradients", response_class=Json)
+@router.post("/traces/{id}/gradients", response_class=Json, responses=STREAM)
 async def weigh_tokens(
     id: str, body: GradientsRequest, request: Request, service: TheService
 ) -> Response:

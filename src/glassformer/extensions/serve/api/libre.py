@@ -17,14 +17,14 @@ from ..service.languages import Routes
 from ..service.service import Service, TheService
 from ..service.streams import EVENTS, HEADERS, format_event
 from .bodies import read_body
-from .openapi import DETECT, TRANSLATE
+from .openapi import DETECT, STREAM, TRANSLATE
 from .requests import check_characters
 from .translate_request import TranslateRequest, check_access, read_q, read_translate_request
 
 router = APIRouter(tags=["LibreTranslate"])
 
 
-@router.post("/translate", openapi_extra=TRANSLATE)
+@router.post("/translate", openapi_extra=TRANSLATE, responses=STREAM)
 async def translate(request: Request, service: TheService, entry: TheLogEntry) -> Any:
     """Translate one or several texts from a given or detected language."""
     fields = await read_body(request)

@@ -5,6 +5,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from ..service.streams import EVENTS
+
 TEXT = {"type": "string", "minLength": 1}
 KEY = {"api_key": {"type": "string", "description": "Where the server asks for one."}}
 
@@ -58,6 +60,9 @@ TRANSLATE_FILE = {
             }
         },
     }
+}
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {EVENTS: {"schema": {"type": "string"}}}}
 }
 DETECT = _describe({"q": TEXT}, ["q"], {"q": "Je suis étudiant."})
 ERROR = {

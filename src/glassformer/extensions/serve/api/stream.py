@@ -22,6 +22,7 @@ from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService
 from ..service.streams import Json, stream_answer
 from .models import check_ids
+from .openapi import STREAM
 from .requests import SamplesRequest, StreamRequest, check_text, check_text_size, read_search
 
 if TYPE_CHECKING:  # a stream shows the search in PyTorch
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # a stream shows the search in PyTorch
 router = APIRouter(tags=["translate"])
 
 
-@router.post("/translate", response_class=Json)
+@router.post("/translate", response_class=Json, responses=STREAM)
 async def stream_translation(
     body: StreamRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:
@@ -180,7 +181,7 @@ def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
     return prefix
 
 
-@router.post("/samples", response_class=Json)
+@router.post("/samples", response_class=Json, responses=STREAM)
 async def sample_translations(
     body: SamplesRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:

@@ -21,6 +21,7 @@ from ..service.recordings import Recording, read_archive, write_archive
 from ..service.service import Service, TheService, TheTrace
 from ..service.streams import Json, stream_answer
 from .models import check_ids
+from .openapi import STREAM
 from .requests import EditRequest, TraceRequest, check_text_size, read_search
 from .stream import answer_text, tell_candidates
 
@@ -31,7 +32,7 @@ router = APIRouter(tags=["traces"])
 SAVED = {"Content-Disposition": "attachment"}  # the page chooses the file name
 
 
-@router.post("/trace", response_class=Json)
+@router.post("/trace", response_class=Json, responses=STREAM)
 async def record_trace(
     body: TraceRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:
@@ -111,7 +112,7 @@ def save_page(trace: TheTrace, compact: bool = False) -> Response:
     return Response(page, media_type="text/html; charset=utf-8", headers=SAVED)
 
 
-@router.post("/traces/{id}/edit", response_class=Json)
+@router.post("/traces/{id}/edit", response_class=Json, responses=STREAM)
 async def edit_trace(id: str, body: EditRequest, request: Request, service: TheService) -> Response:
     """Record the same sentence under edits, and compare the two."""
     kept = service.recordings.find(id)
