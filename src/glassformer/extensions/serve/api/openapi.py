@@ -61,9 +61,7 @@ TRANSLATE_FILE = {
         },
     }
 }
-STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {EVENTS: {"schema": {"type": "string"}}}}
-}
+STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {EVENTS: {}}}}
 DETECT = _describe({"q": TEXT}, ["q"], {"q": "Je suis étudiant."})
 ERROR = {
     "type": "object",
