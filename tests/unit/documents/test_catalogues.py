@@ -108,6 +108,16 @@ def test_xliff_1() -> None:
     assert [*map(etree.tostring, made.iter("{*}source"))] == [*map(etree.tostring, sources)]
 
 
+def test_a_target_that_is_a_copy_of_its_source_is_replaced() -> None:
+    inner = "The <g id='a'>cat</g> is here."
+    unit = f"<source>{inner}</source><target state='new'>{inner}</target>"
+    file = f"<xliff xmlns='urn:oasis:names:tc:xliff:document:1.2'><u>{unit}</u></xliff>"
+    made = etree.fromstring(translate(open_document(file.encode(), "a.xlf")))
+    (target,) = made.iter("{*}target")
+    assert "".join(target.itertext()) == "Le chat est là." and not target.attrib
+    assert [(each.get("id"), each.text) for each in target] == [("a", "chat")]
+
+
 XLIFF_2 = """<xliff version="2.0" xmlns="urn:oasis:names:tc:xliff:document:2.0" srcLang="en"
  trgLang="fr"><file id="f"><unit id="1"><segment state="initial"><source>The <pc id="1">cat</pc> is
  here.</source></segment><segment><source>Hello <ph id="2"/>!</source></segment></unit>

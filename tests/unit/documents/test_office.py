@@ -108,6 +108,13 @@ def test_what_is_no_text_part_stays_byte_for_byte(demo: Translator) -> None:
     assert unpack(made, "word/styles.xml") == "as it was"
 
 
+def test_the_format_of_a_paragraph_comes_first(demo: Translator) -> None:
+    format = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
+    made = translate(demo, word(format + run("I am a student.")), "a.docx")
+    xml = unpack(made, "word/document.xml")
+    assert f"<w:p>{format}<w:r>" in xml and xml.count("<w:pPr>") == 1
+
+
 def test_a_text_box_in_a_paragraph(demo: Translator) -> None:
     inner = f"<w:txbxContent><w:p>{run('The dog is tired.')}</w:p></w:txbxContent>"
     outer = run("The cat is old.") + f"<w:r><w:drawing>{inner}</w:drawing></w:r>"
