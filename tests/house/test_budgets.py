@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from .sources import FILES, PACKAGE, list_trees, read_tree
@@ -60,3 +61,34 @@ def test_shape_suffixes_are_in_the_legend() -> None:
             if found and not set(found[1]) <= LEGEND:
                 wrong.add(f"{path}: {name}")
     assert not wrong
+
+
+def _list_functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for path, tree in list_trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path, node
+
+
+def test_few_locals_are_dictionaries_of_anything() -> None:
+    """Keywords that are handed on have types: by `partial`, a TypedDict, or where they stand."""
+    untyped = {
+        (path, node.lineno)
+        for path, function in _list_functions()
+        for node in ast.walk(function)
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and ast.unparse(node.annotation) == "dict[str, Any]"
+    }
+    assert 0 < len(untyped) <= 45
+
+
+def test_few_functions_take_any_keywords() -> None:
+    untyped = [
+        (path, function.name)
+        for path, function in _list_functions()
+        if (keywords := function.args.kwarg) is not None
+        and keywords.annotation is not None
+        and ast.unparse(keywords.annotation) in ("Any", "object")
+    ]
+    assert 0 < len(untyped) <= 69

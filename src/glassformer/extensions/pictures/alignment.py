@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -92,13 +93,15 @@ def _show_thumbs(
     hidden = None
     if (side, kind) == ("decoder", "self_attention"):
         hidden = ~np.asarray(get_mask(plan.trace, name))
-    look: dict[str, Any] = {"width": wide, "height": wide, "scale": "share", "hidden": hidden}
     return [
         g.Panel(
             values,
             limit=limit or float(np.quantile(values, 0.99)) or 1.0,
             edge=style.LIT if any(lit[head : head + 1]) else style.FAINT,
-            **look,
+            width=wide,
+            height=wide,
+            scale="share",
+            hidden=hidden,
         )
         for head, values in enumerate([*plan.trace[f"{name}.weights"], *more])
     ]
@@ -163,8 +166,6 @@ def draw_alignment(
     rows = list_shown(len(texts), ROWS)
     columns = keep_largest(values[rows].max(0), ROWS)
     cell = min(28.0, 520 / max(len(rows), len(columns)))
-    size = {"width": cell * len(columns), "height": cell * len(rows)}
-    look: dict[str, Any] = {"scale": "share", "limit": float(values.max()), **size}
     best, clear = values.argmax(1).tolist(), find_clear(values)
     names = [texts[n] for n in rows], [attention.keys[m] for m in columns]
     written = [t.text for t in (trace.predicted if aligner.row == "predicts" else trace.target)]
@@ -176,7 +177,17 @@ def draw_alignment(
         [(rows.index(n), columns.index(best[n])) for n in framed if (n in counted) == is_counted]
         for is_counted in (True, False)
     )
-    panel = g.Panel(weights, only=(rows, columns), edge=style.FAINT, lit=lit, gray=gray, **look)
+    panel = g.Panel(
+        weights,
+        only=(rows, columns),
+        edge=style.FAINT,
+        lit=lit,
+        gray=gray,
+        scale="share",
+        limit=float(values.max()),
+        width=cell * len(columns),
+        height=cell * len(rows),
+    )
     matrix = g.Matrix(panel, rows=names[0], columns=names[1], fit=84).named("matrix")
     palest = rows[int(values[rows].max(1).argmin())]
     far = find_astray(texts, attention.keys, values) if key == "clear" else None
@@ -296,16 +307,17 @@ def draw_weighted_sum(
     sure = _find_clearest(attention.keys, weights.values)
     columns = keep_largest(weights.values.max(1) * words, COLUMNS - 1, (sure,))
     rows = keep_largest(weights.values[columns].max(0), KEYS)
-    share: dict[str, Any] = {"scale": "share", "limit": 1.0, "digits": 2, "size": style.TINY}
-    share["height"] = CELL[1]
+    show = partial(
+        g.Panel, width=46, height=CELL[1], scale="share", limit=1.0, digits=2, size=style.TINY
+    )
     chips = [g.Chip(texts[t], "decoder", size=style.TINY, fit=40) for t in columns]
     table: list[list[g.Part]] = [
         [None, g.Slot(g.Label("$v$", style.HEADING, "value"), 3 * CELL[0]), *chips]
     ]
     for i in rows:
-        vector, look = f"{name}.value[{head},{i},k]", {"cell": CELL, "size": style.TINY}
-        value = plan.strip(vector, "value", shown=3, **look)
-        cells = [g.Panel(weights[t], width=46, only=([0], [i]), **share) for t in columns]
+        vector = f"{name}.value[{head},{i},k]"
+        value = plan.strip(vector, "value", shown=3, cell=CELL, size=style.TINY)
+        cells = [show(weights[t], only=([0], [i])) for t in columns]
         table.append([g.small(attention.keys[i], style.INK, fit=70), value, *cells])
     sums = []
     for t in columns:
@@ -340,16 +352,16 @@ def draw_cross_attention(
     t = find_step(trace, find_clearest_step(trace, layer, head) if step is None else step)
     shown, best = keep_largest(weights.values[t], KEYS), int(weights.values[t].argmax())
     token, limit = plan.target[t], float(weights.values[t].max())
-    look: dict[str, Any] = {"shown": 3, "cell": CELL}
 
-    def vector(window: str, at: int, role: str, **more: Any) -> g.Node:
-        return plan.strip(f"{name}.{window}[{head},{at},k]", role, **look, **more)
+    def show(window: str, at: int, size: float = style.SMALL) -> g.Strip:
+        vector = f"{name}.{window}[{head},{at},k]"
+        return plan.strip(vector, window, shown=3, cell=CELL, size=size)
 
     ask = g.Label(f"$q$  {plan.say('asks', word=token)}", ink="query", fit=150)
     heads = {"$k$": "key", "$q · k / √d_k$": "weights", plan.say("weight"): "weights"}
     heads["$v$"] = "value"
     rows: list[list[g.Part]] = [
-        [ask, vector("query", t, "query").named("q").at(1, (0, -30))],
+        [ask, show("query", t).named("q").at(1, (0, -30))],
         [None, *(g.Label(text, ink=role, bold=True) for text, role in heads.items())],
     ]
     for i in shown:
@@ -359,16 +371,17 @@ def draw_cross_attention(
         rows.append(
             [
                 g.small(attention.keys[i], style.INK, bold=i == best, fit=90),
-                vector("key", i, "key", size=style.TINY).at(2, (0, 20)),
+                show("key", i, style.TINY).at(2, (0, 20)),
                 plan.number(f"{name}.scores[{head},{t},{i}]").at(3, (-60, 0)),
                 bar.at(3),
-                vector("value", i, "value", size=style.TINY).faded(faded).at(2, (0, 20)),
+                show("value", i, style.TINY).faded(faded).at(2, (0, 20)),
             ]
         )
     table = g.Columns(rows, gap=(16, 5), align="rlrl")
     letter = g.Label("$z = Σ α v =$", ink="heads")
     read, values = weights.values[t, :, None], trace[f"{name}.value"][head]
-    added = vector("context", t, "heads", terms=read * values).named("z")
+    vector = f"{name}.context[{head},{t},k]"
+    added = plan.strip(vector, "heads", shown=3, cell=CELL, terms=read * values).named("z")
     z = g.Across(letter, added).at(4, (0, -40))
     return plan.compose(
         g.Down(table, g.Line(table.width), g.Slot(z, table.width, "end")),

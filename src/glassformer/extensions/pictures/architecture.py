@@ -67,8 +67,13 @@ class Tower:
             under = [g.Numeral(number, style.TINY, style.SOFT, digits=0)]
         height = 30.0 if strong else 19.0
         size = style.BODY if strong else style.SMALL
-        look: dict[str, Any] = {"height": height, "size": size, "strong": strong, "under": under}
-        return self.add(g.Component(text, role, width=WIDE, **look), name, part)
+        return self.add(
+            g.Component(
+                text, role, width=WIDE, height=height, size=size, strong=strong, under=under
+            ),
+            name,
+            part,
+        )
 
     def sublayer(self, layer: int, window: str, kind: str) -> list[g.Node]:
         """Return a sub-layer with its residual connection and its norm, from the bottom up."""
@@ -90,8 +95,9 @@ class Tower:
         )
         edge: g.Side = "left" if self.side == "encoder" else "right"
         ends = f"{self.side} {name} fork", f"{self.side} {name} add"
-        look: dict[str, Any] = {"ink": "residual", "dashed": True, "gap": 0}
-        self.links.append(g.Link(*ends, "around", sides=(edge, edge), **look))
+        self.links.append(
+            g.Link(*ends, "around", sides=(edge, edge), ink="residual", dashed=True, gap=0)
+        )
         return nodes
 
     def stack(self) -> g.Node:
@@ -116,8 +122,14 @@ class Tower:
         table = 0 if same else count_parameters(trace, f"{name}_embedding.table")
         texts = plan.say("same_table" if same else f"{name}_embedding")
         nodes.append(self.box("embedding", texts, "embedded", "embedding", table))
-        low: dict[str, Any] = {"height": 19, "size": style.SMALL, "strong": False}
-        plus = g.Component(plan.say("plus_positions"), "positions", width=WIDE, **low)
+        plus = g.Component(
+            plan.say("plus_positions"),
+            "positions",
+            width=WIDE,
+            height=19,
+            size=style.SMALL,
+            strong=False,
+        )
         nodes.append(self.add(plus, "positions", "embedding"))
         nodes.append(self.stack())
         if self.pre:
@@ -143,8 +155,17 @@ def _join(plan: g.Outline, lit: str = "") -> tuple[g.Node, list[g.Link]]:
     body = g.Across(*(tower.build() for tower in towers), gap=92, align="bottom")
     links = [link for tower in towers for link in tower.links]
     for cross in towers[1].crosses:
-        look: dict[str, Any] = {"sides": ("right", "left"), "layer": 6}
-        links.append(g.Link("encoder memory word", cross, "elbow", "memory", 2.2, **look))
+        links.append(
+            g.Link(
+                "encoder memory word",
+                cross,
+                "elbow",
+                "memory",
+                2.2,
+                sides=("right", "left"),
+                layer=6,
+            )
+        )
     return body, links
 
 

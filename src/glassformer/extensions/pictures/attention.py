@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,6 @@ def _show_columns(
     shown = keep_largest(tops.max(0), MOST, (*own, *tops.argmax(1).tolist()))
     limit, thick = max(0.3, float(tops.max())), 20.0 if len(heads) == 1 else 15.0
     columns, links, before = list[g.Part](), list[g.Link](), -1
-    line: dict[str, Any] = {"head": False, "sides": ("above", "below"), "layer": 1}
     for m in shown:
         columns += [g.Label("…", ink=style.SOFT)] if m > before + 1 else []
         before = m
@@ -90,8 +90,19 @@ def _show_columns(
         columns.append(g.middle(bars_on_it, chip.named(f"key {m}"), gap=5))
         for weight, ink in zip(tops[:, m].tolist(), inks, strict=True):
             if weight >= 0.03:
-                look = {"ink": ink, "line": 0.6 + 6 * weight, "alpha": min(1.0, 0.25 + weight)}
-                links.append(g.Link("query", f"key {m}", "ribbon", **look, **line))
+                links.append(
+                    g.Link(
+                        "query",
+                        f"key {m}",
+                        "ribbon",
+                        ink=ink,
+                        line=0.6 + 6 * weight,
+                        alpha=min(1.0, 0.25 + weight),
+                        head=False,
+                        sides=("above", "below"),
+                        layer=1,
+                    )
+                )
     columns += [g.Label("…", ink=style.SOFT)] if len(attention.keys) - 1 > before else []
     query = g.Chip(attention.queries[row], "query", lit=True, fit=200).named("query")
     body = g.middle(g.Across(*columns, gap=3, align="bottom"), g.Spacer(0, 44), query, gap=0)
@@ -125,18 +136,18 @@ def draw_look(
     if side == "encoder" and place == row and top >= 0.25:
         key = "itself"
     callouts = []
-    facts: dict[str, Any] = {"word": attention.queries[row], "key": attention.keys[place]}
+    note = plan.say("head", head=head) + plan.say("note", **plan.facts)
+    plan.facts |= {"word": attention.queries[row], "key": attention.keys[place]}
     if measured := find_share(plan.trace, attention, row, head):
-        facts |= {"share": g.percent(measured[0]), "riddles": measured[1]}
+        plan.facts |= {"share": g.percent(measured[0]), "riddles": measured[1]}
         callouts.append(g.Callout("query", "measured", "right", 190))
     return plan.compose(
         body,
         title=key,
-        note=plan.say("head", head=head) + plan.say("note", **plan.facts),
+        note=note,
         left=(len(shown), len(attention.keys)),
         links=links,
         callouts=callouts,
-        **facts,
     )
 
 
@@ -200,11 +211,20 @@ def draw_look_of_all_heads(
     shown = keep_largest(weights.values.max(0), MOST, (row, *best) if side == "encoder" else best)
     wide, high = min(44.0, 560 / len(shown)), 20.0 if len(heads) <= 16 else 12.0
     limit = 1.0 if share_of_heads else max(0.3, float(weights.values.max()))
-    size = {"width": wide * len(shown), "height": high * len(heads), "size": style.TINY}
-    look: dict[str, Any] = {"scale": "share", "limit": limit, "edge": style.FAINT, **size}
     lit = [(h, shown.index(m)) for h, m in enumerate(best) if m in shown]
     digits = 2 if wide >= 26 and high >= 14 else None
-    panel = g.Panel(weights, only=(heads, shown), digits=digits, lit=lit, **look)
+    panel = g.Panel(
+        weights,
+        only=(heads, shown),
+        digits=digits,
+        lit=lit,
+        scale="share",
+        limit=limit,
+        edge=style.FAINT,
+        width=wide * len(shown),
+        height=high * len(heads),
+        size=style.TINY,
+    )
     names = [plan.say("number", head=h) for h in heads]
     keys = [attention.keys[m] for m in shown]
     chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
@@ -242,14 +262,23 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
     words, links = list[g.Node](), list[g.Link]()
     table, losses = _show_cuts(plan, riddle)
 
-    def join(start: str, end: str, part: str, way: g.Way, **look: Any) -> None:
+    def join(
+        start: str,
+        end: str,
+        part: str,
+        way: g.Way,
+        sides: tuple[g.Side, g.Side] | None = None,
+        gap: float = 3.0,
+        dashed: bool = False,
+    ) -> None:
         """Add an arrow; the first of a way has its number, and how much is lost without it."""
         ink, text, badge = inks[part], losses.pop(part, None), None
         if text is not None:
             number = 1 + [each[0] for each in WAYS].index(part)
             lost = plan.say("points", n=number, lost=g.spell(100 * float(text), 0))
             badge = g.Label(lost, style.SMALL, ink, bold=True, of=text)
-        links.append(g.Link(start, end, way, ink, lines[part], badge=badge, **look))
+        look = partial(g.Link, sides=sides, gap=gap, dashed=dashed, badge=badge)
+        links.append(look(start, end, way, ink, lines[part]))
 
     for n, text in enumerate(tokens[:-1]):  # without the end mark
         part = requested.get(text, "")
@@ -288,7 +317,6 @@ def _show_riddle(plan: g.Outline, riddle: Riddle) -> g.Scene:
 
 def _show_cuts(plan: g.Outline, riddle: Riddle) -> tuple[g.Node, dict[str, g.Quantity]]:
     """Return a bar for what is still right after each cut, and how much each cut loses."""
-    half: dict[str, Any] = {"show": g.percent, "track": True, "size": style.BODY, "guide": 0.5}
     nouns, losses = "”, “".join(riddle.nouns), dict[str, g.Quantity]()
     rows = [plan.heads("", "right")]
     for n, (part, name, ink, _) in enumerate((("nothing", "", style.FAINT, 0.0), *WAYS)):
@@ -296,7 +324,21 @@ def _show_cuts(plan: g.Outline, riddle: Riddle) -> tuple[g.Node, dict[str, g.Qua
         losses |= {part: plan.of(f"{part}[0] - nothing[0]")} if n else {}
         text = plan.say(f"cut_{part}", word=riddle.adjective, nouns=nouns)
         label = g.Label(text, ink=ink if n else style.INK, bold=part == "adjective")
-        rows.append([label, g.Bar(share, 1.0, ink, width=230, **half)])
+        rows.append(
+            [
+                label,
+                g.Bar(
+                    share,
+                    1.0,
+                    ink,
+                    width=230,
+                    show=g.percent,
+                    track=True,
+                    size=style.BODY,
+                    guide=0.5,
+                ),
+            ]
+        )
     rows.append([None, g.Slot(plan.small("guess", style.LIT), 230)])  # below the middle of a bar
     return g.Columns(rows, gap=(style.NEAR, 7), align="rl"), losses
 
@@ -383,5 +425,12 @@ class _Squares(g.Node):
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         for h in range(self.count):
             ink, left = style.head_ink(h), x + h * (self.side + 2)
-            look = {"fill": ink if h in self.on else style.PAPER, "edge": ink, "line": 1.0}
-            sheet.box(left, y, self.side, self.side, **look)
+            sheet.box(
+                left,
+                y,
+                self.side,
+                self.side,
+                fill=ink if h in self.on else style.PAPER,
+                edge=ink,
+                line=1.0,
+            )

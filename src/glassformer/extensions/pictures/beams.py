@@ -222,8 +222,12 @@ def draw_beam_tree(plan: g.Outline, *, losers: int = 1) -> g.Scene:
     root = g.middle(g.Chip("<s>", size=style.SMALL).named("root"), plan.tiny("log_prob"), gap=2)
     columns.insert(0, g.Slot(root, 0, height=columns[0].height))
     key, point, at = _find_story(tree)
-    facts: dict[str, Any] = {"n": search.settings.beam, "how": _name(plan, trace.search.settings)}
-    facts |= {"greedy": tree.find_word(tree.greedy), "word": tree.find_word(tree.path)}
+    facts = {
+        "n": search.settings.beam,
+        "how": _name(plan, trace.search.settings),
+        "greedy": tree.find_word(tree.greedy),
+        "word": tree.find_word(tree.path),
+    }
     note = "" if search is trace.search else plan.say("made", **facts)
     note += plan.say("note", **facts) + (plan.say("grey") if tree.fork is not None else "")
     note += plan.say("some", k=len(tree.steps), count=tree.steps[-1] + 1)
@@ -296,5 +300,14 @@ def _join(tree: Tree, place: Place, step: int) -> g.Link:
     known = is_best or tree.is_on(place, tree.greedy)
     ink = "decoder" if is_best else "residual" if known else style.FAINT
     ends = f"chip {above}" if above else "root", f"chip {place}"
-    look: dict[str, Any] = {"head": False, "gap": 0, "layer": 1, "step": step}
-    return g.Link(*ends, "ribbon", ink, 3.0 if is_best else 1.6, sides=("right", "left"), **look)
+    return g.Link(
+        *ends,
+        "ribbon",
+        ink,
+        3.0 if is_best else 1.6,
+        sides=("right", "left"),
+        head=False,
+        gap=0,
+        layer=1,
+        step=step,
+    )

@@ -87,8 +87,9 @@ def _show_tensor(values: g.Array, ink: str, share: bool) -> g.Node:
     """Return the first matrix of a tensor as a panel, and its shape."""
     flat = np.asarray(values, float)
     flat = flat.reshape(-1, *flat.shape[-2:])[0]
-    look: dict[str, Any] = {"scale": "share" if share else "signed", "edge": ink}
-    panel = g.Panel(flat, width=THUMB[0], height=THUMB[1], **look)
+    panel = g.Panel(
+        flat, width=THUMB[0], height=THUMB[1], scale="share" if share else "signed", edge=ink
+    )
     return g.Across(panel, g.tiny(" × ".join(map(str, values.shape))), gap=6)
 
 
@@ -115,8 +116,7 @@ def draw_code(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         made_of += find_letters(line)
         result = _show_tensor(values, ink, window == "weights")
         rows.append([g.Down(does, g.Slot(code, WIDE, "start"), gap=3), result.named(f"t {n}")])
-        look: dict[str, Any] = {"sides": ("right", "left"), "ink": ink}
-        links.append(g.Link(f"c {n}", f"t {n}", "elbow", **look))
+        links.append(g.Link(f"c {n}", f"t {n}", "elbow", sides=("right", "left"), ink=ink))
     known = [each + " " + plan.say(f"letter_{each}") for each in LETTERS if each in made_of]
     legend = g.small(plan.say("letters") + " · ".join(known), style.INK, width=620)
     return plan.compose(

@@ -125,9 +125,14 @@ def _show_moves(plan: g.Outline, moved: Sequence[g.Quantity]) -> g.Node:
     limit, pillars = max(0.01, g.find_largest(moved)), list[g.Node]()
     for n, share in enumerate(moved):
         ink = ("embedded", "positions", "memory")[min(n, 2)]
-        look: dict[str, Any] = {"width": 36, "height": 96, "show": partial(g.percent, digits=1)}
         text = plan.say(("word", "position", "layer")[min(n, 2)], n=n - 2)
-        pillars.append(g.middle(g.Pillar(share, limit, ink, **look), g.small(text), gap=4))
+        pillars.append(
+            g.middle(
+                g.Pillar(share, limit, ink, width=36, height=96, show=partial(g.percent, digits=1)),
+                g.small(text),
+                gap=4,
+            )
+        )
     return g.Across(*pillars, gap=18, align="bottom")
 
 

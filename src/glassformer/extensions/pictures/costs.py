@@ -74,14 +74,11 @@ def draw_cost(plan: g.Outline, *, longest: int | None = None) -> g.Scene:
     text = None if longest else read_timed(settings)
     grows = double_length(text[1]) if text else {}
     if text and grows and grows["attention"] > grows["rest"]:
-        facts: dict[str, Any] = {
-            name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()
-        }
+        plan.facts |= {name: g.spell(n, int(isinstance(n, float))) for name, n in grows.items()}
         return plan.compose(
             _plot_times(plan, text[1], grows),
             title="title_timed",
-            note=plan.say("note_timed", machine=text[0], n=even, **facts),
-            **facts,
+            note=plan.say("note_timed", machine=text[0], n=even, **plan.facts),
         )
     longest = longest or 2 * even
     lengths = np.unique(np.linspace(1, longest, 60).astype(int)).tolist()
@@ -125,8 +122,17 @@ def _plot_times(plan: g.Outline, facts: Curves, grows: dict[str, float]) -> g.No
 def _plot(plan: g.Outline, key: str, curves: list[g.Curve], ticks: list[Any]) -> g.Node:
     top = 1.05 * max(max(curve.ys) for curve in curves)
     last = max(curve.xs[-1] for curve in curves)
-    look: dict[str, Any] = {"x": (0, last), "y": (0, top), "x_ticks": ticks}
-    return plan.plot(curves, "tokens", key, width=340, height=210, beside=120, **look)
+    return plan.plot(
+        curves,
+        "tokens",
+        key,
+        width=340,
+        height=210,
+        beside=120,
+        x=(0, last),
+        y=(0, top),
+        x_ticks=ticks,
+    )
 
 
 class Timeline(g.Node):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .parts import grammar as g
@@ -27,8 +25,15 @@ def draw_loss(plan: g.Outline, *, smoothing: float = 0.1) -> g.Scene:
     shown = list_shown(total, MOST)
     for t in shown:
         lit = style.LIT if t == worst and not even else ink
-        look: dict[str, Any] = {"width": 160, "height": 11, "guide": aimed if met else None}
-        bar = plan.bar(f"0 - log_prob[{t}]", limit, lit, digits=3, **look)
+        bar = plan.bar(
+            f"0 - log_prob[{t}]",
+            limit,
+            lit,
+            digits=3,
+            width=160,
+            height=11,
+            guide=aimed if met else None,
+        )
         name = g.Label(plan.predicted[t], bold=t == worst and not even, fit=80)
         rows.append([name, plan.number(f"exp(log_prob[{t}])", digits=3), bar.named(f"bar {t}")])
     mean = f"(0 - sum[i] log_prob[i]) / {total}"

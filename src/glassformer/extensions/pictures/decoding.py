@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -25,20 +25,20 @@ def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[in
     Each layer of the decoder has its cross-attention in it; on a pre-norm stack is one norm more.
     """
     shown, crosses = elide(count, LAYERS), side == "decoder"
-    look: dict[str, Any] = {"height": LAYER, "size": style.SMALL, "strong": False}
+    show = partial(g.Component, height=LAYER, size=style.SMALL, strong=False)
     rows: list[g.Node] = []
     for n in shown:
         if n is None:
             rows.append(g.Label("⋮", ink=style.SOFT))
             continue
         name, text = f"{side} {n}", plan.say("layer", n=n)
-        layer: g.Node = g.Component(text, side, width=52 if crosses else 96, **look)
+        layer: g.Node = show(text, side, width=52 if crosses else 96)
         if crosses:
-            cross = g.Component(plan.say("cross_attention"), "attention", width=96, **look)
+            cross = show(plan.say("cross_attention"), "attention", width=96)
             layer = g.Across(cross.named(f"cross {n}"), layer, gap=0)
         rows.append(layer.named(name))
     if plan.settings.norm == "pre":
-        rows.append(g.Component("LayerNorm", "norm", width=rows[0].width, **look))
+        rows.append(show("LayerNorm", "norm", width=rows[0].width))
     stack = g.middle(plan.label(side, ink=side, bold=True), *reversed(rows), gap=6)
     return g.Card(stack, edge=side, fill=style.PAPER, pad=10).named(side), list_shown(count, LAYERS)
 
@@ -61,6 +61,7 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
     if settings.norm == "pre":
         rows.append([g.Spacer(0, LAYER)])
     links = list[g.Link]()
+    join = partial(g.Link, ink="memory", line=1.5, sides=("right", "left"), step=4)
     for n in reversed(shown):
         pair = []
         for window, far in (("key", -110.0), ("value", -150.0)):
@@ -68,9 +69,8 @@ def draw_first_word(plan: g.Outline) -> g.Scene:
             small = plan.panel(values, width=44, height=LAYER, edge=window)
             pair.append(small.named(f"{window} {n}").at(4, (far, 0)))
         rows.append([*pair])
-        look: dict[str, Any] = {"ink": "memory", "line": 1.5, "sides": ("right", "left"), "step": 4}
-        links.append(g.Link("memory", f"key {n}", "elbow", **look))
-        links.append(g.Link(f"value {n}", f"cross {n}", **look))
+        links.append(join("memory", f"key {n}", "elbow"))
+        links.append(join(f"value {n}", f"cross {n}"))
     begin = g.Chip(plan.target[0], "decoder").named("begin").at(5, (0, 30))
     first = g.Chip(plan.predicted[0], "decoder", lit=True).named("first")
     out = g.Across(first, g.Numeral(plan.give_sure()[0], before="p = "), gap=6).at(5, (0, 60))
@@ -127,9 +127,19 @@ def draw_following_words(plan: g.Outline, *, columns: int = 7) -> g.Scene:
             g.Link(a, b, step=step) for a, b in ((f"in {t}", f"box {t}"), (f"box {t}", f"out {t}"))
         ]
         if not first_in_line and shown[place - 1] is not None:
-            back: dict[str, Any] = {"sides": ("right", "left"), "dashed": True, "alpha": 0.7}
             ends = f"out {t - 1}", f"in {t}"
-            links.append(g.Link(*ends, "ribbon", "decoder", 1.1, step=step, **back))
+            links.append(
+                g.Link(
+                    *ends,
+                    "ribbon",
+                    "decoder",
+                    1.1,
+                    step=step,
+                    sides=("right", "left"),
+                    dashed=True,
+                    alpha=0.7,
+                )
+            )
         is_end = is_over and t == total - 1
         captions.append(
             plan.say("caption_last" if is_end else "caption", n=t + 1, given=token, out=out)
@@ -161,15 +171,15 @@ def draw_growing_mask(plan: g.Outline, *, layer: int = -1, head: int = 0) -> g.S
     weights = plan.of(f"{attention.name}.weights[{head},q,m]")
     cell = wide, high = 34.0, 21.0
     rows, sums, captions = list[g.Node](), list[g.Node](), []
-    look: dict[str, Any] = {"height": high, "scale": "share", "limit": 1.0, "size": style.TINY}
+    show = partial(g.Panel, height=high, scale="share", limit=1.0, size=style.TINY)
     for t in range(count):
         seen, later = range(t + 1), range(t + 1, count)
-        panel = g.Panel(weights[t], width=wide * len(seen), only=([0], seen), digits=2, **look)
+        panel = show(weights[t], width=wide * len(seen), only=([0], seen), digits=2)
         parts = [panel.at(t + 1)]
         if later:
             hidden = np.ones((1, len(later)), bool)
-            look_later = {"only": ([0], later), "digits": 0, "hidden": hidden, **look}
-            panel = g.Panel(weights[t], width=wide * len(later), **look_later)
+            width = wide * len(later)
+            panel = show(weights[t], width=width, only=([0], later), digits=0, hidden=hidden)
             parts.append(panel.at(t + 1))
         rows.append(g.Across(*parts, gap=0))
         added = plan.of(f"sum[m] ({weights[t].source})")

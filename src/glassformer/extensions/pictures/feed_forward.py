@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,9 +63,9 @@ def draw_feed_forward(
     inner, hidden = (plan.of(f"{unit.name}.{w}[{unit.row},f]") for w in ("inner", "hidden"))
     limit, ink = g.find_largest([inner]), "feed_forward"
     bend = "ReLU" if settings.activation == "relu" else settings.activation.upper()
-    look: dict[str, Any] = {"shown": 2, "cell": (36.0, 22.0)}
-    x = plan.strip(f"{inputs}[{unit.row},d]", "residual", **look)
-    y = plan.strip(f"{unit.name}.output[{unit.row},d]", "feed_forward", **look)
+    show = partial(plan.strip, shown=2, cell=(36.0, 22.0))
+    x = show(f"{inputs}[{unit.row},d]", "residual")
+    y = show(f"{unit.name}.output[{unit.row},d]", "feed_forward")
     rasters = []
     for key, values, step in (("inner", inner, 2), ("hidden", hidden, 3)):
         raster = as_raster(values.values)
@@ -136,10 +137,15 @@ def draw_activation(
         if len(own):
             xs, ys = inner[own].tolist(), hidden[own].tolist()
             curves.append(g.Curve(xs, ys, colour, 0.0, dots=True, alpha=0.45, name=name))
-    spans: dict[str, Any] = {"x": (-limit, limit)}
-    spans["y"] = (min(-0.08 * limit, float(hidden.min())), limit)
-    spans |= {"across": plan.say("before"), "up": plan.say("after", bend=bend)}
-    plot = g.Plot(curves, width=420, height=200, **spans)
+    plot = g.Plot(
+        curves,
+        width=420,
+        height=200,
+        x=(-limit, limit),
+        y=(min(-0.08 * limit, float(hidden.min())), limit),
+        across=plan.say("before"),
+        up=plan.say("after", bend=bend),
+    )
     name = f"{unit.name}.inner[{unit.row},f]"
     tests = {"off": f"{name} <= 0", "on": f"0 < {name}"}
     counts = {key: plan.of(f"sum[f] where({test}, 1, 0)") for key, test in tests.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from .parts import grammar as g
 from .parts import style
@@ -34,25 +34,27 @@ class TokenRows:
 
         return self.each(draw)
 
-    def boxes(self, name: str, text: str, role: str, **look: Any) -> g.Node:
+    def boxes(self, name: str, text: str, role: str) -> g.Node:
         """Return a part of the network for each token, as wide as the cells of a vector."""
-        width = NUMBERS * CELL[0]
-        return self.each(
-            lambda i: g.Component(text, role, width=width, **look).named(f"{name} {i}")
-        )
+        show = partial(g.Component, text, role, width=NUMBERS * CELL[0])
+        if role != "feed_forward":
+            show = partial(show, height=18, size=style.SMALL, strong=False)
+        return self.each(lambda i: show().named(f"{name} {i}"))
 
 
 def _join_stages(count: int, pre: bool) -> list[g.Link]:
     """Return the arrows of each token through the layer, and its two residual connections."""
     way = ("t", "x", *(["norm1"] * pre), "attention", "z", "add1", *(["norm2"] * pre))
-    links, dashed = list[g.Link](), dict[str, Any](ink=style.SOFT, line=1.2, dashed=True, layer=1)
+    links = list[g.Link]()
     for i in range(count):
         names = [n if n == "attention" else f"{n} {i}" for n in (*way, "f", "add2", "r")]
         links += [g.Link(a, b, gap=2) for a, b in pairwise(names)]
         for n in (1, 2):
             sides: tuple[g.Side, g.Side] = ("right", "right")
             past = f"fork{n} {i}", f"add{n} {i}"
-            links.append(g.Link(*past, "around", sides=sides, gap=1, **dashed))
+            links.append(
+                g.Link(*past, "around", style.SOFT, 1.2, dashed=True, sides=sides, gap=1, layer=1)
+            )
     return links
 
 
@@ -65,20 +67,20 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
     trace, pre = plan.trace, plan.settings.norm == "pre"
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count, name = min(tokens, len(trace.source)), f"encoder.{layer}"
-    lanes, thin = TokenRows(plan, count), {"height": 18, "size": style.SMALL, "strong": False}
+    lanes = TokenRows(plan, count)
     norm, add = "LayerNorm", plan.say("add" if pre else "add_norm")
     wide = LANE * count - 8
     forks = [lanes.each(lambda i, n=n: g.Spacer().named(f"fork{n} {i}")) for n in (1, 2)]  # type: ignore[misc]
     x = lanes.vectors("x", "sum", find_stream(trace, "encoder", layer, "self_attention"))
     stages = (
         lanes.vectors("r", "residual", find_output(trace, "encoder", layer)),
-        lanes.boxes("add2", add, "residual", **thin),
+        lanes.boxes("add2", add, "residual"),
         lanes.boxes("f", plan.say("feed_forward"), "feed_forward"),
-        lanes.boxes("norm2", norm, "norm", **thin) if pre else None,
-        g.Down(forks[1], lanes.boxes("add1", add, "residual", **thin), gap=7),
+        lanes.boxes("norm2", norm, "norm") if pre else None,
+        g.Down(forks[1], lanes.boxes("add1", add, "residual"), gap=7),
         lanes.vectors("z", "heads", f"{name}.self_attention.output"),
         g.Component(plan.say("self_attention"), "attention", width=wide).named("attention"),
-        lanes.boxes("norm1", norm, "norm", **thin) if pre else None,
+        lanes.boxes("norm1", norm, "norm") if pre else None,
         g.Down(forks[0], x, gap=7),
     )
     layered = g.middle(*(each for each in stages if each), gap=14)
@@ -120,11 +122,9 @@ def draw_layer_shapes(plan: g.Outline) -> g.Scene:
     rows: list[list[g.Node]] = []
     for key, role, tensor in reversed(stages):
         if key == "self_attention":
-            shape, each = f"{heads} × {n} × {n}", {"width": high, "height": high, "edge": role}
-            squares = (
-                plan.panel(f"{tensor}[{h},q,m]", scale="share", **each)
-                for h in range(min(heads, 8))
-            )
+            shape = f"{heads} × {n} × {n}"
+            show = partial(plan.panel, width=high, height=high, edge=role, scale="share")
+            squares = (show(f"{tensor}[{h},q,m]") for h in range(min(heads, 8)))
             shown: g.Node = g.Across(*squares, gap=3)
         else:
             values = plan.of(tensor)

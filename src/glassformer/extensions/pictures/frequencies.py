@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,20 @@ def draw_waves(plan: g.Outline) -> g.Scene:
     curves = []
     for n in range(4, 8):
         ink, label = style.HEADS[n // 2 - 2], f"{n}: {'cos' if n % 2 else 'sin'}"
-        look: dict[str, Any] = {"dashed": bool(n % 2), "name": f"dimension {n}"}
-        curves.append(g.Curve(places.tolist(), values[:, n].tolist(), ink, 2.2, label, **look))
-    axes = {"x": (0, 100), "y": (-1, 1), "x_ticks": range(0, 101, 20)}
-    plot = plan.plot(curves, "position", "value", width=470, **axes)
+        curves.append(
+            g.Curve(
+                places.tolist(),
+                values[:, n].tolist(),
+                ink,
+                2.2,
+                label,
+                dashed=bool(n % 2),
+                name=f"dimension {n}",
+            )
+        )
+    plot = plan.plot(
+        curves, "position", "value", width=470, x=(0, 100), y=(-1, 1), x_ticks=range(0, 101, 20)
+    )
     texts = [
         g.Numeral(each, style.BODY, style.HEADS[n], digits=1, before=plan.say("pair", n=n + 2))
         for n, each in enumerate(lengths)
@@ -204,21 +214,37 @@ def _show_likeness(plan: g.Outline) -> g.Node:
     shown = (1, 2, 10, LAST)
     dots = [g.Curve([n], [float(cosine[n])], ink, dots=True) for n in shown]
     texts = [g.Numeral(cosine[n], style.SMALL, ink, digits=3, before=f"{n}: ") for n in shown]
-    look: dict[str, Any] = {"height": 86, "y": (0, 1.25), "across": plan.say("place"), **TICKS}
-    return _inset(_Told([line, *dots], texts, y_ticks=(0, 0.5, 1), **look))
+    return _inset(
+        NumberedDots(
+            [line, *dots],
+            texts,
+            y_ticks=(0, 0.5, 1),
+            height=86,
+            y=(0, 1.25),
+            across=plan.say("place"),
+            **TICKS,
+        )
+    )
 
 
-class _Told(g.Plot):
+class NumberedDots(g.Plot):
     """Curves, the last of which are dots, each with its number at its upper right."""
 
-    def __init__(self, curves: list[g.Curve], numerals: list[g.Numeral], **look: Any):
-        super().__init__(curves, **look)
-        self.told = numerals
+    def __init__(
+        self,
+        curves: list[g.Curve],
+        numerals: list[g.Numeral],
+        *,
+        across: str,
+        **look: Unpack[g.PlotLook],
+    ):
+        super().__init__(curves, across=across, **look)
+        self.numerals = numerals
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         super().draw(sheet, x, y)
-        low, dots = y + self.height, self.curves[-len(self.told) :]
-        for dot, number in reversed([*zip(dots, self.told, strict=True)]):
+        low, dots = y + self.height, self.curves[-len(self.numerals) :]
+        for dot, number in reversed([*zip(dots, self.numerals, strict=True)]):
             across, down = self.find(dot.xs[0], dot.ys[0])
             low = min(low + 2, y + down + 1) - number.height
             number.place(sheet, x + across + 5, low)
@@ -240,8 +266,14 @@ def _show_answers(plan: g.Outline, fields: dict[str, Any]) -> tuple[g.Node, floa
             ("within", "past"), ((edge, 0.5), (edge, max(asked))), shares, strict=True
         )
     ]
-    look: dict[str, Any] = {"height": 110, "y": (0, 100), "y_ticks": (0, 50, 100), **TICKS}
-    plot = g.Plot([*dots, *means], across=plan.say("answered"), **look)
+    plot = g.Plot(
+        [*dots, *means],
+        across=plan.say("answered"),
+        height=110,
+        y=(0, 100),
+        y_ticks=(0, 50, 100),
+        **TICKS,
+    )
     return _inset(plot), *shares
 
 

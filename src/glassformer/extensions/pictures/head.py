@@ -37,12 +37,7 @@ class Head(NamedTuple):
         rows = len(stored) // self.plan.trace.settings.heads
         return np.asarray(stored[self.number * rows : (self.number + 1) * rows]).T
 
-    def show(self, projection: str, **look: object) -> g.Node:
-        """Return Q, K or V with its name and shape."""
-        letter = f"${projection[0].upper()}$"
-        return g.tensor(self.of(projection), letter, projection, **look)  # type: ignore[arg-type]
-
-    def show_learned(self, projection: str, **look: object) -> g.Node:
-        """Return W_Q, W_K or W_V with its name and shape."""
+    def show_learned(self, projection: str, unit: float = 2.0, most: float = 130.0) -> g.Node:
+        """Return W_Q, W_K or W_V with its name and shape; see `tensor`."""
         letter = f"$W_{projection[0].upper()}$"
-        return g.tensor(self.learned(projection), letter, projection, **look)  # type: ignore[arg-type]
+        return g.tensor(self.learned(projection), letter, projection, unit=unit, most=most)

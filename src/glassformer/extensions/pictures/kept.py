@@ -31,8 +31,16 @@ def draw_kept(plan: g.Outline, *, layer: int = -1) -> g.Scene:
         for name, ink in INKS.items()
     ]
     most = max(max(values) for values in sizes.values())
-    spans = {"x": (1.0, max(steps[-1], 2.0)), "y": (0.0, 1.05 * most)}
-    plot = plan.plot(curves, "tokens", "numbers", width=230, height=200, beside=96, **spans)
+    plot = plan.plot(
+        curves,
+        "tokens",
+        "numbers",
+        width=230,
+        height=200,
+        beside=96,
+        x=(1.0, max(steps[-1], 2.0)),
+        y=(0.0, 1.05 * most),
+    )
     name = f"decoder.{layer}.self_attention.weights"
     is_ssru = own == "ssru"
     shares = trace_cells(trace, layer) if is_ssru else mean_over_heads(trace[name])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,8 +31,9 @@ class Meeting(g.Node):
 
     def draw(self, sheet: g.Sheet, x: float, y: float) -> None:
         role = style.role("attention")
-        look: dict[str, Any] = {"fill": role.fill, "edge": role.ink, "line": 1.3, "round": 8}
-        sheet.box(x, y, self.width, self.height, layer=1, **look)
+        sheet.box(
+            x, y, self.width, self.height, layer=1, fill=role.fill, edge=role.ink, line=1.3, round=8
+        )
         for n in range(len(self.weights)):
             sheet.places[f"{self.name} {n}"] = g.Area(x + n * PITCH, y, PITCH, self.height)
         top, low = y + 2, y + self.height - 2
@@ -71,13 +71,12 @@ class Lanes:
             more = g.Label("…", style.BODY, style.SOFT) if dots else None
             node = g.Across(node, g.Slot(more, self.rest), gap=0)
         at = STEPS.index(step) + 1
-        look: dict[str, Any] = {"ink": self.side, "line": 1.6, "gap": 1, "step": at}
         for n, below in enumerate(self.below):
-            self.links.append(g.Link(below, names[n], **look))
+            self.links.append(g.Link(below, names[n], ink=self.side, line=1.6, gap=1, step=at))
         self.below = names
         settings = self.plan.settings
         text = self.plan.say(key, n=getattr(settings, f"{self.side}_layers")) if key else ""
-        align = "end" if self.side == "encoder" else "start"
+        align: g.Align = "end" if self.side == "encoder" else "start"
         label = g.small(text, style.INK, width=76, align=align).at(at)
         row: list[g.Part] = [label, node.at(at)]
         self.rows.insert(0, row if self.side == "encoder" else row[::-1])
@@ -94,13 +93,22 @@ class Lanes:
         self, step: str, name: str, texts: Sequence[str], key: str = "", lit: bool = False
     ) -> None:
         """Put a token into each lane, and dots beside the last one if lanes are left out."""
-        look: dict[str, Any] = {"size": style.SMALL, "fit": BOX - 6, "lit": lit}
-        self.spread(step, name, lambda n: g.Chip(texts[n], self.side, **look), key, dots=True)
+        self.spread(
+            step,
+            name,
+            lambda n: g.Chip(texts[n], self.side, size=style.SMALL, fit=BOX - 6, lit=lit),
+            key,
+            dots=True,
+        )
 
     def vectors(self, step: str, name: str, tensor: str, key: str) -> None:
         """Put the vector of each token into its lane."""
-        size = {"width": BOX, "height": 11.0, "shown": NUMBERS}
-        self.spread(step, name, lambda n: self.plan.panel(f"{tensor}[{n},d]", **size), key)
+        self.spread(
+            step,
+            name,
+            lambda n: self.plan.panel(f"{tensor}[{n},d]", width=BOX, height=11.0, shown=NUMBERS),
+            key,
+        )
 
     def attend(self, step: str, name: str) -> None:
         """Put an attention of the first layer across all lanes, the mean of its heads."""
@@ -112,9 +120,14 @@ class Lanes:
 
     def feed(self, step: str) -> None:
         """Put a feed-forward network into each lane."""
-        look: dict[str, Any] = {"width": BOX, "height": 24, "size": style.SMALL}
-        make = lambda n: g.Component(self.plan.say("network"), "feed_forward", **look)  # noqa: E731
-        self.spread(step, "feed_forward", make, "feed_forward")
+        self.spread(
+            step,
+            "feed_forward",
+            lambda n: g.Component(
+                self.plan.say("network"), "feed_forward", width=BOX, height=24, size=style.SMALL
+            ),
+            "feed_forward",
+        )
 
 
 @g.figure("lanes")
@@ -140,9 +153,12 @@ def draw_lanes(plan: g.Outline) -> g.Scene:
         align="bottom",
     )
     step = STEPS.index("cross_attention") + 1
-    look: dict[str, Any] = {"sides": ("right", "left"), "step": step, "layer": 6}
     ends = reads.below[-1], "decoder cross_attention"
-    links = [*reads.links, *writes.links, g.Link(*ends, "elbow", "memory", 2.4, **look)]
+    links = [
+        *reads.links,
+        *writes.links,
+        g.Link(*ends, "elbow", "memory", 2.4, sides=("right", "left"), step=step, layer=6),
+    ]
     return plan.compose(
         body,
         links=links,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,9 +39,10 @@ class Lesson:
         result, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
         high = 22.0 if len(values) <= 14 else 16.0
         size = {"width": wide * values.shape[1], "height": high * len(values)}
-        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "hidden": gone, "size": style.TINY}
         digits = digits if digits and wide >= 10 + 6.5 * digits else None
-        panel = g.Panel(result, digits=digits, **size, **look)
+        panel = g.Panel(
+            result, digits=digits, **size, scale="share", limit=1.0, hidden=gone, size=style.TINY
+        )
         sums = [self.plan.of(f"sum[j] {name}[{i},j]") for i in range(len(values))]
         shown = sums if not gone.any() and len(self.run.vocabulary) == len(self.names) else ()
         return g.Matrix(panel, rows=self.rows, columns=self.names, sums=shown)
@@ -178,9 +178,14 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
     squares: list[g.Node] = []
     for place, n in enumerate(shown, 1):
         values = np.nan_to_num(run.share(n, lesson.sentence))
-        size = {"width": wide * values.shape[1], "height": wide * values.shape[0]}
-        look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.FAINT, **size}
-        panel = g.Panel(plan.give(f"share_{n}", values), **look)
+        panel = g.Panel(
+            plan.give(f"share_{n}", values),
+            width=wide * values.shape[1],
+            height=wide * values.shape[0],
+            scale="share",
+            limit=1.0,
+            edge=style.FAINT,
+        )
         names = lesson.rows if (place - 1) % 3 == 0 and wide >= 10 else ()
         heads = lesson.names if place <= 3 and wide >= 10 else ()
         head = g.Across(
@@ -199,8 +204,7 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
         at = [steps[n]], [float(losses[n])]
         curves.append(g.Curve(*at, "softmax", dots=True, step=step))
     top = float(losses.values.max()) * 1.05
-    look = {"x": (0, steps[-1]), "y": (0, top), "width": 190, "height": 170}
-    plot = plan.plot(curves, "updates", "loss", **look)
+    plot = plan.plot(curves, "updates", "loss", width=190, height=170, x=(0, steps[-1]), y=(0, top))
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
     best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)

@@ -54,8 +54,16 @@ def draw_schedules(
         curves.append(g.Curve(xs, ys, ink, 2.2, label, of=plan.of(f"{amount:.9f}")))
     least = smoothed_loss(best, smoothing, tokens)
     low = g.Curve([best], [least], style.LIT, dots=True, name="best")
-    look: dict[str, Any] = {"width": 280, "height": 210, "x": (0, 0.6), "y": (0, 1.2)}
-    plot = plan.plot([*curves, low], "doubt", "divergence", beside=96, **look)
+    plot = plan.plot(
+        [*curves, low],
+        "doubt",
+        "divergence",
+        beside=96,
+        width=280,
+        height=210,
+        x=(0, 0.6),
+        y=(0, 1.2),
+    )
     shown = min(tokens, SHOWN)
     off = smoothing / tokens
     target = plan.give("target", np.full((shown, shown), off) + (1 - smoothing) * np.eye(shown))
@@ -87,12 +95,21 @@ def draw_rates(plan: g.Outline) -> g.Scene:
     for n, (width, warmup) in enumerate(SCHEDULES):
         ys = [1000 * learning_rate(step, width, warmup) for step in steps]
         peaks.append(learning_rate(warmup, width, warmup))
-        look: dict[str, Any] = {"label": plan.say("schedule", d=width, n=warmup)}
-        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, dashed=n == 1, **look))
+        label = plan.say("schedule", d=width, n=warmup)
+        rates.append(g.Curve(steps, ys, style.HEADS[n], 2.2, label, dashed=n == 1))
     top = max(max(curve.ys) for curve in rates)
-    look = {"width": 400, "height": 220, "x": (0, UPDATES), "y": (0, top * 1.05), "beside": 150}
     return plan.compose(
-        plan.plot(rates, "updates", "rate", x_ticks=range(0, UPDATES + 1, 5000), **look),
+        plan.plot(
+            rates,
+            "updates",
+            "rate",
+            width=400,
+            height=220,
+            x=(0, UPDATES),
+            y=(0, top * 1.05),
+            x_ticks=range(0, UPDATES + 1, 5000),
+            beside=150,
+        ),
         origin="formulas",
         times=g.spell(peaks[0] / peaks[1], 1),
     )
@@ -128,8 +145,17 @@ def draw_teacher_forcing(
             chip = g.Chip(texts[n], "softmax" if lit else role, lit=lit, fit=WIDE - 18)
             cells.append(g.Slot(chip.named(f"{key} {n}"), WIDE - 6))
         rows.append([plan.label(key, bold=True), *cells])
-    pale: dict[str, Any] = {"ink": style.FAINT, "line": 1, "sides": ("right", "left")}
-    links = [g.Link(f"wanted {n}", f"fed {n + 1}", "ribbon", **pale) for n in shown[:-1]]
+    links = [
+        g.Link(
+            f"wanted {n}",
+            f"fed {n + 1}",
+            "ribbon",
+            ink=style.FAINT,
+            line=1,
+            sides=("right", "left"),
+        )
+        for n in shown[:-1]
+    ]
     for n in shown:
         ink = style.LIT if wrong[n] else style.FAINT
         up = g.Link(f"predicted {n}", f"wanted {n}", ink=ink, head=False, dashed=wrong[n], line=2)
@@ -179,9 +205,18 @@ def draw_gradients(plan: g.Outline, *, watch: Place = None) -> g.Scene:
         label = _name_block(plan, blocks[int(n)]) if int(n) in named else ""
         curves.append(g.Curve(steps, values[n].tolist(), ink, 2.0 if label else 0.9, label))
     ticks = [10.0**n for n in range(low, max(high, low + 1) + 1)]
-    spans = {"x": (min(steps), max(steps)), "y": (ticks[0], ticks[-1])}
-    look: dict[str, Any] = {"width": 420, "height": 230, "y_ticks": ticks, "log": True, **spans}
-    plot = plan.plot(curves[::-1], "updates", "norm", beside=130, **look)
+    plot = plan.plot(
+        curves[::-1],
+        "updates",
+        "norm",
+        beside=130,
+        width=420,
+        height=230,
+        y_ticks=ticks,
+        log=True,
+        x=(min(steps), max(steps)),
+        y=(ticks[0], ticks[-1]),
+    )
     falls = values[:, 0] / values[:, -1]
     return plan.compose(
         plot,

@@ -24,9 +24,21 @@ def draw_local_cost(plan: g.Outline) -> g.Scene:
             for (name, ink), values in zip(INKS.items(), (full, local), strict=True)
         ]
         ticks = [10.0**n for n in range(-1, 5)]
-        spans = {"x": (lengths[0], lengths[-1]), "y": (ticks[0], ticks[-1])}
-        axes = {"x_ticks": lengths[::2], "y_ticks": ticks, "log": True, "log_x": True}
-        plots.append(plan.plot(curves, "length", what, width=210, beside=60, **spans, **axes))
+        plots.append(
+            plan.plot(
+                curves,
+                "length",
+                what,
+                width=210,
+                beside=60,
+                x=(lengths[0], lengths[-1]),
+                y=(ticks[0], ticks[-1]),
+                x_ticks=lengths[::2],
+                y_ticks=ticks,
+                log=True,
+                log_x=True,
+            )
+        )
     full, local = (measured["milliseconds"][name] for name in INKS)
     last = len(full) - 1  # the longest of full attention
     before, after = find_meeting(lengths, full, local)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -133,12 +132,19 @@ def show_stages(
     """
     parts = []
     limit = g.find_largest([stages[0].values[np.ix_(*only)]])
-    look: dict[str, Any] = {"width": 26.0 * len(only[1]), "height": high * len(only[0])}
     for key, values in zip(STAGES, stages, strict=True):
         first, last = key == STAGES[0], key == STAGES[-1]
-        look |= {"scale": "share", "limit": 1.0} if last else {"limit": limit}
-        mask = None if first else hidden
-        panel = g.Panel(values, digits=2, size=7.0, only=only, hidden=mask, **look)
+        panel = g.Panel(
+            values,
+            width=26.0 * len(only[1]),
+            height=high * len(only[0]),
+            scale="share" if last else "signed",
+            limit=1.0 if last else limit,
+            digits=2,
+            size=7.0,
+            only=only,
+            hidden=None if first else hidden,
+        )
         panel.named(f"{key} cells")
         head = plan.label(key, ink="weights" if last else "scores", bold=True)
         rows, ends = names[: len(only[0])] if first else (), sums if last else ()
@@ -182,8 +188,15 @@ def draw_three_masks(plan: g.Outline) -> g.Scene:
     )
     parts = []
     for key, rows, columns, why in uses:
-        look: dict[str, Any] = {"head": plan.label(key, bold=True), "fit": 54}
-        parts.append(g.Matrix(g.Reasons(why, (15.0, 15.0)), rows=rows, columns=columns, **look))
+        parts.append(
+            g.Matrix(
+                g.Reasons(why, (15.0, 15.0)),
+                rows=rows,
+                columns=columns,
+                head=plan.label(key, bold=True),
+                fit=54,
+            )
+        )
     keys = [
         g.Across(g.Reasons(np.array([[n]]), (20.0, 14.0)), plan.label(reason, style.SMALL), gap=6)
         for n, reason in enumerate(g.REASONS)

@@ -151,8 +151,15 @@ class WordMap(g.Node):
                 if any(place.meets(other) for other in taken):
                     continue
                 if x < place.x and place.right < x + WIDE:
-                    plate: dict[str, Any] = {"fill": style.GROUND, "alpha": 0.8, "layer": 2}
-                    sheet.box(place.x - 1, place.y, label.width + 2, place.height, **plate)
+                    sheet.box(
+                        place.x - 1,
+                        place.y,
+                        label.width + 2,
+                        place.height,
+                        fill=style.GROUND,
+                        alpha=0.8,
+                        layer=2,
+                    )
                     label.place(sheet, place.x, y + b - label.height / 2)
                     taken.append(place)
                     break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,12 +146,12 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         habit, is_best = portraits[h].key != "anywhere", h == best
         captions[step] += " " + plan.say("told" if habit else "told_anywhere", **text)
         wide = LARGE if is_best else OTHERS / in_line - 32
-        look: dict[str, Any] = {"height": wide, "limit": limits[0], "scale": "share"}
-        panel = g.Panel(weights[h], width=wide, edge=head.ink, **look)
+        panel = g.Panel(
+            weights[h], width=wide, height=wide, edge=head.ink, limit=limits[0], scale="share"
+        )
         texts = attention.keys if is_best and len(attention.keys) <= NAMED else ()
         seen = g.Matrix(panel, rows=texts, columns=texts, fit=52)
-        look = {"height": wide, "limit": limits[1], "edge": "heads"}
-        read = g.Panel(read_by[h], width=wide / 6, **look)
+        read = g.Panel(read_by[h], width=wide / 6, height=wide, edge="heads", limit=limits[1])
         result = g.middle(g.Label(f"$Z_{{{h}}}$", ink="heads") if is_best else None, read, gap=2)
         name = head.name(style.HEADING if is_best else style.BODY)
         share = g.small(text["share"], style.INK) if habit else None
@@ -199,14 +200,14 @@ def draw_concatenation(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     parts = np.einsum("hnk,dhk->hnd", z, stored.reshape(-1, count, width))
     assert np.allclose(parts.sum(0) + bias, output, atol=1e-4 * max(1, np.abs(output).max()))
     block = min(150.0, max(110.0, 2.0 * count * width))
-    look: dict[str, Any] = {"unit": block / (count * width), "most": 150.0}
-    joined = g.tensor(_join(z), "$Concat ( Z_0 , … )$", "heads", **look)
+    show = partial(g.tensor, unit=block / (count * width), most=150.0)
+    joined = show(_join(z), "$Concat ( Z_0 , … )$", "heads")
     whole = g.equation(
         g.middle(joined, _show_bands(count, block), gap=2, stands_on=0),
         "×",
-        g.tensor(stored.T, "$W_O$", "linear", **look),
+        show(stored.T, "$W_O$", "linear"),
         "=",
-        g.tensor(plan.of(f"{attention.name}.output[q,d]"), "$Z$", "heads", **look),
+        show(plan.of(f"{attention.name}.output[q,d]"), "$Z$", "heads"),
         gap=12,
     )
     added, limit = plan.give("added", parts), float(np.abs(parts).max())
@@ -262,16 +263,16 @@ def draw_recap(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     listed = texts if len(texts) <= FEW else [*texts[: FEW - 2], "…", texts[-1]]
     sentence = g.Down(*(g.small(text, style.INK, fit=62) for text in listed), gap=0).named("text")
     inputs = find_input(trace, "encoder", attention.layer, "self_attention")
-    big: dict[str, Any] = {"unit": 1.2, "most": 76}
-    first = g.tensor(plan.of(f"{inputs}[q,d]"), "$X$", "sum", **big)
+    show = partial(g.tensor, unit=1.2, most=76)
+    first = show(plan.of(f"{inputs}[q,d]"), "$X$", "sum")
     row = choose_row(trace, attention, None)
     cards = [_show_way(Head(plan, attention, h), row, h == 0) for h in shown]
     if len(shown) < count:
         cards.append(g.small(plan.say("more", n=count - len(shown))))
     times, equals = (g.Label(sign, style.HEADING, style.SOFT) for sign in "×=")
-    joined = g.tensor(_join(trace[f"{name}.context"]), "$Concat$", "heads", **big)
-    mixer = g.tensor(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear", **big)
-    mixed = g.tensor(plan.of(f"{name}.output[q,d]"), "$Z$", "heads", **big)
+    joined = show(_join(trace[f"{name}.context"]), "$Concat$", "heads")
+    mixer = show(trace[f"{name}.to_output.weight"].T, "$W_O$", "linear")
+    mixed = show(plan.of(f"{name}.output[q,d]"), "$Z$", "heads")
     mixing = g.middle(joined, times, mixer, equals, mixed, gap=3)
     steps = ("step_1", "step_2", "step_3", "step_5")
     titles = [plan.small(key, style.INK, bold=True) for key in steps]
@@ -301,16 +302,16 @@ def _show_way(head: Head, row: int, named: bool) -> g.Node:
     Beside its name stands what a row looks at most. named: its tensors have their names above.
     """
     parts: list[g.Node] = []
-    look: dict[str, Any] = {"height": 24}
+    show = partial(g.Panel, height=24)
     for p in PROJECTIONS:
-        learned = g.Panel(head.learned(p), width=14, edge=p, **look)
+        learned = show(head.learned(p), width=14, edge=p)
         parts.append(_name_above(f"$W_{p[0].upper()}$", p, learned, named))
     parts.append(g.small("→"))
     for p in PROJECTIONS:
-        panel = g.Panel(head.of(p), width=20, edge=p, **look)
+        panel = show(head.of(p), width=20, edge=p)
         parts.append(_name_above(f"${p[0].upper()}$", p, panel, named))
     parts.append(g.small("→"))
-    read = g.Panel(head.of("context"), width=20, edge="heads", **look)
+    read = show(head.of("context"), width=20, edge="heads")
     parts.append(_name_above("$Z_h$", "heads", read, named))
     seen, keys = head.of("weights", f"{row},m"), head.attention.keys
     best = int(seen.values.argmax())
@@ -333,7 +334,7 @@ def draw_split(plan: g.Outline, *, layer: int = 0) -> g.Scene:
     query = plan.of(f"{attention.name}.query[h,q,k]")
     count, n, width = query.shape
     wide, tall, gap = 600.0, min(110.0, max(30.0, 7.0 * n)), 34.0
-    look: dict[str, Any] = {"height": tall, "limit": float(np.abs(query.values).max())}
+    show = partial(g.Panel, height=tall, limit=float(np.abs(query.values).max()))
     columns = min(count, 8)
     own, cells = wide / columns, list[g.Node]()
     for h in range(count):
@@ -342,12 +343,12 @@ def draw_split(plan: g.Outline, *, layer: int = 0) -> g.Scene:
         ink = style.head_ink(h)
         cut = g.middle(
             g.Label(f"$Q_{{{h}}}$", ink=ink).at(3),
-            g.Panel(query[h], width=own - 10, edge=ink, **look).at(3, start),
+            show(query[h], width=own - 10, edge=ink).at(3, start),
             g.tiny(f"{n} × {width}").at(3),
             gap=3,
         )
         cells.append(g.Slot(cut.named(f"block {h}"), own))
-    whole = g.Panel(_join(query.values), width=wide, **look).at(1)
+    whole = show(_join(query.values), width=wide).at(1)
     return plan.compose(
         g.middle(
             g.Label(f"$X W_Q$ : {n} × {count * width}", style.HEADING, "query"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,9 +240,16 @@ class Waterfall(g.Node):
                 one, two = heights[k], heights[k + 1]
                 ink = INKS[int(two > one)]
                 left, wide = x + (k + 0.12) * self.pitch, 0.76 * self.pitch
-                look: dict[str, Any] = {"fill": ink, "start": (0.0, -20.0)}
-                look |= {"step": n + 1, "turn": turn}
-                bar = sheet.box(left, min(one, two), wide, max(1.0, abs(two - one)), **look)
+                bar = sheet.box(
+                    left,
+                    min(one, two),
+                    wide,
+                    max(1.0, abs(two - one)),
+                    fill=ink,
+                    start=(0.0, -20.0),
+                    step=n + 1,
+                    turn=turn,
+                )
                 sheet.places[f"bar {k}"] = bar.area
         low, high = y, y + self.height - self.total.height
         down = min(max(low, heights[-1] - self.total.height / 2), high)
@@ -257,13 +265,13 @@ def _lay_cells(
     scale: str = "signed",
 ) -> g.Node:
     """Return the cells of a vector that are shown, coloured, and the sum of the rest."""
-    look: dict[str, Any] = {"limit": g.find_largest([cells]), "height": 20.0, "size": style.TINY}
-    look |= {"digits": 2, "scale": scale}
+    limit = g.find_largest([cells])
+    show = partial(g.Panel, height=20.0, size=style.TINY, limit=limit, digits=2, scale=scale)
     nodes: list[g.Part] = []
     for n, chunk in enumerate(chunks, 1):
         own = [shown[k] for k in chunk if k < len(shown)]
         if own:
-            panel = g.Panel(cells, width=pitch * len(own), only=([0], own), **look)
+            panel = show(cells, width=pitch * len(own), only=([0], own))
             nodes.append(panel.at(n, (0.0, -40.0)))
     if rest:
         nodes.append(g.Slot(g.Numeral(rest[0], style.TINY), pitch).at(len(chunks), (0.0, -40.0)))
@@ -288,9 +296,14 @@ class Counter(g.Node):
     """A sum that grows from step to step, term by term; the last one stays."""
 
     def __init__(self, running: g.Quantity, chunks: Sequence[range], terms: list[float]):
-        look: dict[str, Any] = {"before": "Σ = ", "bold": True}
         self.labels = [
-            g.Numeral(running[chunk[-1]], style.HEADING, terms=terms[: chunk.stop], **look)
+            g.Numeral(
+                running[chunk[-1]],
+                style.HEADING,
+                terms=terms[: chunk.stop],
+                before="Σ = ",
+                bold=True,
+            )
             for chunk in chunks
         ]
         self.firsts = [chunk[0] for chunk in chunks]

@@ -84,8 +84,15 @@ def draw_padding(plan: g.Outline, *, head: int = 0) -> g.Scene:
     bare, covered, after = (part.cells for part in parts)
     assert isinstance(bare, g.Panel) and isinstance(covered, g.Panel)
     assert isinstance(after, g.Panel)
-    look: dict[str, Any] = {"width": bare.width, "height": bare.height, "limit": bare.limit}
-    copy = g.Panel(stages[0], digits=2, size=bare.size, only=only, **look)
+    copy = g.Panel(
+        stages[0],
+        digits=2,
+        size=bare.size,
+        only=only,
+        width=bare.width,
+        height=bare.height,
+        limit=bare.limit,
+    )
     parts[1].cells = Masking(copy, covered)
     bare.at(1, FROM_ABOVE)
     after.at(4, FROM_ABOVE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +46,9 @@ def draw_four_wide(plan: g.Outline) -> g.Scene:
     tables: list[g.Node] = []
     for layout, waves in (("interleaved", "sin cos sin cos"), ("concatenated", "sin sin cos cos")):
         values = plan.give(layout, encode_waves([0, 1, 2], 4, layout))
-        look: dict[str, Any] = {"scale": "wave", "limit": 1.0, "digits": 4, "size": style.BODY}
-        panel = g.Panel(values, width=240, height=102, **look)
+        panel = g.Panel(
+            values, width=240, height=102, scale="wave", limit=1.0, digits=4, size=style.BODY
+        )
         heads = [g.Slot(g.small(name), 60) for name in waves.split()]
         rows = g.Down(*(g.Slot(g.small(str(n)), 0, height=34) for n in range(3)), gap=0)
         name = plan.label(layout, bold=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .attention import Query, choose_row, find_sharpest
@@ -86,13 +88,13 @@ def draw_row_of_scores(
     cells = g.Panel(seen, width=side, height=side, scale="share", limit=limit)
     grid = g.Matrix(cells, rows=texts, columns=texts, lit=[own], fit=70).named("grid")
     rows: list[list[g.Node]] = []
-    size, longest = {"width": 100.0, "height": 11.0}, max(0.3, limit)
+    longest, bar = max(0.3, limit), partial(plan.bar, width=100.0, height=11.0)
     for m in look.shown:
         name = g.Label(look.keys[m], bold=m == look.best, fit=90)
-        rows.append([name, plan.bar(look.cell("weights", m), longest, "weights", **size)])
+        rows.append([name, bar(look.cell("weights", m), longest, "weights")])
     if others := len(look.keys) - len(look.shown):
         name = g.small(plan.say("others", n=others))
-        rows.append([name, plan.bar(look.rest, longest, style.FAINT, **size)])
+        rows.append([name, bar(look.rest, longest, style.FAINT)])
     bars = g.Columns(rows, gap=(8, 4), align="rl")
     title = g.Label(plan.say("reads", word=look.keys[look.row]), ink=style.LIT, bold=True)
     rest = len(look.keys) - len(shown)
@@ -118,9 +120,11 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     count, n, k = z.shape
     inputs = plan.of(f"{find_input(trace, 'encoder', attention.layer, 'self_attention')}[q,d]")
     look = {"unit": min(2.4, 112 / max(*inputs.shape, count * k))}
-    size = {"width": look["unit"] * k, "height": max(12.0, look["unit"] * n)}
     inks = (style.LIT if i == h else "heads" for i in range(count))
-    blocks = [g.Panel(z[i], edge=ink, **size) for i, ink in enumerate(inks)]
+    blocks = [
+        g.Panel(z[i], edge=ink, width=look["unit"] * k, height=max(12.0, look["unit"] * n))
+        for i, ink in enumerate(inks)
+    ]
     blocks[h].named("block")
     joined = g.Label("$Concat ( head_0 , … )$", style.HEADING, "heads")
     shape = g.tiny(f"{n} × {count * k}")

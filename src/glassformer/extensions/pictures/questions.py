@@ -31,8 +31,16 @@ class Runs(g.Bar):
         self, runs: g.Quantity, ink: str, width: float, guide: float | None, facts: bool = True
     ):
         middle = g.Quantity(f"(sum[i] {runs.source}) / {len(runs)}", runs.fetch)
-        look: dict[str, Any] = {"height": 18, "digits": None, "track": True, "guide": guide}
-        super().__init__(middle, 1.0, ink if facts else style.FAINT, width=width, **look)
+        super().__init__(
+            middle,
+            1.0,
+            ink if facts else style.FAINT,
+            width=width,
+            height=18,
+            digits=None,
+            track=True,
+            guide=guide,
+        )
         self.runs = runs.values.tolist()
         shade = style.INK if facts else style.SOFT
         self.mean = g.small(g.percent(float(middle), 1), shade, of=middle)
@@ -42,8 +50,9 @@ class Runs(g.Bar):
         super().draw(sheet, x, y)
         middle = y + self.height / 2
         for value in self.runs:
-            look: dict[str, Any] = {"edge": style.INK, "line": 0.8, "layer": 4}
-            sheet.dot(x + self.length * value, middle, 3.2, style.PAPER, **look)
+            sheet.dot(
+                x + self.length * value, middle, 3.2, style.PAPER, edge=style.INK, line=0.8, layer=4
+            )
         self.mean.place(sheet, x + self.length + 8, middle - self.mean.height / 2)
 
 
@@ -120,8 +129,16 @@ def draw_shift(plan: g.Outline) -> g.Scene:
     one, two = runs
     even = min(one) <= max(two) and min(two) <= max(one)
     top = max(max(curve.ys) for curve in curves)
-    span: dict[str, Any] = {"x": (0, len(curves[0].xs)), "y": (0, 1.05 * top)}
-    plot = plan.plot(curves, "position", "shift_error", width=330, height=130, beside=150, **span)
+    plot = plan.plot(
+        curves,
+        "position",
+        "shift_error",
+        width=330,
+        height=130,
+        beside=150,
+        x=(0, len(curves[0].xs)),
+        y=(0, 1.05 * top),
+    )
     trained = plan.small("V108_even" if even else "V108_apart", bold=True)
     table = g.Columns(lines, gap=(12, 4), align="rl")
     return plan.compose(

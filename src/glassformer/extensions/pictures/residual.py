@@ -224,8 +224,11 @@ def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
             if i in named:
                 look = (style.HEADS[named.index(i)], 2.2, texts[i], True)
             curves.append(g.Curve(range(layers + 1), values[:, i].tolist(), *look))
-        axes = {"x": (0, layers), "y": span, "x_ticks": range(layers + 1)}
-        plots.append(plan.plot(curves, "across", key, width=220, **axes))
+        plots.append(
+            plan.plot(
+                curves, "across", key, width=220, x=(0, layers), y=span, x_ticks=range(layers + 1)
+            )
+        )
     times, most = float(grown.max()), texts[int(grown.argmax())]
     least = float(grown.min())
     key = "stays" if times <= 1.5 else "grows" if least > 1.5 and len(texts) > 1 else "grows_some"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,13 +179,16 @@ def draw_score(
         vector = f"{look.name}.{role}[{look.head},{place},k]"
         rows.append([text, plan.strip(vector, role, shown=count)])
     result = plan.of(look.product(m))
-    size: dict[str, Any] = {
-        "width": wide,
-        "height": high,
-        "limit": g.find_largest([result.values[:count]]),
-    }
     products = [
-        g.Panel(result, digits=2, only=([0], [n]), **size).at(1, (0, -60), n) for n in range(count)
+        g.Panel(
+            result,
+            digits=2,
+            only=([0], [n]),
+            width=wide,
+            height=high,
+            limit=g.find_largest([result.values[:count]]),
+        ).at(1, (0, -60), n)
+        for n in range(count)
     ]
     running: list[g.Node] = []
     for n in range(count):
@@ -265,12 +269,12 @@ def draw_table(
     rows = [heads]
     for n, m in enumerate(look.shown):
         rows.append(_draw_key(plan, look, m, stage, limit, 1 if n == 0 else 2))
-    look_of: dict[str, Any] = {"width": BAR.get(stage, 70.0), "height": 11}
+    bar = partial(plan.bar, width=BAR.get(stage, 70.0), height=11)
     if left := len(look.keys) - len(look.shown):
-        bars = [plan.bar(look.rest, limit, style.FAINT, **look_of)]
+        bars = [bar(look.rest, limit, style.FAINT)]
         if stage == 3:
             alone = " - ".join(["1", *map(look.unscaled, look.shown)])
-            bars.append(plan.bar(alone, limit, style.FAINT, **look_of))
+            bars.append(bar(alone, limit, style.FAINT))
         inputs = " - ".join([look.sum, *map(look.value, look.shown)])
         values = plan.strip(inputs, "value", cell=SMALL_CELL).faded(0.5).at(2)
         label = g.small(plan.say("others", n=left))
@@ -309,19 +313,19 @@ def _draw_key(
     """Return the row of a key up to the column of a stage, which arrives at a step."""
     weight = plan.of(look.cell("weights", m))
     faded = min(1.0, 0.45 + float(weight) / limit)
-    size: dict[str, Any] = {"width": BAR.get(stage, 70.0), "height": 11}
+    bar = partial(g.Bar, width=BAR.get(stage, 70.0), height=11)
     values: list[g.Node] = [
         plan.number(f"sum[k] {look.product(m)}", style.BODY, "scores"),
         plan.number(look.cell("scores", m), style.BODY, "scores"),
-        g.Bar(weight, limit, "weights", **size),
+        bar(weight, limit, "weights"),
         plan.strip(f"{look.name}.value[{look.head},{m},k]", "plain", cell=SMALL_CELL),
         plan.strip(look.value(m), "value", cell=SMALL_CELL).faded(faded),
     ]
     if stage == 3:
         ink = style.LIT if m == look.best else "weights"
         values[2:] = [
-            g.Bar(weight, limit, ink, **size),
-            plan.bar(look.unscaled(m), limit, ink, **size),
+            bar(weight, limit, ink),
+            bar(plan.of(look.unscaled(m)), limit, ink),
         ]
         for each in values[2:]:
             each.at(3)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +60,10 @@ class Fan(g.Node):
                 (at + a - size * math.cos(turn + s), low + b - size * math.sin(turn + s))
                 for s in (0.45, -0.45)
             ]
-            tip, look = (at + a, low + b), {"layer": 4, "step": step}
+            tip = (at + a, low + b)
             short = (at + a - 0.7 * size * math.cos(turn), low + b - 0.7 * size * math.sin(turn))
-            sheet.line((at, low), short, ink=ink, line=self.line, **look)
-            sheet.line(tip, *back, tip, fill=ink, line=0, **look)
+            sheet.line((at, low), short, ink=ink, line=self.line, layer=4, step=step)
+            sheet.line(tip, *back, tip, fill=ink, line=0, layer=4, step=step)
             sheet.places[f"{self.name} {n}"] = g.Area(tip[0] - 2, tip[1] - 2, 4, 4)
 
 
@@ -143,19 +143,19 @@ class Lane:
         plan, name = self.plan, f"{self.side} {layer} {window}"
         role = "feed_forward" if window == "feed_forward" else "attention"
         box = g.Component(plan.say(kind), role, width=BOX, height=32, size=style.TINY)
-        low: dict[str, Any] = {"height": 17, "size": style.TINY, "strong": False}
-        norm = g.Component("LayerNorm", "norm", width=BOX - 6, **low) if self.pre else None
+        low = partial(g.Component, height=17, size=style.TINY, strong=False)
+        norm = low("LayerNorm", "norm", width=BOX - 6) if self.pre else None
         text = plan.say("add" if self.pre else "add_norm")
-        add = g.Component(text, "norm", width=ADD, **low).named(f"{name} add")
+        add = low(text, "norm", width=ADD).named(f"{name} add")
         out = self.show_vector(self.name_output(layer, window), (layer, window) == self.lit)
-        look: dict[str, Any] = {"line": 1.3, "gap": 0}
+        join = partial(g.Link, line=1.3, gap=0)
         path = [f"{name} fork", *([f"{name} norm"] if norm else []), f"{name} box"]
         up: tuple[g.Side, g.Side] = ("above", "below")
         over: tuple[g.Side, g.Side] = ("right", "above")
-        self.links += [g.Link(a, b, sides=up, **look) for a, b in pairwise(path)]
-        self.links.append(g.Link(path[-1], f"{name} add", "elbow", sides=over, lane=1, **look))
+        self.links += [join(a, b, sides=up) for a, b in pairwise(path)]
+        self.links.append(join(path[-1], f"{name} add", "elbow", sides=over, lane=1))
         ends = (path[0], f"{name} add")
-        self.links.append(g.Link(*ends, ink="residual", dashed=True, **look))
+        self.links.append(join(*ends, ink="residual", dashed=True))
         if norm:
             norm.named(path[1])
         if window == "cross_attention":
@@ -181,26 +181,27 @@ class Lane:
         tail = self._show_tail(count_layers(trace, self.side) - self.layers)
         way.append(tail[0].name)
         pairs = list(pairwise(way))[::2]
-        plain: dict[str, Any] = {"sides": ("right", "left"), "gap": 2}
-        self.links += [g.Link(a, b, head=b == way[-1], **plain) for a, b in pairs]
+        self.links += [
+            g.Link(a, b, head=b == way[-1], sides=("right", "left"), gap=2) for a, b in pairs
+        ]
         return g.Across(*parts, *self._stack(tail), gap=9)
 
     def _show_tail(self, left: int) -> list[g.Node]:
         """Return what follows the layers, in the order of the way."""
         plan, source = self.plan, self.side == "encoder"
-        low: dict[str, Any] = {"width": 58, "height": 19, "size": style.TINY}
+        low = partial(g.Component, width=58, height=19, size=style.TINY)
         names = ["more"] if left > 0 else []
         nodes: list[g.Node] = [g.small(plan.say("more", n=left), width=44)] if left > 0 else []
         if self.pre:
             names.append("last norm")
-            nodes.append(g.Component("LayerNorm", "norm", strong=False, **low))
+            nodes.append(low("LayerNorm", "norm", strong=False))
         if source:
             names.append("memory")
             nodes.append(plan.label("memory", ink="memory", bold=True))
         else:
             names += ["linear", "softmax", "next"]
-            nodes += [g.Component(plan.say("linear"), "linear", **low)]
-            nodes += [g.Component("softmax", "softmax", **low)]
+            nodes += [low(plan.say("linear"), "linear")]
+            nodes += [low("softmax", "softmax")]
             word = show_token(plan.trace.predicted[0].text)
             nodes += [g.Label(word, style.BODY, self.side, bold=True, fit=70)]
         for name, node in zip(names, nodes, strict=True):
@@ -227,8 +228,18 @@ def draw_two_layers(plan: g.Outline) -> g.Scene:
     body = g.Down(*(lane.build() for lane in lanes), gap=30)
     links = [link for lane in lanes for link in lane.links]
     for cross in lanes[1].crosses:
-        look: dict[str, Any] = {"sides": ("below", "above"), "lane": 0.66, "layer": 6}
-        links.append(g.Link("encoder memory", cross, "elbow", "memory", 2.0, **look))
+        links.append(
+            g.Link(
+                "encoder memory",
+                cross,
+                "elbow",
+                "memory",
+                2.0,
+                sides=("below", "above"),
+                lane=0.66,
+                layer=6,
+            )
+        )
     last, first = lanes[0].layers - 1, lanes[0]
     several = "title" if last else "title_one"
     return plan.compose(

@@ -35,8 +35,17 @@ def draw_why_norm(plan: g.Outline, *, side: str = "encoder", subject: str = "vec
         middle = np.median(values, axis=1).tolist()
         curves.append(g.Curve(xs, middle, role, 2.0, plan.say(key), name=key))
     top = 1.05 * max(float(values.max()) for values in spreads.values())
-    look = {"x": (-0.4, layers - 0.6), "y": (0.0, top), "x_ticks": range(layers)}
-    plot = plan.plot(curves, "layer", "sigma", width=420, height=230, beside=110, **look)
+    plot = plan.plot(
+        curves,
+        "layer",
+        "sigma",
+        width=420,
+        height=230,
+        beside=110,
+        x=(-0.4, layers - 0.6),
+        y=(0.0, top),
+        x_ticks=range(layers),
+    )
     low, high = (float(np.median(spreads["before"][n])) for n in (0, -1))
     level = np.median(spreads["after"], axis=1)
     key = "title" if high > GROWN * low and level.max() < GROWN * level.min() else "title_even"

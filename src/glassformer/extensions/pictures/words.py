@@ -224,14 +224,13 @@ def draw_vectors(plan: g.Outline) -> g.Scene:
     twin = next((n for n in range(count) if ids[n] in ids[:n]), None)
     pair, order = _find_alike(plan, count, ids), [*range(count)]
     heads = [*plan.heads("", "", "first"), g.small(plan.say("all", d=d))]
-    facts: dict[str, Any] = {}
     if pair:
         one, two = (texts[n] for n in pair)
         like = [plan.of(cosine(*(f"{EMBEDDED}[{n},d]" for n in (pair[0], i)))) for i in order]
         order.sort(key=lambda n: -float(like[n]))
         held = g.Slot(heads[-1], 200, "start")
         heads[-1] = g.Across(held, g.small(plan.say("cosine", word=one)))
-        facts = {"one": one, "two": two, "cosine": g.spell(float(like[pair[1]]))}
+        plan.facts |= {"one": one, "two": two, "cosine": g.spell(float(like[pair[1]]))}
     rows: list[list[g.Part]] = [heads]
     for i in order:
         vector, twins = plan.of(f"{EMBEDDED}[{i},d]"), twin is not None and ids[i] == ids[twin]
@@ -248,7 +247,6 @@ def draw_vectors(plan: g.Outline) -> g.Scene:
         left=(count, len(texts)),
         callouts=[] if twin is None else [g.Callout(f"row {twin}", text, "right", 110)],
         d=d,
-        **facts,
     )
 
 
@@ -263,8 +261,14 @@ def draw_sentence(plan: g.Outline) -> g.Scene:
     rows: list[list[g.Part]] = [plan.heads("", "", "length")]
     for i, size in enumerate(sizes):
         ink = style.LIT if i in (longest, least) else "embedded"
-        look: dict[str, Any] = {"width": 70, "height": min(11.0, high)}
-        bar = g.Bar(size, float(sizes[longest]), ink, digits=1 if high > 11 else None, **look)
+        bar = g.Bar(
+            size,
+            float(sizes[longest]),
+            ink,
+            digits=1 if high > 11 else None,
+            width=70,
+            height=min(11.0, high),
+        )
         panel = plan.panel(f"{EMBEDDED}[{i},d]", width=380, height=high, limit=limit)
         rows.append([g.Label(texts[i], min(style.BODY, high * 0.8), fit=100), panel, bar])
     ratio = float(sizes[longest]) / float(sizes[least])

@@ -41,15 +41,17 @@ def _draw(trace: Trace, settings: dict[str, Any]) -> None:
     lang, model = settings["lang"] or "en", str(settings["model"])
     if settings["gallery"] is not None:
         with show_progress("drawing", len(PICTURES)) as tell:
-            options: dict[str, Any] = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
-            result = gallery(trace, settings["gallery"], **options)
+            result = gallery(
+                trace, settings["gallery"], lang=lang, model=model, progress=lambda id: tell(1)
+            )
         warn(f"{len(result) - 1} files and {result[-1]}")
     if settings["slides"] is not None:
         from ..slides import BEST, write_slides
 
         with show_progress("drawing", len(BEST)) as tell:
-            options = {"lang": lang, "model": model, "progress": lambda id: tell(1)}
-            count = write_slides(trace, settings["slides"], **options)
+            count = write_slides(
+                trace, settings["slides"], lang=lang, model=model, progress=lambda id: tell(1)
+            )
         warn(f"{count} slides in {settings['slides']}")
     if settings["film"] is not None:
         from ..film import REEL, write_film

@@ -12,6 +12,7 @@ from .links import Link as Link
 from .links import Side as Side
 from .links import Way as Way
 from .nodes import Across as Across
+from .nodes import Align as Align
 from .nodes import Bar as Bar
 from .nodes import Bracket as Bracket
 from .nodes import Bundle as Bundle
@@ -44,6 +45,7 @@ from .plan import Outline as Outline
 from .plan import figure as figure
 from .plot import Curve as Curve
 from .plot import Plot as Plot
+from .plot import PlotLook as PlotLook
 from .quantity import Array as Array
 from .quantity import Quantity as Quantity
 from .scene import Area as Area

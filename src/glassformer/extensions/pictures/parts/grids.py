@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -87,8 +87,9 @@ class Matrix(Node):
         for n in range(len(self.rows)):
             sheet.places[self.find_row(n)] = Area(x, top + n * high, wide_row, high)
         for n in self.lit:
-            look: dict[str, Any] = {"edge": style.LIT, "line": 1.4, "layer": 5}
-            sheet.box(left, top + n * high, self.cells.width, high, **look)
+            sheet.box(
+                left, top + n * high, self.cells.width, high, edge=style.LIT, line=1.4, layer=5
+            )
         if self.head:
             middle = left + (self.cells.width - self.head.width) / 2
             self.head.place(sheet, middle, top - self.top)
@@ -123,8 +124,16 @@ class Reasons(Node):
             starts = np.flatnonzero(np.diff(row, prepend=-1)).tolist()
             for start, end in zip(starts, [*starts[1:], len(row)], strict=True):
                 hatch, fill, edge = REASONS[list(REASONS)[row[start]]]
-                look = {"fill": fill, "hatch": hatch, "edge": edge, "line": 0.4}
-                sheet.box(x + start * wide, y + n * high, (end - start) * wide, high, **look)
+                sheet.box(
+                    x + start * wide,
+                    y + n * high,
+                    (end - start) * wide,
+                    high,
+                    fill=fill,
+                    hatch=hatch,
+                    edge=edge,
+                    line=0.4,
+                )
         sheet.box(x, y, self.width, self.height, edge=style.SOFT, layer=4)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, sin
-from typing import Any, Literal
+from typing import Literal
 
 from . import style
 from .nodes import Align, Label, Sheet
 from .quantity import Quantity
-from .scene import Area, BoxMark, GridMark, PathMark, Point, TextMark, bound
+from .scene import Area, BoxMark, GridMark, MarkLook, PathMark, Point, TextMark, bound
 
 Way = Literal["straight", "elbow", "around", "ribbon", "arc"]
 Side = Literal["above", "below", "left", "right"]
@@ -57,11 +57,17 @@ class Link:
             self._place_badge(sheet, points)
         if self.head:
             points = self._add_head(sheet, points, curved)
-        look = {"curved": curved, "ink": self.ink, "line": self.line, "dashed": self.dashed}
-        sheet.line(*points, **look, **self._common)
+        sheet.line(
+            *points,
+            ink=self.ink,
+            line=self.line,
+            curved=curved,
+            dashed=self.dashed,
+            **self._common,
+        )
 
     @property
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> MarkLook:
         """Return what the line and its head have in common."""
         return {"alpha": self.alpha, "step": self.step, "layer": self.layer}
 
@@ -72,8 +78,17 @@ class Link:
             sum(w * p[n] for w, p in zip((1, 3, 3, 1), points, strict=True)) / 8 for n in (0, 1)
         )
         wide, high = self.badge.width + 10, self.badge.height + 3
-        look: dict[str, Any] = {"fill": style.PAPER, "edge": self.ink, "round": high / 2}
-        sheet.box(x - wide / 2, y - high / 2, wide, high, layer=5, step=self.step, **look)
+        sheet.box(
+            x - wide / 2,
+            y - high / 2,
+            wide,
+            high,
+            layer=5,
+            step=self.step,
+            fill=style.PAPER,
+            edge=self.ink,
+            round=high / 2,
+        )
         self.badge.at(self.step).place(sheet, x - wide / 2 + 5, y - high / 2 + 1.5)
 
     def _run(

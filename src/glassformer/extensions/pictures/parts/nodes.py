@@ -9,13 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Literal, Self, TypedDict, Unpack
 
 import numpy as np
 
 from . import style
 from .quantity import Array, Quantity
-from .scene import Area, BoxMark, GridMark, Mark, PathMark, Point, TextMark
+from .scene import (
+    Area,
+    BoxLook,
+    BoxMark,
+    DotLook,
+    GridMark,
+    LineLook,
+    Mark,
+    PathMark,
+    Point,
+    TextMark,
+)
 from .typesetting import TypeStyle, balance_width, fit_text, set_lines, width_of
 
 Align = Literal["start", "middle", "end"]
@@ -43,18 +55,20 @@ class Sheet:
         inks = {name: style.role(look).ink for name, look in looks if look in style.ROLES}
         self.marks.append(replace(mark, **when, alpha=alpha, start=start, **inks))  # type: ignore[arg-type]
 
-    def box(self, x: float, y: float, width: float, height: float, **look: Any) -> BoxMark:
+    def box(
+        self, x: float, y: float, width: float, height: float, **look: Unpack[BoxLook]
+    ) -> BoxMark:
         """Add a rectangle and return it."""
         mark = BoxMark(x=x, y=y, width=width, height=height, **look)
         self.add(mark)
         return mark
 
-    def dot(self, x: float, y: float, radius: float, fill: str, **look: Any) -> BoxMark:
+    def dot(self, x: float, y: float, radius: float, fill: str, **look: Unpack[DotLook]) -> BoxMark:
         """Add a disc around (x, y) and return it."""
         side = 2 * radius
         return self.box(x - radius, y - radius, side, side, fill=fill, round=radius, **look)
 
-    def line(self, *points: Point, **look: Any) -> None:
+    def line(self, *points: Point, **look: Unpack[LineLook]) -> None:
         """Add a line through points."""
         self.add(PathMark(points=points, **look))
 
@@ -289,12 +303,13 @@ class Card(Node):
         line: float = 1.2,
     ):
         self.node, self.pad = node, pad
-        self.look: dict[str, Any] = {
+        self.look: BoxLook = {
             "fill": fill,
             "edge": edge,
             "round": round,
             "dashed": dashed,
             "line": line,
+            "layer": 1,
         }
         self.width, self.height = node.width + 2 * pad, node.height + 2 * pad
 
@@ -303,7 +318,7 @@ class Card(Node):
         return self.pad + self.node.axis
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        sheet.box(x, y, self.width, self.height, layer=1, **self.look)
+        sheet.box(x, y, self.width, self.height, **self.look)
         self.node.place(sheet, x + self.pad, y + self.pad)
 
 
@@ -343,32 +358,52 @@ class Label(Node):
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         base = self.leading / 2 + style.RISE * self.type.size
-        look: dict[str, Any] = {"ink": self.ink, "bold": self.type.bold, "mono": self.type.mono}
+        make = partial(TextMark, ink=self.ink, bold=self.type.bold, mono=self.type.mono, layer=6)
         if self.upright:
             ((text, size, width, *_),) = self.lines[0]
-            look |= {"text": text, "size": size, "width": width, "upright": True, "layer": 6}
-            sheet.add(TextMark(x=x + base, y=y + self.height, **look))
+            left, low = x + base, y + self.height
+            sheet.add(make(x=left, y=low, text=text, size=size, width=width, upright=True))
             return
         for line in self.lines:
             left, lone = x + SHARES[self.align] * self.width, len(line) == 1
             left -= 0 if lone else SHARES[self.align] * width_of(line)
-            look["anchor"] = self.align if lone else "start"
             for run in line:
-                where = {"x": left, "y": y + base + run.drop, "width": run.width, "layer": 6}
-                own = {"text": run.text, "size": run.size, "italic": run.italic}
+                mark = make(
+                    x=left,
+                    y=y + base + run.drop,
+                    width=run.width,
+                    text=run.text,
+                    size=run.size,
+                    italic=run.italic,
+                    anchor=self.align if lone else "start",
+                )
                 if self.of is not None and run is line[-1] and line is self.lines[-1]:
-                    own |= {"of": self.of.source, "value": float(self.of), "terms": self.terms}
-                sheet.add(TextMark(**where, **own, **look))  # type: ignore[arg-type]
+                    of, value = self.of.source, float(self.of)
+                    mark = replace(mark, of=of, value=value, terms=self.terms)
+                sheet.add(mark)
                 left += run.width
             y += self.leading
 
 
-def small(text: str, ink: str = style.SOFT, **look: Any) -> Label:
+class LabelLook(TypedDict, total=False):
+    """How a label looks, besides its size and ink."""
+
+    bold: bool
+    mono: bool
+    width: float | None
+    fit: float | None
+    align: Align
+    of: Quantity | None
+    upright: bool
+    balanced: bool
+
+
+def small(text: str, ink: str = style.SOFT, **look: Unpack[LabelLook]) -> Label:
     """Return small text, which is grey unless it is told otherwise."""
     return Label(text, style.SMALL, ink, **look)
 
 
-def tiny(text: str, ink: str = style.SOFT, **look: Any) -> Label:
+def tiny(text: str, ink: str = style.SOFT, **look: Unpack[LabelLook]) -> Label:
     """Return text of the smallest size, which is grey unless it is told otherwise."""
     return Label(text, style.TINY, ink, **look)
 
@@ -427,8 +462,16 @@ class Component(Node):
         self.width, self.height = width, max(height, self.label.height + 8)
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        look: dict[str, Any] = {"fill": self.role.fill, "edge": self.role.ink}
-        sheet.box(x, y, self.width, self.height, line=1.3, round=6, **look)
+        sheet.box(
+            x,
+            y,
+            self.width,
+            self.height,
+            line=1.3,
+            round=6,
+            fill=self.role.fill,
+            edge=self.role.ink,
+        )
         across, down = self.width - self.label.width, self.height - self.label.height
         self.label.place(sheet, x + across / 2, y + down / 2)
 
@@ -455,8 +498,17 @@ class Chip(Node):
         self.height = self.label.height + 6
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
-        look = {"fill": self.fill, "edge": self.edge, "hatch": self.hatch}
-        sheet.box(x, y, self.width, self.height, round=4, line=1.4, **look)
+        sheet.box(
+            x,
+            y,
+            self.width,
+            self.height,
+            fill=self.fill,
+            edge=self.edge,
+            hatch=self.hatch,
+            round=4,
+            line=1.4,
+        )
         self.label.place(sheet, x + (self.width - self.label.width) / 2, y + 3)
 
 
@@ -524,8 +576,8 @@ class Strip(Node):
                 sheet.places[f"{self.name}, lit"] = box.area
             if n:
                 sheet.line((left, y), (left, y + high), ink=style.PAPER, line=1.4, layer=3)
-            look: dict[str, Any] = {"digits": self.digits, "terms": self.terms[:, n]}
-            figure = Numeral(number, self.size, align="middle", **look)
+            terms = self.terms[:, n].tolist()
+            figure = Numeral(number, self.size, align="middle", digits=self.digits, terms=terms)
             figure.place(sheet, left + (wide - figure.width) / 2, y + (high - figure.height) / 2)
         if self.more:
             self.more.place(sheet, x + self.body + 3, y + (high - self.more.height) / 2)
@@ -574,12 +626,22 @@ class Panel(Node):
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         clean = np.where(np.isfinite(self.values), self.values, 0.0)
-        place: dict[str, Any] = {"x": x, "y": y, "width": self.width, "height": self.height}
         cells = tuple(tuple(map(float, row)) for row in clean)
         hidden = tuple((int(i), int(j)) for i, j in np.argwhere(self.hidden))
         of = self.quantity.source if self.quantity is not None else ""
-        look: dict[str, Any] = {"scale": self.scale, "limit": self.limit, "hidden": hidden}
-        sheet.add(GridMark(values=cells, of=of, **place, **look))
+        sheet.add(
+            GridMark(
+                values=cells,
+                of=of,
+                x=x,
+                y=y,
+                width=self.width,
+                height=self.height,
+                scale=self.scale,
+                limit=self.limit,
+                hidden=hidden,
+            )
+        )
         sheet.cells[self.name] = self.cell
         if self.edge:
             sheet.box(x, y, self.width, self.height, edge=self.edge, layer=4, line=1.2)
@@ -694,8 +756,7 @@ class Bar(Node):
             sheet.line((zero, y - 3), (zero, low + 3), ink=style.FAINT, line=1.0, layer=1)
         if self.guide is not None:
             at = zero + self.length * self.guide / self.limit
-            look: dict[str, Any] = {"ink": style.INK, "dashed": True, "layer": 4}
-            sheet.line((at, y - 6), (at, low + 6), line=1.0, **look)
+            sheet.line((at, y - 6), (at, low + 6), line=1.0, ink=style.INK, dashed=True, layer=4)
             sheet.places[f"{self.name}, guide"] = Area(at, y - 6, 0.0, self.height + 12)
         if self.number:
             down = y + (self.height - self.number.height) / 2

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from importlib.resources import files
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
@@ -29,8 +29,10 @@ from .nodes import (
     Sheet,
     Spacer,
     Strip,
+    small,
+    tiny,
 )
-from .plot import Curve, Plot
+from .plot import Curve, Plot, PlotLook
 from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
 from .selection import Attention, elide, find_attention, show_tokens, tell_tokens_left_out
@@ -42,6 +44,32 @@ from .ways import clear_ways
 def read_figure_words() -> dict[str, dict[str, dict[str, str]]]:
     """Return the words of all figures, by figure and key, in English and Chinese."""
     return tomllib.loads((files(__package__) / "figures.toml").read_text(encoding="utf-8"))
+
+
+Rest = ParamSpec("Rest")
+Made = TypeVar("Made", bound=Node)
+
+
+def _take_key(
+    make: Callable[Concatenate[str, Rest], Made],
+) -> Callable[Concatenate[Outline, str, Rest], Made]:
+    """Return the maker of a label as a method of an outline that takes the key of the text."""
+
+    def build(plan: Outline, key: str, /, *args: Rest.args, **look: Rest.kwargs) -> Made:
+        return make(plan.say(key), *args, **look)
+
+    return build
+
+
+def _take_expression(
+    make: Callable[Concatenate[Quantity, Rest], Made],
+) -> Callable[Concatenate[Outline, str, Rest], Made]:
+    """Return the maker of a node as a method of an outline that takes an expression."""
+
+    def build(plan: Outline, expression: str, /, *args: Rest.args, **look: Rest.kwargs) -> Made:
+        return make(plan.of(expression), *args, **look)
+
+    return build
 
 
 class Outline:
@@ -107,45 +135,20 @@ class Outline:
         self.facts["where"] = attention.title(self.lang)
         return attention
 
-    def label(self, key: str, size: float = style.BODY, ink: str = style.INK, **look: Any) -> Label:
-        """Return a text of the table as a label."""
-        return Label(self.say(key), size, ink, **look)
-
-    def small(self, key: str, ink: str = style.SOFT, **look: Any) -> Label:
-        """Return a text of the table as a small label."""
-        return self.label(key, style.SMALL, ink, **look)
-
-    def tiny(self, key: str, ink: str = style.SOFT, **look: Any) -> Label:
-        """Return a text of the table as a label of the smallest size."""
-        return self.label(key, style.TINY, ink, **look)
+    # Each takes the key of a text, and what else the maker of the label takes.
+    label, small, tiny = _take_key(Label), _take_key(small), _take_key(tiny)
 
     def heads(self, *keys: str) -> list[Part]:
         """Return the heads of columns, small; none over a column whose key is empty."""
         return [self.small(key) if key else None for key in keys]
 
-    def strip(self, expression: str, role: str, **look: Any) -> Strip:
-        """Return an expression as a vector of numbers."""
-        return Strip(self.of(expression), role, **look)
+    # Each takes an expression in place of the quantity that the node shows.
+    strip, panel = _take_expression(Strip), _take_expression(Panel)
+    number, bar, pillar = _take_expression(Numeral), _take_expression(Bar), _take_expression(Pillar)
 
-    def panel(self, expression: str, **look: Any) -> Panel:
-        """Return an expression as colours."""
-        return Panel(self.of(expression), **look)
-
-    def number(self, expression: str, *look: Any, **more: Any) -> Numeral:
-        """Return an expression as a number."""
-        return Numeral(self.of(expression), *look, **more)
-
-    def bar(self, expression: str, limit: float, ink: str, **look: Any) -> Bar:
-        """Return an expression as a bar."""
-        return Bar(self.of(expression), limit, ink, **look)
-
-    def plot(self, curves: Sequence[Curve], across: str, up: str, **look: Any) -> Plot:
+    def plot(self, curves: Sequence[Curve], across: str, up: str, **look: Unpack[PlotLook]) -> Plot:
         """Return curves over axes that two keys of the table name."""
         return Plot(curves, across=self.say(across), up=self.say(up), **look)
-
-    def pillar(self, expression: str, limit: float, ink: str, **look: Any) -> Pillar:
-        """Return an expression as an upright bar."""
-        return Pillar(self.of(expression), limit, ink, **look)
 
     def fetch(self, name: str) -> Array:
         return self.data[name] if name in self.data else np.asarray(self.trace[name])

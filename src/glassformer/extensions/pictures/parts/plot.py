@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Required, TypedDict
 
 from . import style
 from .nodes import Label, Node, Sheet, spell
@@ -31,6 +31,20 @@ class Curve:
     of: Quantity | None = None  # the number at the end of its label
     dashed: bool = False
     step: int = 0  # of an animation, at which it appears
+
+
+class PlotLook(TypedDict, total=False):
+    """How a plot looks, besides its curves and the names of its axes."""
+
+    x: Required[Span]
+    y: Required[Span]
+    width: float
+    height: float
+    x_ticks: Sequence[float] | None
+    y_ticks: Sequence[float] | None
+    log: bool
+    log_x: bool
+    beside: float
 
 
 class Plot(Node):
@@ -97,8 +111,14 @@ class Plot(Node):
         results = [self.find(a, b) for a, b in zip(curve.xs, curve.ys, strict=True)]
         points = tuple((x + a, y + b) for a, b in results)
         if len(points) > 1:
-            look: dict[str, Any] = {"line": curve.line, "dashed": curve.dashed, "layer": 3}
-            sheet.line(*points, ink=curve.ink, step=curve.step, **look)
+            sheet.line(
+                *points,
+                ink=curve.ink,
+                step=curve.step,
+                line=curve.line,
+                dashed=curve.dashed,
+                layer=3,
+            )
         for a, b in points if curve.dots else ():
             sheet.dot(a, b, 2.4, curve.ink, alpha=curve.alpha, step=curve.step, layer=4)
 
@@ -114,8 +134,9 @@ class Plot(Node):
         gap = LEADER if moved else 6.0
         for ((across, down), curve), level in zip(ends, levels, strict=True):
             left, fit = x + across + gap, self.beside - gap - 2
-            look: dict[str, Any] = {"bold": True, "fit": fit, "of": curve.of}
-            label = Label(curve.label, style.SMALL, curve.ink, **look).named(f"{curve.name} label")
+            label = Label(
+                curve.label, style.SMALL, curve.ink, bold=True, fit=fit, of=curve.of
+            ).named(f"{curve.name} label")
             label.place(sheet, left, y + level - label.height / 2)
             if moved:
                 points = ((left - gap + 4, y + down), (left - 3, y + level))

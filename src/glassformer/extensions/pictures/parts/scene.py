@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 
 VERSION = 1
 Point = tuple[float, float]
@@ -77,15 +77,50 @@ class Mark:
 
     def to_json(self) -> dict[str, Any]:
         """Return the mark as JSON, without what is at its default."""
-        facts: dict[str, Any] = {"mark": self.kind}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            fallback = (
-                each.default_factory() if each.default_factory is not MISSING else each.default
-            )
-            if value != fallback:
-                facts[each.name] = _round(value)
-        return facts
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        defaults = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(self)
+        }
+        changed = {name: _round(x) for name, x in values.items() if x != defaults[name]}
+        return {"mark": self.kind, **changed}
+
+
+class MarkLook(TypedDict, total=False):
+    """What any mark may have: see `Mark`."""
+
+    layer: int
+    alpha: float
+    step: int
+    turn: int
+    until: int
+    start: Point | None
+
+
+class DotLook(MarkLook, total=False):
+    """How a dot looks."""
+
+    edge: str
+    line: float
+
+
+class BoxLook(DotLook, total=False):
+    """How a rectangle looks."""
+
+    fill: str
+    round: float
+    dashed: bool
+    hatch: str
+
+
+class LineLook(MarkLook, total=False):
+    """How a line looks."""
+
+    ink: str
+    line: float
+    fill: str
+    curved: bool
+    dashed: bool
 
 
 @dataclass(frozen=True, kw_only=True)

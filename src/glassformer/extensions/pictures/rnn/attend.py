@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,14 @@ def draw_states_passing(plan: g.Outline) -> g.Scene:
         captions.append(plan.say("caption", t=t + 1, word=texts[t]))
     n, last = len(texts), len(captions) + 1
     decoder = g.Component(plan.say("decoder"), "decoder", width=110, height=70).named("decoder")
-    fan: dict[str, Any] = {"way": "ribbon", "ink": "memory", "line": 1.0, "head": False}
     return plan.compose(
         g.Across(g.Down(*rows, gap=4), decoder, gap=110),
-        links=[g.Link(f"state {t}", "decoder", step=last, **fan) for t in list_shown(n, STATES)],
+        links=[
+            g.Link(
+                f"state {t}", "decoder", step=last, way="ribbon", ink="memory", line=1.0, head=False
+            )
+            for t in list_shown(n, STATES)
+        ],
         callouts=[g.Callout(f"state {n - 1}", "only", "below", 220, last)],
         captions=[*captions, plan.say("caption_all", n=n)],
         n=n,
@@ -164,17 +169,17 @@ def _write_step(plan: g.Outline, at: int, order: Sequence[int]) -> list[list[g.P
     """Return the same lines of a step of the model, for the source tokens of `order`."""
     trace, look = plan.trace, find_look(plan.trace)
     states, weights = find_encoder_states(trace), plan.of(f"{look}.weights[0,q,m]")
-    strip: dict[str, Any] = {"cell": (34.0, 20.0), "shown": 2, "size": style.TINY}
-    tag: dict[str, Any] = {"size": style.SMALL, "fit": 80}
+    show = partial(plan.strip, cell=(34.0, 20.0), shown=2, size=style.TINY)
+    tag = partial(g.Chip, size=style.SMALL, fit=80)
     keys, products = list[g.Part](), list[g.Part]()
     for j in order:
-        state = plan.strip(f"{states}[{j},d]", "memory", **strip)
-        keys.append(g.middle(g.Chip(plan.source[j], "key", **tag), state, gap=4))
-        product = plan.strip(f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads", **strip)
+        state = show(f"{states}[{j},d]", "memory")
+        keys.append(g.middle(tag(plan.source[j], "key"), state, gap=4))
+        product = show(f"{look}.weights[0,{at},{j}] {states}[{j},d]", "heads")
         products.append(product.faded(0.35 + 0.65 * float(weights[at, j])))
-    own = plan.strip(f"{find_decoder_states(trace)}[{at},d]", "query", **strip)
+    own = show(f"{find_decoder_states(trace)}[{at},d]", "query")
     return [
-        [*keys, g.middle(g.Chip(plan.say("decoder"), "query", **tag), own, gap=4)],
+        [*keys, g.middle(tag(plan.say("decoder"), "query"), own, gap=4)],
         [*(plan.of(f"{look}.scores[0,{at},{j}]") for j in order), None],
         [*(g.Pillar(weights[at, j], 1.0, "weights", **PILLAR) for j in order), None],
         [*products, None],
@@ -207,11 +212,10 @@ def draw_dance(plan: g.Outline) -> g.Scene:
             rows.append([g.Label("⋮", ink=style.SOFT).at(step)])
             captions.append(plan.say("and_so_on"))
             continue
-        look_at: dict[str, Any] = {"height": 13, "scale": "share", "limit": 1.0}
         cells: list[g.Node] = [
             g.Chip(inputs[t], "embedded", size=style.SMALL, fit=66),
             show_state(plan, states, t, 86, limits[0]),
-            g.Panel(weights[t], width=86, edge=style.FAINT, **look_at),
+            g.Panel(weights[t], width=86, edge=style.FAINT, height=13, scale="share", limit=1.0),
             g.tiny(source[int(weights.values[t].argmax())], "weights", bold=True, fit=42),
             show_state(plan, f"{look}.output", t, 86, limits[1]),
             show_vector(plan.of(f"{both}[{t},d]"), 86, 1.0),
@@ -247,9 +251,16 @@ def draw_look_grid(plan: g.Outline) -> g.Scene:
     best, peaks = weights.values.argmax(-1), weights.values.max(-1)
     wide, high = min(26.0, 480.0 / len(columns)), 17.0
     rows, peak, captions = list[g.Node](), list[g.Node](), []
-    look: dict[str, Any] = {"scale": "share", "limit": 1.0, "edge": style.HAIR, "height": high}
     for step, t in enumerate(shown, 1):
-        panel = g.Panel(weights, width=wide * len(columns), only=([t], columns), **look)
+        panel = g.Panel(
+            weights,
+            width=wide * len(columns),
+            only=([t], columns),
+            scale="share",
+            limit=1.0,
+            edge=style.HAIR,
+            height=high,
+        )
         rows.append(panel.at(step, (-wide, 0)))
         peak.append(g.Numeral(weights[t, int(best[t])], style.TINY, style.SOFT).at(step))
         key = "caption" if peaks[t] >= SURE else "caption_wide"

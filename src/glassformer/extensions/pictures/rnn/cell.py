@@ -74,8 +74,16 @@ def draw_recurrent_step(plan: g.Outline, *, query: str | int | None = None) -> g
         g.Link("gates", "after", line=2, ink="memory", step=last),
     ]
     for one, two in WIRES[kind]:
-        look: dict[str, Any] = {"way": "around", "ink": ROLES[one], "sides": ("right", "right")}
-        links.append(g.Link(one, two, step=steps.get(two, last), **look))
+        links.append(
+            g.Link(
+                one,
+                two,
+                step=steps.get(two, last),
+                way="around",
+                ink=ROLES[one],
+                sides=("right", "right"),
+            )
+        )
     captions = [plan.say(f"caption_{name}", t=at, word=texts[at]) for name in ("before", "token")]
     captions += [plan.say(f"caption_{name}") for name in ROWS[kind]]
     captions.append(plan.say(f"caption_{kind}"))

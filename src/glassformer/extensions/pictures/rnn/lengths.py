@@ -30,8 +30,9 @@ def draw_long_sentences(plan: g.Outline) -> g.Scene:
     for name, role in ROLES.items():
         curves += _trace(known["others"], name, role, "", True)
         curves += _trace(known, name, role, plan.say(name), False)
-    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 14), "y": (0, 100)}
-    plot = plan.plot(curves, "length", "known", beside=110, **look)
+    plot = plan.plot(
+        curves, "length", "known", beside=110, width=420, height=250, x=(0, 14), y=(0, 100)
+    )
     shares = known["shares"]
     left = {name: values[-1] / values[0] for name, values in shares.items()}
     falls = left["rnn"] < min(left["rnn-attention"], left["transformer"])
@@ -66,10 +67,9 @@ def _trace(fields: dict[str, Any], name: str, role: str, label: str, dashed: boo
         xs.append(each["length"])
         ys.append(100 * share)
         curves.append(g.Curve([xs[-1]] * 2, [100 * low, 100 * high], role, 1.2))
-    look: dict[str, Any] = {"dots": True, "dashed": dashed}
     where = f"{name} without" if dashed else name
     line = 1.6 if dashed else 2.6
-    return [*curves, g.Curve(xs, ys, role, line, label, name=where, **look)]
+    return [*curves, g.Curve(xs, ys, role, line, label, name=where, dots=True, dashed=dashed)]
 
 
 @g.figure("rnn_source_worth")
@@ -89,10 +89,18 @@ def draw_source_worth(plan: g.Outline) -> g.Scene:
         means[name] = [mean(each) for each in worth]
         curves.append(g.Curve(xs, means[name], role, 2.6, plan.say(name), dots=True, name=name))
     most = max(max(curve.ys) for curve in curves)
-    look: dict[str, Any] = {"width": 420, "height": 250, "x": (0, 75), "y": (0, 1.05 * most)}
     text, attention = means["rnn"], means["rnn-attention"]
     return plan.compose(
-        plan.plot(curves, "length", "worth", beside=110, **look),
+        plan.plot(
+            curves,
+            "length",
+            "worth",
+            beside=110,
+            width=420,
+            height=250,
+            x=(0, 75),
+            y=(0, 1.05 * most),
+        ),
         title="title" if max(text) < EVEN * min(text) else "title_none",
         callouts=[g.Callout("rnn", "whole", "above", 190)],
         origin="origin",
