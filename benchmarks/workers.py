@@ -16,7 +16,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from glassformer.cli.translate import show_line
+from glassformer.cli.translate import tell_line
 from glassformer.config import Config
 from glassformer.extensions.cluster.ray_job import ShardJob, translate_shards
 from glassformer.model.files.directory import CONFIG, locate
@@ -67,7 +67,7 @@ def time_run(folder: Path, model: str, text: list[str], workers: int, shard: int
     decode = Config.load(locate(model) / CONFIG).decode.model_dump()
     job = ShardJob(str(locate(model)), str(source), decode, 1, True, True, 0, "fp32", "cpu")
     began = time.perf_counter()
-    render = partial(show_line, n_best=None, as_json=False)
+    render = partial(tell_line, n_best=None, as_json=False)
     translate_shards(job, out, render, workers=workers, shard_lines=shard)
     took = time.perf_counter() - began
     assert out.read_bytes().count(b"\n") == len(text)

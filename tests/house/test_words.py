@@ -158,3 +158,29 @@ def test_classes_are_called_by_a_noun() -> None:
     assert participles >= PARTICIPLES and len(participles) <= 8
     assert not classes & {"Held", "Shown", "Drawn", "Chosen", "Written", "Told", "Said", "Heard"}
     assert not classes & {"Given", "Wanted", "Made", "Found", "Seen", "Kept", "Overheard"}
+
+
+# What makes text, and the rest: each verb returns one kind of thing. A method `say` returns the
+# text of a key.
+TEXT = {"str", "bytes", "list[str]", "Iterator[str]", "Iterator[tuple[str, str]]"}
+RETURNS = {
+    "tell": lambda name, type: type in TEXT,
+    "describe": lambda name, type: type not in {"str", "bytes", "Iterator[str]", "None"},
+    "show": lambda name, type: type not in TEXT and not type.startswith("dict["),
+    "say": lambda name, type: type in {"None", "Iterator[None]"} or name == "say",
+    "spell": lambda name, type: type != "None",
+}
+
+
+def test_verbs_that_make_text_mean_one_thing_each() -> None:
+    verbs = [
+        (path, verb[1], function.name.strip("_"), ast.unparse(function.returns))
+        for path, tree in list_trees()
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.Module | ast.ClassDef)
+        for function in outer.body
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and function.returns
+        if (verb := re.fullmatch(f"_?({'|'.join(RETURNS)})(_\\w+)?", function.name))
+    ]
+    assert len(verbs) > 200
+    assert not [each for each in verbs if not RETURNS[each[1]](*each[2:])]

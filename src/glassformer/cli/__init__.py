@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if os.environ.get("GLASSFORMER_DEBUG"):
             traceback.print_exc()
-        print(f"glassformer: {_say(error)}", file=sys.stderr)
+        print(f"glassformer: {_tell(error)}", file=sys.stderr)
         return EXPECTED
     except ModuleNotFoundError as error:
         if message := explain_missing(error):
@@ -85,7 +85,7 @@ def _speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors=odd, newline="\n")
 
 
-def _say(error: ValueError | OSError) -> str:
+def _tell(error: ValueError | OSError) -> str:
     """Return an error in one sentence; of a copy that found no room, it names the new file."""
     if isinstance(error, OSError) and error.filename is not None:
         has_no_room = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

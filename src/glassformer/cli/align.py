@@ -103,7 +103,7 @@ def align(
         for chunk in cut_chunks(corpus, CHUNK):
             for text, aligned in zip(chunk, aligner.align(chunk), strict=True):
                 out.write(
-                    f"{show_links(aligner, text, aligned) if as_json else write_links(aligned)}\n"
+                    f"{tell_links(aligner, text, aligned) if as_json else write_links(aligned)}\n"
                 )
                 line += 1
                 too_long += [] if aligned.fits else [line]
@@ -186,7 +186,7 @@ def write_links(aligned: AlignedPair) -> str:
     return write_pharaoh(aligned.links)
 
 
-def show_links(aligner: Aligner, text: tuple[str, str], aligned: AlignedPair) -> str:
+def tell_links(aligner: Aligner, text: tuple[str, str], aligned: AlignedPair) -> str:
     """Return a pair of texts with its words and links as JSON; spans count characters."""
     links = [
         {

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from .options import AS_JSON, DEVICE, arg, opt
 from .terminal import to_json
 
@@ -35,6 +35,8 @@ def average(
         print(to_json({**result.values(), "signature": result.signature}))
         return
     scores = ", ".join(f"{name} {value:.2f}" for name, value in result.values().items())
-    which = f"best {say_count(best, 'model')}" if best else f"last {say_count(last, 'checkpoint')}"
+    which = (
+        f"best {tell_count(best, 'model')}" if best else f"last {tell_count(last, 'checkpoint')}"
+    )
     print(f"{out}: the mean of the {which} of {run}")
     print(f"On the validation text: {scores}")

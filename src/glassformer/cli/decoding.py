@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 
 if TYPE_CHECKING:
     from ..config import Config, Decode
@@ -91,7 +91,7 @@ def choose_options(config: Config, settings: Mapping[str, Any]) -> SearchOptions
     )
 
 
-def describe_search(decode: Decode) -> str:
+def spell_search(decode: Decode) -> str:
     """Return the settings that apply to the search, as `--set decode.NAME=VALUE` takes them."""
     values = decode.model_dump()
     return " ".join(
@@ -121,7 +121,7 @@ class FlagCounts:
     def said(self) -> str:
         """Return the counts in words, or "" if nothing was found."""
         one = self.wrong == 1
-        wrong = f"{self.wrong:,} of {say_count(self.total, 'translation')} look{'s' * one} wrong"
+        wrong = f"{self.wrong:,} of {tell_count(self.total, 'translation')} look{'s' * one} wrong"
         are = "is" if self.unlike == 1 else "are"
-        unlike = f"{say_count(self.unlike, 'text')} {are} unlike the training text"
+        unlike = f"{tell_count(self.unlike, 'text')} {are} unlike the training text"
         return ", ".join([*([wrong] * bool(self.wrong)), *([unlike] * bool(self.unlike))])

@@ -13,7 +13,7 @@ from typer import Context
 
 from ..data.files import STANDARD
 from ..foundation.extensions import find_addition, need_addition
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from .decoding import load_translator, read_glossary
 from .effects import refuse
 from .language import evaluate_text, is_language_model
@@ -189,7 +189,7 @@ def evaluate(
     if asked.models and len(systems) == 1:
         result = replace(result, honesty=examine_honesty(systems[0], texts, inputs))
     print(
-        show_result(result, as_table, as_json),
+        tell_result(result, as_table, as_json),
         file=sys.stderr if output == STANDARD else sys.stdout,
     )
     if html:
@@ -323,7 +323,7 @@ def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> 
     for path, count in others:
         if count != lines:
             raise ValueError(
-                f"{file} has {say_count(lines, 'line')} but {path} has {count:,}: "
+                f"{file} has {tell_count(lines, 'line')} but {path} has {count:,}: "
                 "they must go line by line"
             )
 
@@ -435,7 +435,7 @@ def warn_if_unspaced(texts: list[str], target_lang: str | None, tokenize: str | 
         warn("this looks Chinese or Japanese: only --target-lang zh or ja tells words apart")
 
 
-def show_result(evaluation: Evaluation, as_table: bool, as_json: bool) -> str:
+def tell_result(evaluation: Evaluation, as_table: bool, as_json: bool) -> str:
     """Return all results as text, or as JSON; or the worst sentences as a table."""
     if as_table:
         from ..evaluate.results import write_table

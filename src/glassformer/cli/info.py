@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from .language import open_reader
 from .options import AS_JSON, MODEL
 from .terminal import to_json
@@ -36,7 +36,7 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
         if first
         else []
     )
-    rows += [(name.replace("_", " "), _show(value)) for name, value in sizes.items()]
+    rows += [(name.replace("_", " "), _tell(value)) for name, value in sizes.items()]
     if changed:
         are = "is not the file" if len(changed) == 1 else "are not the files"
         message = f"{', '.join(changed)} {are} that {CARD} describes: what it says may be wrong"
@@ -75,7 +75,7 @@ def tell_origin(result: Mapping[str, Any], whose: str = "") -> Iterator[tuple[st
     """Yield the data as rows, then the model that training started from, with its own origin."""
     for each in result.get("data", ()):
         message = (
-            f"{each['name']}, {say_count(each['lines'], 'line')}, sha256 {each['sha256'][:16]}"
+            f"{each['name']}, {tell_count(each['lines'], 'line')}, sha256 {each['sha256'][:16]}"
         )
         yield f"{whose}data", message
     if parent := result.get("parent"):
@@ -83,5 +83,5 @@ def tell_origin(result: Mapping[str, Any], whose: str = "") -> Iterator[tuple[st
         yield from tell_origin(parent, "its ")
 
 
-def _show(value: Any) -> str:
+def _tell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)

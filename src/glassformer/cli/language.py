@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from . import decoding
 from .options import AS_JSON, DEVICE, EXACT, MODEL, SEARCH, SEED, arg, opt
 from .terminal import read_typed, show_progress, to_json
@@ -70,7 +70,7 @@ def evaluate_text(model: Path, files: Sequence[Path], as_json: bool, **keywords:
         return to_json({"model": str(model), "lines": len(texts), **asdict(result)})
     rows = [*result.scores.items(), ("loss", result.loss)]
     table = "\n".join(f"{name:<12} {value:.3f}" for name, value in rows)
-    return f"{table}\n{say_count(len(texts), 'line')}, {result.signature}"
+    return f"{table}\n{tell_count(len(texts), 'line')}, {result.signature}"
 
 
 def score_lines(

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from ..data.files import STANDARD, take_fingerprint
 from ..foundation.disk import PARTIAL, open_alone, read_json, write_json
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from .terminal import name_full, open_output, put_in_place, warn
 
 EVERY = 1.0  # seconds between two notes of how much is done, at least
@@ -112,7 +112,7 @@ def _leave(output: ResumableOutput, partial: Path) -> None:
         if not os.fstat(output.file.fileno()).st_size:
             partial.unlink(missing_ok=True)
         elif output.lines:
-            done = say_count(output.lines, "line")
+            done = tell_count(output.lines, "line")
             warn(f"{done} done by then: the same command goes on from there ({partial})")
         else:
             warn(f"what was done by then is in {partial}")
@@ -148,4 +148,4 @@ def _plain(value: Any) -> Any:
 def say_where(lines: int) -> None:
     """Say that a command goes on, and after how many lines."""
     if lines:
-        print(f"goes on after {say_count(lines, 'line')} that were done already", file=sys.stderr)
+        print(f"goes on after {tell_count(lines, 'line')} that were done already", file=sys.stderr)

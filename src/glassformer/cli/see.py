@@ -102,7 +102,7 @@ def see(
     options = context.params
     check_see_options(options, spell_typed(context))
     trace, changed = obtain(options)
-    tell_which(trace, changed, options)
+    say_which(trace, changed, options)
     if save:
         trace.save(save, compact=compact, parameters=parameters)
         warn(f"saved in {save}")
@@ -112,18 +112,18 @@ def see(
 def answer(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> None:
     """Print what was asked for: the cell, the pictures or the summary."""
     if options["cell"] is not None and not options["picture"]:
-        print(show_cell(trace, options["cell"], options["form"], options["as_json"]))
+        print(tell_one_cell(trace, options["cell"], options["form"], options["as_json"]))
     elif is_picture_wanted(options):
         need_addition("draw_typed_pictures", "a picture")(trace, options)
     else:
-        print(show_trace(trace, changed, options))
+        print(tell_trace(trace, changed, options))
 
 
 def is_picture_wanted(options: dict[str, Any]) -> bool:
     return any(options[name] is not None for name in ("picture", "gallery", "slides", "film"))
 
 
-def tell_which(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> None:
+def say_which(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> None:
     """Warn which sentence of a longer text was recorded, unless the answer says it."""
     from ..see.summary import tell_sentence
 
@@ -208,7 +208,7 @@ def read_typed_edits(typed: str) -> list[dict[str, Any]]:
     return [{"do": "cut", "word": word}] if kind == "cut" else read_edits(Path(typed))
 
 
-def show_trace(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> str:
+def tell_trace(trace: Trace, changed: EditEffect | None, options: dict[str, Any]) -> str:
     """Return a summary of the recording, or the effect of the edits."""
     from ..see import summary
 
@@ -219,7 +219,7 @@ def show_trace(trace: Trace, changed: EditEffect | None, options: dict[str, Any]
     return summary.summarise(trace, options["top"], options["layer"], options["head"])
 
 
-def show_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
+def tell_one_cell(trace: Trace, cell: str, form: str, as_json: bool) -> str:
     from ..see.explain import read_cell
     from ..see.summary import tell_cell
 

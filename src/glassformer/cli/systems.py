@@ -11,9 +11,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import cut_chunks
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from . import decoding
-from .decoding import describe_search
+from .decoding import spell_search
 from .terminal import CHUNK, open_output, show_progress
 from .translate import translate_chunks
 
@@ -45,14 +45,14 @@ class Work:
         facts = (
             f"model        {self.model}, {self.device}, {self.seconds:.1f} s\n"
             f"precision    {self.precision}\n"
-            f"search       {describe_search(self.decode)}"
+            f"search       {spell_search(self.decode)}"
         )
         if self.terms:
             facts += f"\nglossary     {self.terms[1]:,} of {self.terms[0]:,} terms as it asks"
         if not self.suspect_lines:
             return facts
         kinds = ", ".join(f"{times:,} {kind}" for kind, times in self.problems.items())
-        return f"{facts}\nlook wrong   {say_count(self.suspect_lines, 'line')}: {kinds}"
+        return f"{facts}\nlook wrong   {tell_count(self.suspect_lines, 'line')}: {kinds}"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
 from ..foundation.disk import PARTIAL, name_file, open_alone
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from ..foundation.progress import Reporter
 
 CHUNK = 1000  # lines translated together, and kept in memory
@@ -51,7 +51,7 @@ def _drop_zeros(lines: Iterable[str]) -> Iterator[str]:
         dropped += line.count("\0")
         yield line.replace("\0", "")
     if dropped:
-        warn(f"{say_count(dropped, 'zero byte')} in the input left out: is it UTF-16?")
+        warn(f"{tell_count(dropped, 'zero byte')} in the input left out: is it UTF-16?")
 
 
 def read_typed(text: str | None) -> Iterator[str]:

@@ -196,7 +196,7 @@ def translate_lines(settings: Mapping[str, Any]) -> None:
             ):
                 flagged.add(checked)
                 in_parts += [line] if any(each.kind == "parts" for each in checked.problems) else []
-                shown = show_line(line, text, checked, translator.precision, **form)
+                shown = tell_line(line, text, checked, translator.precision, **form)
                 print(extend(shown, text, checked), file=out.file)
                 if line % size == 0 or line == total:
                     out.keep(line)
@@ -288,7 +288,7 @@ def choose_extras(
     return extend
 
 
-def show_line(
+def tell_line(
     line: int,
     text: str,
     checked: CheckedTranslation,
@@ -299,13 +299,13 @@ def show_line(
 ) -> str:
     """Return the translation only; with n_best, lines with number, score and text; or JSON."""
     if as_json:
-        return show_translation_json(text, checked, n_best, precision)
+        return spell_translation(text, checked, n_best, precision)
     if n_best is None:
         return checked.best[0].text
     return "\n".join(f"{line}\t{each.score:.4f}\t{each.text}" for each in checked.best)
 
 
-def show_translation_json(
+def spell_translation(
     text: str, checked: CheckedTranslation, n_best: int | None, precision: str
 ) -> str:
     """Return the best translation and its problems; with n_best, also all translations.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..foundation.extensions import find_addition
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from ..text.spacing import close_up, is_unspaced
 from .files import (
     STANDARD,
@@ -203,7 +203,7 @@ def _read_two(source: Path, target: Path) -> Iterator[Pair]:
 
 def _unequal(files: Sequence[Path], lines: Sequence[int]) -> ValueError:
     return ValueError(
-        f"{files[0]} has {say_count(lines[0], 'line')} but {files[1]} has {lines[1]:,}: "
+        f"{files[0]} has {tell_count(lines[0], 'line')} but {files[1]} has {lines[1]:,}: "
         "each line of one must translate the same line of the other"
     )
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field
 
 from ..foundation.disk import PARTIAL, name_file, put_folder, read_json, sync_files
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from ..foundation.typed_json import check_type
 from ..text import Sampler, Tokenizer, count_surrogates
 from ..text.context import encode_sources
@@ -53,7 +53,7 @@ class Counts:
         return Counts(*map(sum, zip(asdict(self).values(), asdict(other).values(), strict=True)))
 
     def __str__(self) -> str:
-        message = f"{say_count(self.kept, 'pair')} kept"
+        message = f"{tell_count(self.kept, 'pair')} kept"
         if self.empty or self.too_long:
             message += (
                 f", {self.empty:,} with an empty side and {self.too_long:,} too long left out"

@@ -66,7 +66,7 @@ class Evaluation:
             parts = [str(first.work)] if first.work else []
             parts.append(self._tabulate())
             parts += [f"{name}\n{each}" for name, each in self.comparisons.items()]
-        parts += map(show_sentence, self.worst or ())
+        parts += map(tell_systems, self.worst or ())
         return "\n\n".join(parts)
 
     def _list_values(self) -> dict[str, list[float]]:
@@ -83,14 +83,14 @@ class Evaluation:
         rows = [[each.name for each in self.systems], *values.values()]
         lines = [f"{'':{width}}  " + "  ".join(f"{name:>7}" for name in values)]
         for name, *scores in zip(*rows, strict=True):
-            lines.append(_show_row(str(name), scores, width, values))
+            lines.append(_tell_row(str(name), scores, width, values))
         for name, summed in (("mean", mean), ("standard deviation", stdev)):
-            lines.append(_show_row(name, [summed(each) for each in values.values()], width, values))
+            lines.append(_tell_row(name, [summed(each) for each in values.values()], width, values))
         signatures = (f"{each.name:7}  {each.signature}" for each in self.systems[0].quality.scores)
         return "\n".join([*lines, *signatures])
 
 
-def show_sentence(result: SentenceResult) -> str:
+def tell_systems(result: SentenceResult) -> str:
     """Return a sentence, its references and what each system made of it, as lines of text."""
     rows = [("source", result.source)] if result.source is not None else []
     rows += [("reference", each) for each in result.references]
@@ -120,7 +120,7 @@ def write_table(worst: Sequence[SentenceResult]) -> str:
     return "\n".join("\t".join(" ".join(str(cell).split()) for cell in row) for row in rows)
 
 
-def _show_row(name: str, values: Sequence[float], width: int, columns: Mapping[str, object]) -> str:
+def _tell_row(name: str, values: Sequence[float], width: int, columns: Mapping[str, object]) -> str:
     cells = zip(values, columns, strict=True)
     return f"{name:{width}}  " + "  ".join(f"{v:{max(7, len(c))}.2f}" for v, c in cells)
 

@@ -125,17 +125,17 @@ class ProgressLines:
             message += f" of {total:,} ({100 * done / total:.0f} %)"
         message += f", {rate:,.{0 if rate >= 100 else 1}f} a second"
         if total and rate:
-            message += f", {say_time((total - done) / rate)} left"
+            message += f", {spell_time((total - done) / rate)} left"
         self.say(f"{message}, {note}" if note else message)
 
     def end(self) -> None:
         """Print the last line, if there were any before it."""
         if self.told != self.begun:
             done = self.done - self.first
-            self.say(f"{self.what}: {done:,} in {say_time(monotonic() - self.begun)}")
+            self.say(f"{self.what}: {done:,} in {spell_time(monotonic() - self.begun)}")
 
 
-def say_time(seconds: float) -> str:
+def spell_time(seconds: float) -> str:
     """Return hours, minutes and seconds, as 1:02:03."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

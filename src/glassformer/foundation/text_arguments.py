@@ -16,7 +16,7 @@ def expect_text(name: str, text: object) -> str:
         return text
     if isinstance(text, str):  # one of NumPy's, say
         return str(text)
-    raise ValueError(f"{name} is {_describe(text, ONE)}")
+    raise ValueError(f"{name} is {_tell(text, ONE)}")
 
 
 def expect_texts(name: str, texts: object) -> list[str]:
@@ -28,9 +28,9 @@ def expect_texts(name: str, texts: object) -> list[str]:
     if isinstance(texts, str):
         raise ValueError(f"{name} is one text, where a list of texts is needed: write [text]")
     if isinstance(texts, bytes | bytearray | memoryview | Mapping | Set):
-        raise ValueError(f"{name} is {_describe(texts)}")
+        raise ValueError(f"{name} is {_tell(texts)}")
     if not isinstance(texts, Iterable) or getattr(texts, "ndim", 1) != 1:
-        raise ValueError(f"{name} is {_describe(texts)}")
+        raise ValueError(f"{name} is {_tell(texts)}")
     return [
         text if type(text) is str else expect_text(f"{name}[{place}]", text)
         for place, text in enumerate(texts)
@@ -79,7 +79,7 @@ def _normalize(name: str, value: object) -> str | list[str]:
     return expect_text(name, value) if isinstance(value, str) else expect_texts(name, value)
 
 
-def _describe(value: object, remedy: str = REMEDY) -> str:
+def _tell(value: object, remedy: str = REMEDY) -> str:
     """Return what a value is that should be text, and what would be right."""
     if value is None:
         return f"None: {remedy}"

@@ -27,7 +27,7 @@ WANTED = {
 }
 
 
-def _say(first: Mapping[str, Any]) -> str:
+def _tell(first: Mapping[str, Any]) -> str:
     """Return what is wrong with the value of one of pydantic's errors."""
     if entry := WANTED.get(first["type"]):
         return f"must be {entry.format_map(first.get('ctx', {}))}"
@@ -53,7 +53,7 @@ def explain_error(error: ValueError, settings: type[Settings]) -> str:
     shown = f" (got {value!r})" if not isinstance(value, Mapping) else ""
     theirs = find_value(place, value) if first["type"] == "literal_error" else None
     hint = f"; {suggest_names(theirs.names, theirs.note)}" if theirs else ""
-    message = f"{_say(first)}{shown}{hint}"
+    message = f"{_tell(first)}{shown}{hint}"
     return f"{place}: {message}" if place else message
 
 
@@ -91,7 +91,7 @@ def check_list(name: str, texts: object) -> None:
 def name_place(error: ValidationError) -> str:
     """Return where the first error is, and what it is, without the value, which may be huge."""
     first = error.errors(include_input=False, include_url=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), _say(first))))
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), _tell(first))))
 
 
 def list_settings(table: type[Settings], prefix: str = "") -> list[str]:

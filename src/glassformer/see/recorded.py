@@ -116,7 +116,7 @@ class RecordedTensors:
             return self._computed[name]
         op = self.graph.get(name)
         if op is None or not op.derived:
-            raise ValueError(self._say_missing(name))
+            raise ValueError(self._tell_missing(name))
         from .recompute import recompute
 
         self._computed[name] = recompute(op, self.__getitem__).astype(np.float32)
@@ -181,7 +181,7 @@ class RecordedTensors:
         best = np.argsort(-log_probs, kind="stable")[:k].tolist()
         return [NextToken(self.vocabulary[id], id, float(log_probs[id])) for id in best]
 
-    def _say_missing(self, name: str) -> str:
+    def _tell_missing(self, name: str) -> str:
         if name in self.graph:
             if self.graph[name].kind == "parameter":
                 return f"{name}: this trace was saved without the model's parameters"

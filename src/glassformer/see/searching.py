@@ -87,7 +87,7 @@ def find_passage(
             settings=settings,
             seed=seed,
             prefix=len(forced),
-            hypotheses=tuple(_tell(tokenizer, each) for each in passage),
+            hypotheses=tuple(_describe(tokenizer, each) for each in passage),
             chosen=hypothesis,
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
@@ -227,7 +227,7 @@ def _force(translator: TranslationStages, source: list[int], target: str | Trace
     return Passage(source, written, finished, spell_tokens(tokenizer, written))
 
 
-def _tell(tokenizer: Tokenizer, hypothesis: Hypothesis) -> FoundHypothesis:
+def _describe(tokenizer: Tokenizer, hypothesis: Hypothesis) -> FoundHypothesis:
     return FoundHypothesis(
         ids=tuple(hypothesis.tokens),
         text=spell_tokens(tokenizer, hypothesis.tokens),

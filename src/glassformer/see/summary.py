@@ -38,7 +38,7 @@ def summarise(
     if trace.settings.labels:  # or the class of the text
         best = trace.top(0, 1)[0]
         tokens = (tokens[0].model_copy(update={"text": best.text, "id": best.id}),)
-    shown = [_show(token.text) for token in tokens]
+    shown = [_tell_token(token.text) for token in tokens]
     widest = max(map(cell_len, shown))
     doubts = [f"looks wrong: {each.said}" for each in trace.document.problems]
     texts = dict.fromkeys((trace.whole_text, trace.whole_translation))  # one, if none is translated
@@ -46,7 +46,7 @@ def summarise(
     lines += ["", "what came, and what could have come:" if trace.predicted else "what fits there:"]
     for row, (token, expected) in enumerate(zip(tokens, trace.predictions, strict=False)):
         others = "  ".join(
-            f"{_show(choice.text)} {_percent(choice.log_prob)}"
+            f"{_tell_token(choice.text)} {_percent(choice.log_prob)}"
             for choice in [each for each in trace.top(row, k + 1) if each.id != token.id][:k]
         )
         own = f"{_pad(shown[row], widest)} {_percent(expected.log_prob):>6}"
@@ -97,8 +97,8 @@ def _list_endings(trace: RecordedTensors) -> Iterator[str]:
 
 def _draw_attention(trace: RecordedTensors, layer: int | None, head: int | None) -> Iterator[str]:
     weights, which = _choose(trace, layer, head)
-    rows = [_show(token.text) for token in trace.predicted or trace.source]
-    keys = [_stack(_show(token.text)) for token in trace.source or trace.target]
+    rows = [_tell_token(token.text) for token in trace.predicted or trace.source]
+    keys = [_stack(_tell_token(token.text)) for token in trace.source or trace.target]
     widest = max(map(cell_len, rows))
     kind = "self-attention" if trace.settings.is_language_model else "cross-attention"
     yield f"{kind}, {which}: what each token reads{' while it is chosen' if trace.target else ''}"
@@ -175,9 +175,9 @@ def tell_comparison(effect: EditEffect, k: int = 12) -> str:
     lines += _tell_readings(effect)
     lines.append("the translation before, token by token: probability before and after")
     for change in effect.changes:
-        instead = f"   now {_show(change.instead)}" if change.instead != change.token else ""
+        instead = f"   now {_tell_token(change.instead)}" if change.instead != change.token else ""
         shares = f"{change.before:7.2%} -> {change.after:7.2%}"
-        lines.append(f"  {_pad(_show(change.token), 12)} {shares}{instead}")
+        lines.append(f"  {_pad(_tell_token(change.token), 12)} {shares}{instead}")
     moved = [(name, size) for name, size in effect.differences.items() if size]
     lines += ["", f"{len(moved)} of {len(effect.differences)} tensors moved; the most:"]
     moved.sort(key=lambda pair: -pair[1])
@@ -208,7 +208,7 @@ def tell_cell(explanation: Explanation) -> str:
     return "\n".join([explanation.to_text(), *down])
 
 
-def _show(text: str) -> str:
+def _tell_token(text: str) -> str:
     """Return a token with its leading space made visible."""
     return text.replace(" ", "▁", 1) if text.startswith(" ") else text
 
@@ -222,11 +222,11 @@ def _percent(log_prob: float) -> str:
     return f"{math.exp(log_prob):.1%}"
 
 
-def show_in_notebook(trace: RecordedTensors, k: int = 3) -> str:
+def tell_in_html(trace: RecordedTensors, k: int = 3) -> str:
     """Return HTML: the translation, alternatives at each step, and a Transformer's attention."""
-    rows = "".join(_show_step(trace, step, k) for step in range(len(trace.predicted)))
+    rows = "".join(_tell_step(trace, step, k) for step in range(len(trace.predicted)))
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in COLUMNS)
-    drawn = "" if trace.settings.network != "transformer" else _show_attention(trace)
+    drawn = "" if trace.settings.network != "transformer" else _tell_attention(trace)
     whole = ""
     if sentence := tell_sentence(trace):
         whole = f"<p><bdi>{escape(trace.whole_translation)}</bdi></p><p>{escape(sentence)}</p>"
@@ -237,7 +237,7 @@ def show_in_notebook(trace: RecordedTensors, k: int = 3) -> str:
     )
 
 
-def _show_attention(trace: RecordedTensors) -> str:
+def _tell_attention(trace: RecordedTensors) -> str:
     draw = need_addition("draw_picture", "a picture")
     png = b64encode(draw(trace, "V54")._repr_png_()).decode("ascii")
     return (
@@ -246,7 +246,7 @@ def _show_attention(trace: RecordedTensors) -> str:
     )
 
 
-def _show_step(trace: RecordedTensors, step: int, k: int) -> str:
+def _tell_step(trace: RecordedTensors, step: int, k: int) -> str:
     written = trace.predicted[step]
     others = [each for each in trace.top(step, k + 1) if each.id != written.id][:k]
     text = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)

@@ -44,9 +44,9 @@ class Trace(RecordedTensors):
         return need_addition("draw_picture", "a picture")(self, id, **options)
 
     def _repr_html_(self) -> str:
-        from .summary import show_in_notebook
+        from .summary import tell_in_html
 
-        return show_in_notebook(self)
+        return tell_in_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the recording without its tensors, as JSON."""

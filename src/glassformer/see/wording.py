@@ -113,7 +113,7 @@ def to_text(explanation: Explanation) -> str:
     index = ",".join(map(str, explanation.index))
     lines = [
         f"{explanation.name}[{index}] = {explanation.value:.6g}",
-        *_say(explanation),
+        *_tell(explanation),
         f"  {explanation.formula}",
     ]
     if explanation.op.right is None:
@@ -150,7 +150,7 @@ def _list_terms(terms: tuple[Term, ...]) -> Iterator[str]:
         yield f"  and {hidden} smaller terms; all {len(sums)} sum to {sums[-1]:.6g}"
 
 
-def _say(explanation: Explanation) -> Iterator[str]:
+def _tell(explanation: Explanation) -> Iterator[str]:
     """Yield the index of the cell with its tokens, and the catalogue's text about the tensor."""
     trace = explanation.trace
     places = []

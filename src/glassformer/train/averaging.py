@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ..foundation.plurals import say_count
+from ..foundation.plurals import tell_count
 from ..foundation.progress import Reporter
 from ..model.files.directory import (
     BEST,
@@ -57,7 +57,7 @@ def average(
     result = validate(*parts, device=device, precision="fp32", turn=0)
     copy_known_words(run / RUN, out)
     write_golden(out, *prepared.golden)
-    _describe(out, read_facts(run), [int(path.name) for path in snapshots], result)
+    _write_card(out, read_facts(run), [int(path.name) for path in snapshots], result)
     return result
 
 
@@ -66,7 +66,7 @@ def list_last(folder: Path, count: int) -> list[Path]:
     kept = checkpoints(folder / CHECKPOINTS)
     if not 1 <= count <= len(kept):
         raise ValueError(
-            f"{folder.parent} keeps {say_count(len(kept), 'checkpoint')}, "
+            f"{folder.parent} keeps {tell_count(len(kept), 'checkpoint')}, "
             f"so last={count} is not possible: train with --set train.keep={count}"
         )
     return kept[-count:]
@@ -102,7 +102,7 @@ def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     return {name: means[first_name] for name, first_name in names.items()}
 
 
-def _describe(out: Path, facts: dict[str, Any], steps: list[int], validation: Validation) -> None:
+def _write_card(out: Path, facts: dict[str, Any], steps: list[int], validation: Validation) -> None:
     """Write the model card: the facts of the training, with new scores and digests."""
     if not facts.keys() >= NEEDED:  # the training was stopped before it had a model
         message = ", ".join(map(str, steps))

@@ -20,7 +20,7 @@ from ..model.files.known_words import copy_known_words
 from .plan.goal import Goal
 from .plan.hooks import NONE, Hooks
 from .plan.init_from import InitModel
-from .plan.plan import describe_few, describe_shortfall
+from .plan.plan import tell_few, tell_shortfall
 from .plan.preparation import PreparedRun, prepare_run
 from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
@@ -103,7 +103,7 @@ def train(
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
-        stack.enter_context(_tell_resuming(out, report))
+        stack.enter_context(_say_resuming(out, report))
         with group.first_of_all():
             stack.enter_context(hold_lock(out / RUN))
             check_shared(group, out / RUN)
@@ -132,7 +132,7 @@ def train(
 
 
 @contextmanager
-def _tell_resuming(out: Path, report: Reporter) -> Iterator[None]:
+def _say_resuming(out: Path, report: Reporter) -> Iterator[None]:
     """Say how to go on after a Ctrl-C that ends everything at once, if there is a run."""
     try:
         yield
@@ -204,7 +204,7 @@ def resume(
     with ExitStack() as stack:
         group = stack.enter_context(join_group(device))
         report = Reporter(quiet or not group.is_first)
-        stack.enter_context(_tell_resuming(out, report))
+        stack.enter_context(_say_resuming(out, report))
         with group.first_of_all():
             check_shared(group, out / RUN)
             hooks.register()
@@ -243,7 +243,7 @@ def _run(
     free_memory()  # for the translations that follow
     is_finished = not loop.stopped or progress.step >= loop.steps
     if group.is_first and (out / WEIGHTS).is_file():
-        _describe(out, prepared, progress, loop)
+        _write_card(out, prepared, progress, loop)
     if is_finished:
         text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
         text += "".join(f"\n{each}" for each in _tell_too_little(progress, loop))
@@ -274,9 +274,9 @@ def _tell_too_little(progress: Progress, loop: Loop) -> Iterator[str]:
         threads = max(1, torch.get_num_threads()) * loop.group.size
         share = progress.cpu_seconds / (progress.seconds * threads)
     is_over = loop.plan.limits.seconds is not None and progress.step >= loop.steps
-    if is_over and (shortfall := describe_shortfall(loop.plan, progress.step, share)):
+    if is_over and (shortfall := tell_shortfall(loop.plan, progress.step, share)):
         yield shortfall
-    if few := describe_few(progress.step, loop.setup.has_parent):
+    if few := tell_few(progress.step, loop.setup.has_parent):
         yield few
 
 
@@ -291,7 +291,7 @@ def _say_differences(prepared: PreparedRun, report: Reporter) -> None:
             )
 
 
-def _describe(out: Path, prepared: PreparedRun, progress: Progress, loop: Loop) -> None:
+def _write_card(out: Path, prepared: PreparedRun, progress: Progress, loop: Loop) -> None:
     """Write the model card, words.txt, and golden.json, which depends on it: names are copied."""
     copy_known_words(out / RUN, out)
     write_golden(out, *prepared.golden)

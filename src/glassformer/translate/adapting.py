@@ -195,7 +195,7 @@ class Adapter:
 
     def _stand_in(self, kind: str, text: str, own: str) -> StandIn:
         is_told = kind == "time" and self.days
-        return self.days.tell_time(own, text) if is_told else StandIn(text, own)
+        return self.days.stand_for_time(own, text) if is_told else StandIn(text, own)
 
     def restore(
         self,

@@ -102,7 +102,7 @@ def test_the_day_goes_where_the_network_wrote_the_frequent_one() -> None:
     ],
 )
 def test_hours(own: str, target: str, said: str, written: str) -> None:
-    stand_in = make("en", target).tell_time(own, "30")
+    stand_in = make("en", target).stand_for_time(own, "30")
     assert "".join(text + own for text, own in cut_at_stand_ins(said, [stand_in])) == written
 
 

@@ -18,7 +18,7 @@ from glassformer.extensions.lab.probe_pairs import (
     read_probe_pair,
     read_probe_pairs,
 )
-from glassformer.extensions.lab.probe_report import probe_pairs, show_probe
+from glassformer.extensions.lab.probe_report import probe_pairs, tell_probe
 from glassformer.extensions.lab.probing import (
     STEP,
     Look,
@@ -240,7 +240,7 @@ def test_a_cut_of_the_whole_source_is_none(demo: Translator) -> None:
 def test_the_report_has_all_measurements(translator: Translator) -> None:
     calls: list[int] = []
     found = probe_pairs(translator, ITEMS, progress=calls.append)
-    text = show_probe(found)
+    text = tell_probe(found)
     assert found["pairs"] == 3 and calls and "3 of 3" in text
     cuts = [each["cut"] for each in found["cut"]]
     if translator.config.model.network == "rnn":
@@ -263,4 +263,4 @@ def test_the_report_has_all_measurements(translator: Translator) -> None:
 def test_a_network_without_attention_is_asked_what_it_has() -> None:
     found = probe_pairs(Translator.load("demo-rnn", device="cpu"), ITEMS)
     assert found["cut"] == [] and found["silence"] == {} and found["attention"] == {}
-    assert "right " in show_probe(found)
+    assert "right " in tell_probe(found)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
 from glassformer.train.run import validation
@@ -147,7 +147,7 @@ def test_few_pairs_do_not_choose_a_model(
     summary = train(config, corpus, tmp_path / "m", valid=valid)
     assert summary.progress.best_step == kept
     said = capfd.readouterr().err
-    is_few = f"Only {say_count(pairs, 'pair')} to validate on" in said
+    is_few = f"Only {tell_count(pairs, 'pair')} to validate on" in said
     assert is_few == (pairs < 100) != ("highest BLEU so far" in said)
     assert summary.text.startswith("Best") == (pairs >= 100)
     last = load_tensors(checkpoints(tmp_path / "m/run/checkpoints")[-1] / "averaged.safetensors")

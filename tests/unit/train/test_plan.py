@@ -20,11 +20,11 @@ from glassformer.train.plan.plan import (
     Plan,
     PlanLimits,
     begin,
-    describe_few,
-    describe_shortfall,
-    describe_start,
     read_plan,
     settle_again,
+    tell_few,
+    tell_shortfall,
+    tell_start,
     write_plan,
 )
 from glassformer.train.plan.schedule import rate
@@ -168,7 +168,7 @@ def test_too_little_time_is_told_with_what_is_enough(update: float, is_told: boo
     limits, costs = PlanLimits(120, 1000, None), Costs(update, 0.001, 0.3, 0.5)
     plan = begin(limits, 6.0, costs)
     assert (plan.planned < FEW) == is_told
-    said = describe_start(plan, 6.0, Train())
+    said = tell_start(plan, 6.0, Train())
     assert ("Fewer than 200" in said) == is_told
     if is_told:
         enough = float(said.partition("on this machine, ")[2].split()[0])
@@ -179,7 +179,7 @@ def test_too_little_time_is_told_with_what_is_enough(update: float, is_told: boo
 def test_the_warm_up_that_is_told_is_never_longer_than_the_training() -> None:
     costs = Costs(2.0, 0.001, 0.3, 0.5)
     plan = begin(PlanLimits(60, 1000, None), 6.0, costs)
-    said = [describe_start(plan, 6.0, Train(warmup=warmup)) for warmup in (3, 50)]
+    said = [tell_start(plan, 6.0, Train(warmup=warmup)) for warmup in (3, 50)]
     assert "3 of them warm-up" in said[0] and "in 1 minute, all of them warm-up" in said[1]
 
 
@@ -222,14 +222,14 @@ def test_what_was_planned_and_not_done_is_said() -> None:
     plan = begin(PlanLimits(60.0, 100, None), 0.0, costs)
     planned = plan.planned
     half = planned // 2
-    said = describe_shortfall(plan, half, 0.5)
+    said = tell_shortfall(plan, half, 0.5)
     assert f"{half:,} of {planned:,} planned updates" in said and "had 50 % of it" in said
     assert f"{math.ceil(planned / half):,} minutes would be needed" in said
-    assert "other programs" not in describe_shortfall(plan, half, 0.98)
-    assert not describe_shortfall(plan, planned - 1, 0.5)
-    assert not describe_shortfall(Plan.of_steps(500, PlanLimits(None, 100, None)), 3, 0.5)
+    assert "other programs" not in tell_shortfall(plan, half, 0.98)
+    assert not tell_shortfall(plan, planned - 1, 0.5)
+    assert not tell_shortfall(Plan.of_steps(500, PlanLimits(None, 100, None)), 3, 0.5)
 
 
 def test_few_updates_teach_nothing() -> None:
-    assert describe_few(FEW - 1).startswith(f"{FEW - 1} updates: fewer than {FEW} teach")
-    assert not describe_few(FEW) and not describe_few(3, has_parent=True)
+    assert tell_few(FEW - 1).startswith(f"{FEW - 1} updates: fewer than {FEW} teach")
+    assert not tell_few(FEW) and not tell_few(3, has_parent=True)

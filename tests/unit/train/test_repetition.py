@@ -25,7 +25,7 @@ def test_repetition(text: str, repeats: bool) -> None:
 def test_a_validation_says_so() -> None:
     for share, is_said in ((1.0, True), (0.1, False)):
         found = Validation({"BLEU": 0.0}, 5.0, {}, "", 9, repeating=share)
-        assert ("the same words again and again" in found.describe(3, "", 9)) == is_said
+        assert ("the same words again and again" in found.tell(3, "", 9)) == is_said
 
 
 def test_it_says_until_when_this_is_usual() -> None:
@@ -37,4 +37,4 @@ def test_it_says_until_when_this_is_usual() -> None:
         (1, 1, "no longer usual after half"),
         (0, 0, "no longer usual after half"),
     ):
-        assert said in found.describe(step, "", steps)
+        assert said in found.tell(step, "", steps)

@@ -23,16 +23,16 @@ BLEU = {"BLEU": 12.0, "chrF2": 30.0}
 def test_the_score_that_chooses_is_named(best_by: str, scores: dict[str, float], best: str) -> None:
     found = Validation(scores, 2.0, {}, "", 200)
     whole = ModelSelection(Train(best_by=best_by, steps=9), 200, False)
-    assert whole.describe(found, True) == f", {best} so far"
-    assert whole.describe(found, False) == ""
+    assert whole.tell(found, True) == f", {best} so far"
+    assert whole.tell(found, False) == ""
     part = ModelSelection(Train(best_by=best_by, minutes=9.0), 900, False)
     among = f" on 200 of 900 pairs, {best} so far on as many pairs"
-    assert part.describe(found, True) == among, "scores of more pairs do not compare"
+    assert part.tell(found, True) == among, "scores of more pairs do not compare"
 
 
 def test_with_few_pairs_there_is_no_best() -> None:
     found = Validation(BLEU, 2.0, {}, "", 99)
-    assert ModelSelection(Train(steps=9), 99, False).describe(found, True) == ""
+    assert ModelSelection(Train(steps=9), 99, False).tell(found, True) == ""
 
 
 def test_a_bleu_of_zero_does_not_keep_the_first_model() -> None:

@@ -73,7 +73,7 @@ def export_marian(model: Path | str, out: Path) -> MarianExport:
         ]
         whole[SETTINGS] = describe_for_marian(config.model, whole, sizes)
         np.savez(folder / "model.npz", **whole)  # type: ignore[arg-type]
-        write_text(folder / "decoder.yml", _describe_search(config, names))
+        write_text(folder / "decoder.yml", _spell_search(config, names))
         folder.rename(out)
     parameters = sum(array.size for array in arrays.values())
     return MarianExport("model.npz", names, parameters)
@@ -246,7 +246,7 @@ def describe_for_marian(
     return np.frombuffer("".join(lines).encode() + b"\0", np.int8)
 
 
-def _describe_search(config: Config, vocabularies: tuple[str, str]) -> str:
+def _spell_search(config: Config, vocabularies: tuple[str, str]) -> str:
     """Return decoder.yml: the files, with paths from its folder, and the search."""
     lines = ["relative-paths: true", "models:", "  - model.npz", "vocabs:"]
     lines += [f"  - {name}" for name in vocabularies]

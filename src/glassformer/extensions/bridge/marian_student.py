@@ -292,7 +292,7 @@ def _write(
             rows += [common[:0]] * (_count_rows(tokenizers.source) - len(rows))
             write_lex(folder / lex, [*rows, common])
         listed = (lex,) if shortlist.is_file() else ()
-        write_text(folder / "config.yml", _describe_run(weights, names, listed))
+        write_text(folder / "config.yml", _spell_run(weights, names, listed))
         folder.rename(out)
     return tuple(dict.fromkeys((weights, *names, *listed, "config.yml")))
 
@@ -316,7 +316,7 @@ def _read_rows(path: Path) -> list[Any]:
     return np.split(file[IDS].data, file[STARTS].data[1:-1])
 
 
-def _describe_run(weights: str, vocabularies: tuple[str, str], listed: tuple[str, ...]) -> str:
+def _spell_run(weights: str, vocabularies: tuple[str, str], listed: tuple[str, ...]) -> str:
     """Return the settings with which Bergamot and translateLocally run the model."""
     lines = ["relative-paths: true", "models:", f"  - {weights}", "vocabs:"]
     lines += [f"  - {name}" for name in vocabularies]

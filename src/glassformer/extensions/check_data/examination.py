@@ -21,9 +21,9 @@ from .partners import (
     SideWords,
     are_unrelated,
     compare_partners,
-    describe_misalignment,
     explain_inequality,
     fit_at_offsets,
+    tell_misalignment,
 )
 from .ragged import Array, Block
 from .repeats import Repeats, hash_lines, join_words
@@ -249,7 +249,7 @@ class _Examiner:
                 misalignment.line, end if misalignment.offset else lost
             )
         shown = [
-            describe_misalignment(misalignment, names) for misalignment in misalignments[:EXAMPLES]
+            tell_misalignment(misalignment, names) for misalignment in misalignments[:EXAMPLES]
         ]
         self.about["misaligned"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 

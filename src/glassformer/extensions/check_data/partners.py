@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.data.files import cut_chunks
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 from .lengths import correlate
 from .lexicon import Lexicon, LexiconSide, Measures
@@ -128,16 +128,16 @@ def explain_inequality(
     misalignments, measures, _ = compare_partners(*sides)
     where = ""
     if misalignments:
-        where = f"; {describe_misalignment(misalignments[0], names)}"
+        where = f"; {tell_misalignment(misalignments[0], names)}"
     elif measures.evidence[-LAST:].sum() > SURE:
         where = f"; they fit up to line {min(counts):,}, so the lines after it are too many"
     return ValueError(
-        f"{names[0]} has {say_count(counts[0], 'line')} but {names[1]} has {counts[1]:,}: "
+        f"{names[0]} has {tell_count(counts[0], 'line')} but {names[1]} has {counts[1]:,}: "
         f"each line of one must translate the same line of the other{where}"
     )
 
 
-def describe_misalignment(misalignment: Misalignment, names: Sequence[str]) -> str:
+def tell_misalignment(misalignment: Misalignment, names: Sequence[str]) -> str:
     """Return, in words, which lines have no partner; line numbers count from 1."""
     own, other = (names[0], names[1]) if misalignment.lost < 0 else (names[1], names[0])
     line = misalignment.line + 1 + (misalignment.before if misalignment.lost > 0 else 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 from .order import Misalignment
 from .ragged import Array
@@ -220,11 +220,11 @@ class Report:
         return "\n".join(self._write_lines()) + "\n"
 
     def _write_lines(self) -> Iterator[str]:
-        yield f"{self.extent}; {say_count(len(self.findings), 'kind')} of findings"
+        yield f"{self.extent}; {tell_count(len(self.findings), 'kind')} of findings"
         yield from filter(None, (self.blindness,))
         for each in self.findings:
             yield ""
-            share = f"{say_count(each.count, 'pair')} ({100 * each.share:.2f} %)"
+            share = f"{tell_count(each.count, 'pair')} ({100 * each.share:.2f} %)"
             yield f"{each.kind}: {share}: {each.check.meaning}"
             if each.note:
                 yield f"  {each.note}"

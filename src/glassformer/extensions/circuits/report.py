@@ -23,14 +23,14 @@ KINDS = {
 }
 
 
-def show_why(why: Why) -> str:
+def tell_why(why: Why) -> str:
     """Return the answer as text."""
-    parts = [_show_head(why), _show_sum(why)]
+    parts = [_tell_head(why), _tell_sum(why)]
     if why.hidden:
-        parts.append(_show_hidden(why))
-    parts += [_show_circuit(why, each) for each in why.circuits]
+        parts.append(_tell_hidden(why))
+    parts += [_tell_circuit(why, each) for each in why.circuits]
     if why.transfer:
-        parts.append(_show_transfer(why.transfer))
+        parts.append(_tell_transfer(why.transfer))
     if not why.circuits:
         parts.append(
             "No circuit: with all edges replaced the word leads as much as before, or by more."
@@ -38,7 +38,7 @@ def show_why(why: Why) -> str:
     return "\n\n".join(parts)
 
 
-def _show_head(why: Why) -> str:
+def _tell_head(why: Why) -> str:
     word, rival = why.asked.word.strip(), why.asked.rival.strip()
     return (
         f"{why.trace.text}\n{why.trace.translation}\n"
@@ -46,7 +46,7 @@ def _show_head(why: Why) -> str:
     )
 
 
-def _show_sum(why: Why) -> str:
+def _tell_sum(why: Why) -> str:
     """Return what the lead is made of, with patterns, norms and gates held."""
     lines = ["What the lead is made of, patterns, norms and gates held as they are:"]
     for side, name in (("source", "source"), ("target", "translation")):
@@ -65,7 +65,7 @@ def _show_sum(why: Why) -> str:
     return "\n".join(lines)
 
 
-def _show_hidden(why: Why) -> str:
+def _tell_hidden(why: Why) -> str:
     """Return what the exact sum cannot see, because it holds something."""
     hidden, whole = why.hidden, why.lead
     change = hidden["as it is"] - whole
@@ -81,7 +81,7 @@ def _show_hidden(why: Why) -> str:
     return "\n".join([*lines, "  " + "  ".join(message)])
 
 
-def _show_circuit(why: Why, circuit: FoundCircuit) -> str:
+def _tell_circuit(why: Why, circuit: FoundCircuit) -> str:
     elsewhere = ELSEWHERE[circuit.elsewhere].format(why.mean_of)
     size = len(circuit.edges)
     lines = [
@@ -108,7 +108,7 @@ def _count_places(why: Why, circuit: FoundCircuit) -> str:
     return ", ".join(f"{count} {place}" for place, count in counts.most_common())
 
 
-def _show_transfer(transfer: Transfer) -> str:
+def _tell_transfer(transfer: Transfer) -> str:
     left_out = f" ({transfer.left_out} left out)" if transfer.left_out else ""
     return (
         f"On {transfer.sentences} other sentences{left_out}, the first circuit without positions, "
@@ -118,15 +118,15 @@ def _show_transfer(transfer: Transfer) -> str:
     )
 
 
-def show_methods(table: MethodTable) -> str:
+def tell_methods(table: MethodTable) -> str:
     """Return which word each method names, and what is written with that word cut."""
     word, rival = table.asked.word.strip(), table.asked.rival.strip()
     rows = [("", "names", "share", "cut from the decoder", "cut everywhere")]
     for each in table.answers:
         trial = table.trials[each.named]
         cells = (
-            _show_cut(trial.decoder, trial.decoder_changed),
-            _show_cut(trial.everywhere, trial.everywhere_changed),
+            _tell_cut(trial.decoder, trial.decoder_changed),
+            _tell_cut(trial.everywhere, trial.everywhere_changed),
         )
         rows.append((each.method, trial.word, f"{each.share:.0%}", *cells))
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -140,10 +140,10 @@ def show_methods(table: MethodTable) -> str:
     head += f"Which source word do methods name for {word} (rival: {rival})?"
     if table.plain != table.asked.word:
         head += f" Of itself the network writes {_spell_token(table.plain)} there."
-    return "\n".join([head, "", *(f"  {line}" for line in lines), "", *_show_trials(table)])
+    return "\n".join([head, "", *(f"  {line}" for line in lines), "", *_tell_trials(table)])
 
 
-def _show_cut(written: str, is_changed: bool) -> str:
+def _tell_cut(written: str, is_changed: bool) -> str:
     return _spell_token(written) if is_changed else "no change"
 
 
@@ -151,7 +151,7 @@ def _spell_token(token: str) -> str:
     return token.strip(" ▁") or "▁"
 
 
-def _show_trials(table: MethodTable) -> list[str]:
+def _tell_trials(table: MethodTable) -> list[str]:
     """Return which words change the translation, and what methods say beside a word."""
     lines = []
     for name, cut in (("from the decoder", "decoder"), ("everywhere", "everywhere")):

@@ -48,10 +48,10 @@ def check(folder: Path | None, which: str | None) -> Said:
         lines += verdict.lines
         if not verdict.is_right:
             return lines, False
-    return [*lines, say_next(progress)], True
+    return [*lines, tell_next(progress)], True
 
 
-def say_next(progress: CourseProgress) -> str:
+def tell_next(progress: CourseProgress) -> str:
     """Return what comes after a step that is right."""
     number = progress.find_next()
     if number is None:
@@ -85,12 +85,12 @@ def show_status(folder: Path | None, which: str | None) -> Said:
     progress = read_course(find_folder(folder))
     if which is not None:
         raise ValueError("status takes no number")
-    lines = [_show(each, progress) for each in read_exercises()]
+    lines = [_tell(each, progress) for each in read_exercises()]
     counts = {"passed": len(progress.passed), "count": len(lines)}
     return [*lines, say("status", progress.lang, **counts)], True
 
 
-def _show(exercise: Exercise, progress: CourseProgress) -> str:
+def _tell(exercise: Exercise, progress: CourseProgress) -> str:
     mark = "+" if exercise.number in progress.passed else "-"
     return f"{mark} {exercise.number:2} {exercise.title[progress.lang]}"
 

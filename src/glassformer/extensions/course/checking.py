@@ -39,7 +39,7 @@ def check_step(folder: Path, number: int, lang: str = "en") -> Verdict:
     own = run_own(path.parent, exercise, cases)
     if all(is_same(result, each.expected) for each, result in zip(cases, own, strict=True)):
         head = say("right", lang, number=number, title=exercise.title[lang])
-        return Verdict(True, (head, *describe_success(cases, own, lang)))
+        return Verdict(True, (head, *tell_success(cases, own, lang)))
     sentences = [*diagnose(exercise, cases, own, path, lang), say("hint", lang, number=number)]
     return _refuse(exercise, lang, sentences)
 
@@ -75,7 +75,7 @@ def list_before(exercise: Exercise) -> list[Exercise]:
     return [exercises[number] for number in sorted(exercises)]
 
 
-def describe_success(cases: Sequence[Case], results: Sequence[Any], lang: str) -> Iterator[str]:
+def tell_success(cases: Sequence[Case], results: Sequence[Any], lang: str) -> Iterator[str]:
     """Yield what was compared, and, of a translation, what it says."""
     spoken = [result for result in results if isinstance(result, str)]
     recorded = [each for each in cases if each.name and not isinstance(each.expected, str)]

@@ -32,9 +32,9 @@ def diagnose(
     if named := name_mistake(exercise, cases, results, which, lang):
         yield named
     if isinstance(result, Exception):
-        yield from describe_exception(result, case, path, lang, named=bool(named))
+        yield from tell_exception(result, case, path, lang, named=bool(named))
         return
-    yield from describe_result(result, case, lang, named=bool(named))
+    yield from tell_difference(result, case, lang, named=bool(named))
     if case.name and case.name != "translation":
         yield say("recorded", lang, name=case.name)
 
@@ -86,7 +86,7 @@ def _is_telling(result: Any) -> bool:
     return bool(np.isfinite(numbers).any()) and numbers.size > 0
 
 
-def describe_exception(
+def tell_exception(
     error: Exception, case: Case, path: Path, lang: str, *, named: bool
 ) -> Iterator[str]:
     """Yield what an exception means, and in which line of the learner's file it came."""
@@ -102,9 +102,9 @@ def describe_exception(
     else:
         if not named and is_power_sign(error):
             yield say("xor", lang)
-        kind, arguments = type(error).__name__, show_arguments(case)
+        kind, arguments = type(error).__name__, tell_arguments(case)
         yield say("raised", lang, **names, arguments=arguments, kind=kind, error=error)
-        yield from describe_line(error, path, lang)
+        yield from tell_place(error, path, lang)
 
 
 def is_power_sign(error: Exception) -> bool:
@@ -112,7 +112,7 @@ def is_power_sign(error: Exception) -> bool:
     return isinstance(error, TypeError) and ("bitwise_xor" in str(error) or "for ^" in str(error))
 
 
-def describe_line(error: Exception, path: Path, lang: str) -> Iterator[str]:
+def tell_place(error: Exception, path: Path, lang: str) -> Iterator[str]:
     """Yield the innermost line of the learner's folder that an exception came through."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [each for each in frames if Path(each.filename).parent == path.parent]
@@ -121,12 +121,12 @@ def describe_line(error: Exception, path: Path, lang: str) -> Iterator[str]:
         yield say("line", lang, line=own[-1].lineno, file=file, code=own[-1].line)
 
 
-def show_arguments(case: Case) -> str:
+def tell_arguments(case: Case) -> str:
     """Return the arguments of a case as a learner can read them: small ones whole."""
-    return "(" + ", ".join(map(_show, case.arguments)) + ")"
+    return "(" + ", ".join(map(_tell, case.arguments)) + ")"
 
 
-def _show(argument: Any) -> str:
+def _tell(argument: Any) -> str:
     if isinstance(argument, np.ndarray):
         if argument.size <= 12:
             return " ".join(np.array2string(argument, separator=", ").split())
@@ -139,32 +139,32 @@ def _show(argument: Any) -> str:
     return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
-def describe_result(result: Any, case: Case, lang: str, *, named: bool) -> Iterator[str]:
+def tell_difference(result: Any, case: Case, lang: str, *, named: bool) -> Iterator[str]:
     """Yield where a result differs from the right one, and, if nobody named it yet, how."""
-    about = {"function": case.function, "arguments": show_arguments(case)}
+    about = {"function": case.function, "arguments": tell_arguments(case)}
     numbers, right = to_array(result), to_array(case.expected)
     if result is None:
         yield say("none", lang, **about)
     elif numbers is None or right is None or (numbers.size == 0 and right.size):
-        shown = {"found": _show(result), "expected": _show(case.expected)}
+        shown = {"found": _tell(result), "expected": _tell(case.expected)}
         yield say("kind", lang, **about, **shown, kind=type(result).__name__)
     elif numbers.shape != right.shape:
         if not named and is_same(numbers.T, right):
             yield say("transposed", lang)
         if right.ndim == 1:
-            yield say("value", lang, **about, found=_show(result), expected=_show(case.expected))
+            yield say("value", lang, **about, found=_tell(result), expected=_tell(case.expected))
         else:
             shapes = {"found": _cross(numbers.shape), "expected": _cross(right.shape)}
             yield say("shape", lang, **about, **shapes)
     else:
-        yield from describe_numbers(numbers, right, about, lang, named=named)
+        yield from tell_numbers(numbers, right, about, lang, named=named)
 
 
 def _cross(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "1"
 
 
-def describe_numbers(
+def tell_numbers(
     numbers: Any, right: Any, about: dict[str, str], lang: str, *, named: bool
 ) -> Iterator[str]:
     """Yield where numbers of the right shape differ, and in what pattern."""
@@ -174,7 +174,7 @@ def describe_numbers(
         yield say("nan", lang, **about, count=int(odd.sum()), place=place)
         return
     if not named:
-        yield from describe_pattern(numbers, right, lang)
+        yield from tell_pattern(numbers, right, lang)
     with np.errstate(invalid="ignore"):
         apart = np.where(is_near(numbers, right), 0, np.abs(numbers - right))
     worst = np.unravel_index(int(np.argmax(apart)), apart.shape)
@@ -189,7 +189,7 @@ def _place(index: Any) -> str:
     return ", ".join(str(int(each)) for each in index)
 
 
-def describe_pattern(numbers: Any, right: Any, lang: str) -> Iterator[str]:
+def tell_pattern(numbers: Any, right: Any, lang: str) -> Iterator[str]:
     """Yield what all wrong numbers have in common; nothing if they have nothing."""
     seen = np.isfinite(right) & np.isfinite(numbers) & (np.abs(right) > 1e-6)
     factors = numbers[seen] / right[seen]

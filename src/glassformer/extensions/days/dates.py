@@ -107,7 +107,7 @@ class Dates:
             for match, pair in zip(days, free[attempt:], strict=False)
         }
 
-    def tell_time(self, own: str, text: str) -> StandIn:
+    def stand_for_time(self, own: str, text: str) -> StandIn:
         """Return the stand-in for a time like 7:45 or 8:00 p.m., which the network reads as `text`.
 
         Only English says p.m.; other languages count to 24.

@@ -146,7 +146,7 @@ def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
     try:
         _limit_memory(head["memory"])
         document = open_document(data, head["name"])
-        _send(out, _describe(document, head["tags"]))
+        _send(out, _spell(document, head["tags"]))
         _send(out, document.fill(json.loads(_receive(inputs))))
         _send(out, json.dumps(document.failures.said).encode())
     except ModuleNotFoundError as error:
@@ -159,7 +159,7 @@ def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
         _send_error(out, "the document is damaged: it is nested too deeply")
 
 
-def _describe(document: TranslatableDocument, tags: int) -> bytes:
+def _spell(document: TranslatableDocument, tags: int) -> bytes:
     """Return what a document has as JSON. Raises ValueError if it has more tags than that."""
     texts = document.texts
     if document.form == "html" and sum(text.count("<") for text in texts) > tags:

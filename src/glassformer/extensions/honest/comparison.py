@@ -9,7 +9,7 @@ from typing import Any
 
 from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.references import References
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 from ..check_data.near_twins import TwinIndex
 from ..check_data.words import gather_words
@@ -30,7 +30,7 @@ class PartScore:
 
     def __str__(self) -> str:
         text = ", ".join(f"{name} {value:.2f}" for name, value in self.scores.items())
-        return f"{say_count(self.lines, 'line')}{f': {text}' if text else ''}"
+        return f"{tell_count(self.lines, 'line')}{f': {text}' if text else ''}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TrainingComparison:
 
     def __str__(self) -> str:
         rows = [
-            ("near twins", f"{say_count(self.twins, 'test line')} (nearly) in the training text"),
+            ("near twins", f"{tell_count(self.twins, 'test line')} (nearly) in the training text"),
             ("without them", str(self.without_twins)),
             ("memory", f"the target of the nearest training source: {self.memory}"),
             *((each.name, str(each)) for each in self.by_similarity),

@@ -109,7 +109,7 @@ def _swap(probe: Probe) -> Iterator[tuple[str, Any]]:
             yield role, swap_vectors(own, [donor for _, donor in both], roles)
 
 
-def show_probe(fields: Mapping[str, Any]) -> str:
+def tell_probe(fields: Mapping[str, Any]) -> str:
     """Return the measurements as text: shares in percent of right answers."""
     total = Share(round(fields["right"] * fields["pairs"]), fields["pairs"])
     lines = [f"right  {total}", f"ln odds of the middle pair {fields['odds']:+.2f}"]

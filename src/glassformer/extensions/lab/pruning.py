@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from glassformer.config import Config
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import WEIGHTS, locate, save_model
 from glassformer.model.files.known_words import copy_known_words
 from glassformer.text import PAD
@@ -92,7 +92,7 @@ def prune(
     parameters = [sum(p.numel() for p in each.model.parameters()) for each in both]
     before, after = (_measure_loss(batches, each) for each in both)
     pruned = PrunedModel(kept, (parameters[0], parameters[1]), (before, after))
-    _describe(folder, out, pruned, len(texts))
+    _write_card(folder, out, pruned, len(texts))
     return pruned
 
 
@@ -168,7 +168,7 @@ def _measure_loss(batches: Sequence[TranslatedBatch], translator: Translator) ->
     return total / tokens
 
 
-def _describe(folder: Path, out: Path, pruned: PrunedModel, sentences: int) -> None:
+def _write_card(folder: Path, out: Path, pruned: PrunedModel, sentences: int) -> None:
     """Write the model card: what still holds of the whole model's facts, and what was taken out."""
     facts = {name: value for name, value in read_facts(folder).items() if name in FACTS}
     facts |= {"parameters": pruned.parameters[1], "sha256": hash_files(out)}
@@ -181,7 +181,7 @@ def _describe(folder: Path, out: Path, pruned: PrunedModel, sentences: int) -> N
 
 Pruned from {folder.resolve().name} (weights sha256 {hash_file(folder / WEIGHTS)}), which has
 {pruned.parameters[0]:,} parameters; {pruned.parameters[1]:,} are left. Chosen on
-{say_count(sentences, "sentence")}. Not trained since, and not scored: a token that the whole model
+{tell_count(sentences, "sentence")}. Not trained since, and not scored: a token that the whole model
 writes there has a mean -ln p of {before:.3f} by it, and of {after:.3f} by this one.
 
 {lines}

@@ -79,8 +79,8 @@ class Robustness:
         """Return a table in Markdown."""
         head = ["| text | BLEU | loss | kept |", "|---|---:|---:|---:|"]
         rows = [
-            f"| {each.name} | {_show(each.bleu)} "
-            f"| {_show_share(each.loss)} | {_show_share(each.kept)} |"
+            f"| {each.name} | {_tell(each.bleu)} "
+            f"| {_tell_share(each.loss)} | {_tell_share(each.kept)} |"
             for each in self.rows
         ]
         return "\n".join([*head, *rows])
@@ -244,9 +244,9 @@ def _simplify(variant: Variant, text: str) -> str:
     return text.lower() if variant.is_lowercased else text
 
 
-def _show(value: float | None) -> str:
+def _tell(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def _show_share(share: float | None) -> str:
+def _tell_share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"

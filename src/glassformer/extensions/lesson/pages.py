@@ -91,7 +91,7 @@ def make_sheet(facts: LessonFacts, say: Say) -> str:
     scores = [(escape(word), f"{score:.1f}", "") for word, score in facts.scores]
     line = '<p class="line"></p>' * 3
     return (
-        f'<section class="page">{show_sides(facts, say)}<p>{say("task.read")}</p>'
+        f'<section class="page">{tell_sides(facts, say)}<p>{say("task.read")}</p>'
         + lay_table((say("column.word"), say("column.sure"), say("column.guess")), reads)
         + f'</section><section class="page"><p>{say("task.cut")}</p>'
         + lay_table((say("column.cut"), say("column.guess")), cuts)
@@ -101,7 +101,7 @@ def make_sheet(facts: LessonFacts, say: Say) -> str:
     )
 
 
-def show_sides(facts: LessonFacts, say: Say) -> str:
+def tell_sides(facts: LessonFacts, say: Say) -> str:
     """Return the sentence and its translation."""
     sides = (("sentence", facts.sentence), ("translation", facts.translation))
     return "".join(f"<p><b>{say(key)}:</b> {escape(text)}</p>" for key, text in sides)
@@ -112,7 +112,7 @@ def write_percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share < 0.995 else ">99 %"
 
 
-def show_readings(facts: LessonFacts, say: Say) -> str:
+def tell_readings(facts: LessonFacts, say: Say) -> str:
     """Return what each word reads most."""
     rows = [
         (escape(one.word), escape(one.read), write_percent(one.share)) for one in facts.readings
@@ -120,7 +120,7 @@ def show_readings(facts: LessonFacts, say: Say) -> str:
     return lay_table((say("column.word"), say("column.reads"), say("column.weight")), rows)
 
 
-def show_cuts(facts: LessonFacts, say: Say) -> str:
+def tell_cuts(facts: LessonFacts, say: Say) -> str:
     """Return what each cut changes."""
     rows = [
         (
@@ -133,7 +133,7 @@ def show_cuts(facts: LessonFacts, say: Say) -> str:
     return lay_table((say("column.cut"), say("column.changed"), say("column.says")), rows)
 
 
-def show_weights(facts: LessonFacts, say: Say) -> str:
+def tell_weights(facts: LessonFacts, say: Say) -> str:
     """Return the scores and their softmax."""
     pairs = zip(facts.scores, facts.weigh(), strict=True)
     rows = [(escape(word), f"{score:.1f}", f"{weight:.3f}") for (word, score), weight in pairs]
@@ -144,9 +144,9 @@ def make_answers(facts: LessonFacts, say: Say) -> str:
     """Return the answers to all tasks, for the teacher."""
     letters = ", ".join(f"{n + 1}{'abc'[ORDERS[n].index(0)]}" for n in range(QUIZ))
     return (
-        f"{show_sides(facts, say)}<p>{say('task.read')}</p>{show_readings(facts, say)}"
-        f"<p>{say('task.cut')}</p>{show_cuts(facts, say)}"
-        f"<p>{say('task.compute', word=facts.scored)}</p>{show_weights(facts, say)}"
+        f"{tell_sides(facts, say)}<p>{say('task.read')}</p>{tell_readings(facts, say)}"
+        f"<p>{say('task.cut')}</p>{tell_cuts(facts, say)}"
+        f"<p>{say('task.compute', word=facts.scored)}</p>{tell_weights(facts, say)}"
         f"<p>{say('task.limits')}</p><p>{say('limits')}</p>"
         f"<h2>{say('name.questions')}</h2><p>{say('right', letters=letters)}</p>"
     )
@@ -174,11 +174,11 @@ def make_slides(facts: LessonFacts, say: Say) -> str:
     """Return the slides, each with a note for the teacher."""
     sure = [(escape(each.word), write_percent(each.probability)) for each in facts.readings]
     slides = (
-        (show_sides(facts, say), "note.watch"),
+        (tell_sides(facts, say), "note.watch"),
         (lay_table((say("column.word"), say("column.sure")), sure), "note.guess"),
-        (show_readings(facts, say), "step.guess"),
-        (show_cuts(facts, say), "note.cut"),
-        (show_weights(facts, say), "note.compute"),
+        (tell_readings(facts, say), "step.guess"),
+        (tell_cuts(facts, say), "note.cut"),
+        (tell_weights(facts, say), "note.compute"),
         (f"<p>{say('limits')}</p>", "step.limits"),
     )
     return "".join(

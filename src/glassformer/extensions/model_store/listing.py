@@ -42,12 +42,12 @@ def _list(home: Path) -> Iterator[InstalledModel]:
         yield InstalledModel(folder.name, read_languages(folder), size, words, str(folder))
 
 
-def say_models(models: Sequence[InstalledModel | ListedModel]) -> str:
+def tell_models(models: Sequence[InstalledModel | ListedModel]) -> str:
     """Return a table of models, one a line."""
     if not models:
         return "no models"
     rows = [
-        (each.name, each.languages or "-", f"{each.bytes / 1e6:.1f} MB", _say_words(each))
+        (each.name, each.languages or "-", f"{each.bytes / 1e6:.1f} MB", _tell_words(each))
         for each in models
     ]
     first, second, third = (max(len(row[n]) for row in rows) for n in range(3))
@@ -57,7 +57,7 @@ def say_models(models: Sequence[InstalledModel | ListedModel]) -> str:
     )
 
 
-def _say_words(model: InstalledModel | ListedModel) -> str:
+def _tell_words(model: InstalledModel | ListedModel) -> str:
     if isinstance(model, ListedModel) or model.words is None:
         return ""
     return f"{model.words:,} words" + (": a toy" if model.is_toy else "")

@@ -306,7 +306,7 @@ def drop_steps(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def say_state(state: NightState) -> dict[str, Any]:
+def describe_state(state: NightState) -> dict[str, Any]:
     """Return the steps and the choices for JSON."""
     return {
         "steps": [vars(each) for each in state.steps],

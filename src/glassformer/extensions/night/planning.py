@@ -82,7 +82,7 @@ def plan_next(at: Circumstances, done: Sequence[StepResult], left: float) -> Pla
         minutes = share_minutes(steps, left, at.usual)
         if steps[:1] == ["auto"]:
             if len(steps) == 1 or minutes["auto"] >= at.usual:
-                return PlannedStep("auto", max(SHORTEST, minutes["auto"]), _say_program(at, steps))
+                return PlannedStep("auto", max(SHORTEST, minutes["auto"]), _tell_program(at, steps))
         elif steps and _suffices(minutes, at.usual):
             return PlannedStep(steps[0], minutes[steps[0]], _explain(steps[0], scores))
     return None
@@ -169,7 +169,7 @@ REASONS = {
 }
 
 
-def _say_program(at: Circumstances, steps: Sequence[str]) -> str:
+def _tell_program(at: Circumstances, steps: Sequence[str]) -> str:
     message = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
     if len(steps) == 1:
         return f"{message}: nothing pays more than one training"

@@ -99,14 +99,14 @@ def publish(night: Night, model: Path, out: Path) -> None:
         night.say(f"published in int8, which changes chrF++ by {-loss:+.2f} on the validation text")
 
 
-def say_score(score: float | None) -> str:
+def tell_score(score: float | None) -> str:
     return "" if score is None else f"{score:.2f}"
 
 
 def render_report(night: Night) -> str:
     """Return the report: what was decided and why, in order, and a table of the steps."""
     rows = [
-        f"| {each.name} | {each.minutes:.1f} | {say_score(each.score)} |"
+        f"| {each.name} | {each.minutes:.1f} | {tell_score(each.score)} |"
         for each in night.state.steps
     ]
     message = [f"- {escape_markdown(each)}" for each in night.state.said]

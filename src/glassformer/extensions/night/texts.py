@@ -10,7 +10,7 @@ from pathlib import Path
 from glassformer.data.corpus import find_data, require_file
 from glassformer.data.files import read_lines
 from glassformer.foundation.disk import write_text
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 from ..check_data import examine, fix, realign
 from ..honest.splitting import Pair, Pairs, Split, split_honestly
@@ -58,7 +58,7 @@ def write_parts(
     pairs, message = check_pairs(read_pairs_of(data, langs), langs)
     if len(pairs) < FEWEST:
         raise ValueError(
-            f"{say_count(len(pairs), 'pair')} with text on both sides: a night needs {FEWEST} "
+            f"{tell_count(len(pairs), 'pair')} with text on both sides: a night needs {FEWEST} "
             "at least"
         )
     split = _split(pairs, read_pairs_of(valid, langs), read_pairs_of(test, langs), seed)
@@ -94,7 +94,7 @@ def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, s
         result = examine(*sides, source_lang=langs[0], target_lang=langs[1])
     kept = [pair for pair in fix(*sides, result) if all(map(str.strip, pair))]
     kinds = ", ".join(f"{each.count:,} {each.kind}" for each in report.findings)
-    message = f"{say_count(len(pairs), 'pair')}, {len(kept):,} kept"
+    message = f"{tell_count(len(pairs), 'pair')}, {len(kept):,} kept"
     return kept, f"{message} (found: {kinds})" if kinds else message
 
 

@@ -17,7 +17,7 @@ from .attention import KINDS
 from .choice import find_step
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import count_layers, get_mask, keep_largest, list_shown, show_tokens
+from .parts.selection import count_layers, get_mask, keep_largest, list_shown, tell_tokens
 
 ROWS, COLUMNS, KEYS = 30, 8, 14  # tokens of an alignment; of the weighted sums; keys with vectors
 SURE, TURNED = 0.5, 0.7  # of a weight: most of a row's is on one token; that of a step back
@@ -401,8 +401,8 @@ def find_clearest_step(trace: Any, layer: int | None = None, head: int | None = 
     """
     layer, head = find_aligning_head(trace, layer, head)
     weights = trace[f"decoder.{layer}.cross_attention.weights"][head]
-    ending = len(weights) > 1 and show_tokens(trace.predicted)[-1] in MARKS
-    return _find_clearest(show_tokens(trace.source), weights[:-1] if ending else weights)
+    ending = len(weights) > 1 and tell_tokens(trace.predicted)[-1] in MARKS
+    return _find_clearest(tell_tokens(trace.source), weights[:-1] if ending else weights)
 
 
 def _find_clearest(keys: list[str], weights: g.Array) -> int:

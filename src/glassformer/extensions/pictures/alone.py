@@ -7,7 +7,7 @@ import numpy as np
 from .choice import BEST
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import elide, show_token
+from .parts.selection import elide, tell_token
 
 WIDE, COLUMNS, LINE = 62.0, 20, 10  # of a token; that are drawn; that stand in a line
 LOOKS = 0.03  # a weight that is drawn as a line
@@ -28,7 +28,7 @@ def draw_surprise(plan: g.Outline) -> g.Scene:
         best = trace.top(t, 1)[0]
         is_right = best.id == trace.predicted[t].id
         ink = style.LIT if t == most else "softmax"
-        guess = g.tiny(show_token(best.text), "decoder" if is_right else style.SOFT, fit=WIDE - 6)
+        guess = g.tiny(tell_token(best.text), "decoder" if is_right else style.SOFT, fit=WIDE - 6)
         column = g.middle(
             g.Pillar(bits[t], limit, ink, width=26, height=96, digits=1),
             g.Chip(plan.predicted[t], "decoder", size=style.SMALL, lit=t == most, fit=WIDE - 16),
@@ -43,7 +43,7 @@ def draw_surprise(plan: g.Outline) -> g.Scene:
         callouts=[g.Callout(f"token {most}", "expected", "below", 200)],
         word=plan.predicted[most],
         share=g.percent(float(np.exp(trace.predictions[most].log_prob)), 1),
-        guess=show_token(trace.top(most, 1)[0].text),
+        guess=tell_token(trace.top(most, 1)[0].text),
         n=right,
         all=count,
         bits=f"{mean:.1f}",
@@ -77,7 +77,7 @@ def draw_filled(plan: g.Outline) -> g.Scene:
     for n, each in enumerate(best):
         share = plan.of(f"probabilities[{at},{each.id}]")
         bar = g.Bar(share, limit, "softmax" if n else style.LIT, width=200, digits=3)
-        rows.append([g.Chip(show_token(each.text), "encoder", lit=not n, fit=110), bar])
+        rows.append([g.Chip(tell_token(each.text), "encoder", lit=not n, fit=110), bar])
     rest = " - ".join(["1", *(f"probabilities[{at},{each.id}]" for each in best)])
     left = g.small(plan.say("others", n=len(trace.vocabulary or ()) - len(best)))
     rows.append([left, plan.number(rest, ink=style.SOFT, digits=3)])
@@ -86,7 +86,7 @@ def draw_filled(plan: g.Outline) -> g.Scene:
     return plan.compose(
         g.middle(g.wrap_across(words, 600, gap=5, between=30), table, gap=44),
         links=[*links, g.Link(f"word {at}", "table", ink="query", line=1.6)],
-        word=show_token(best[0].text),
+        word=tell_token(best[0].text),
         share=g.percent(limit).replace(" ", "\u00a0"),
         layer=last,
         before=g.percent(before),

@@ -14,7 +14,7 @@ from .head import Head
 from .measured import Riddle, find_riddle, find_share
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import Attention, find_query, keep_largest, pick, pick_heads, show_tokens
+from .parts.selection import Attention, find_query, keep_largest, pick, pick_heads, tell_tokens
 
 MOST, WIDE = 14, 620.0  # tokens drawn as columns; of a legend
 ROWS, LEAST = 18, 0.2  # tokens drawn in a bundle; weights that are lines
@@ -33,7 +33,7 @@ def choose_token(tokens: Sequence[Any], query: Query) -> int:
 
     The rarest word is the token of letters that byte-pair encoding made last.
     """
-    texts = show_tokens(tokens)
+    texts = tell_tokens(tokens)
     if query is not None or "it" in texts:
         return find_query(texts, query)
     words = [n for n, text in enumerate(texts) if re.match(r"[^\W\d_]", text)]
@@ -345,7 +345,7 @@ def _show_cuts(plan: g.Outline, riddle: Riddle) -> tuple[g.Node, dict[str, g.Qua
 
 def find_glance(trace: Any, riddle: Riddle) -> tuple[int, int, float]:
     """Return the layer and head that read the adjective most when the pronoun is written."""
-    at = show_tokens(trace.source).index(riddle.adjective)
+    at = tell_tokens(trace.source).index(riddle.adjective)
     layers = range(trace.settings.decoder_layers)
     weights = [trace[f"decoder.{n}.cross_attention.weights"][:, riddle.row, at] for n in layers]
     layer, head = np.unravel_index(int(np.argmax(weights)), np.shape(weights))
@@ -354,7 +354,7 @@ def find_glance(trace: Any, riddle: Riddle) -> tuple[int, int, float]:
 
 def find_nouns(trace: Any, riddle: Riddle) -> set[int]:
     """Return the written tokens before the pronoun that the aligner joins to the nouns."""
-    aligner, texts = find_aligner(trace), [text.lower() for text in show_tokens(trace.source)]
+    aligner, texts = find_aligner(trace), [text.lower() for text in tell_tokens(trace.source)]
     weights = trace[f"decoder.{aligner.layer}.cross_attention.weights"]
     own = weights.mean(0) if aligner.head is None else weights[aligner.head]
     first = int(aligner.row != "predicts")  # what is read was written a row before

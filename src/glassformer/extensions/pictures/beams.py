@@ -10,7 +10,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import show_token
+from .parts.selection import tell_token
 from .parts.typesetting import quote
 
 COLUMNS, WIDEST = 5, 3  # steps that are drawn; the widest beam that a picture has room for
@@ -161,7 +161,7 @@ class Tree:
             at = self.before.get(at)
         whole = "".join(texts).strip()
         fits = len(texts) == 1 or g.small(whole, bold=True).width <= FIT
-        return quote(show_token(whole) if fits else f"… {texts[-1].strip()}")
+        return quote(tell_token(whole) if fits else f"… {texts[-1].strip()}")
 
     def spell_beginning(self, place: Place) -> str:
         """Return the first and the last word up to a candidate, or all words if they are few."""
@@ -195,7 +195,7 @@ def find_whole_word(texts: Sequence[str], n: int) -> str:
         first -= 1
     while last < len(texts) and texts[last][:1].isalpha():
         last += 1
-    return show_token("".join(texts[first:last]))
+    return tell_token("".join(texts[first:last]))
 
 
 @g.figure("beams")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import elide, find_query, show_token, show_tokens
+from .parts.selection import elide, find_query, tell_token, tell_tokens
 
 BEST = 8  # tokens drawn of a distribution
 STEPS = 16  # steps drawn of a translation
@@ -19,7 +19,7 @@ SURE, CLOSE = 0.8, 0.5  # above: the model is sure; below: it hesitates
 def find_step(trace: Any, step: int | str | None) -> int:
     """Return a row of the decoder: by number, by predicted token, or the least sure one."""
     if step is not None:
-        return find_query(show_tokens(trace.predicted), step, "step")
+        return find_query(tell_tokens(trace.predicted), step, "step")
     return min(range(len(trace.predictions)), key=lambda t: trace.top(t, 1)[0].log_prob)
 
 
@@ -43,7 +43,7 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
     limit = max(float(probabilities.values.max()), 1.0 - shown)
     for choice in best:
         taken = choice.id == trace.predicted[t].id
-        name = g.Chip(show_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
+        name = g.Chip(tell_token(choice.text), "decoder" if taken else "", lit=taken, fit=90)
         ink = style.LIT if taken else "softmax"
         bar = g.Bar(probabilities[choice.id], limit, ink, digits=4, width=170)
         rows.append([name, g.Numeral(logits[choice.id]), bar])
@@ -57,12 +57,12 @@ def draw_choice(plan: g.Outline, *, step: int | str | None = None) -> g.Scene:
     links.append(g.Link("softmax", "table", "elbow", sides=("right", "left"), lane=0.5))
     top = np.exp([choice.log_prob for choice in best])
     key = "sure" if top[0] > SURE else "close" if top[0] < CLOSE and len(top) > 1 else "wins"
-    two = show_token(best[min(1, len(best) - 1)].text)
+    two = tell_token(best[min(1, len(best) - 1)].text)
     return plan.compose(
         g.Across(left, table, gap=style.FAR + 10),
         title=key,
         links=links,
-        one=show_token(best[0].text),
+        one=tell_token(best[0].text),
         two=two,
         share=g.percent(float(top[0])),
         t=t,
@@ -97,7 +97,7 @@ def draw_sampling(
         (f"top-p {top_p:g}", top_p, "top_p[{n}]", "heads"),
     )
     heads: list[g.Node] = [g.Spacer()]
-    rows: list[list[g.Node]] = [[g.Label(show_token(each.text), fit=80)] for each in best]
+    rows: list[list[g.Node]] = [[g.Label(tell_token(each.text), fit=80)] for each in best]
     rest: list[g.Node] = [g.small(plan.say("others", n=len(z) - len(best)))]
     for name, setting, expression, role in panels:
         ink, of = role, plan.of(f"{setting:.9f}") if setting else None
@@ -116,7 +116,7 @@ def draw_sampling(
     return plan.compose(
         g.Columns([heads, *rows], gap=(8, 6)),
         word=plan.target[t],
-        best=show_token(best[0].text),
+        best=tell_token(best[0].text),
         low=f"{low:g}",
         high=f"{high:g}",
         one=g.percent(float(plan.of(warmed.format(t=t, h=low).format(v=ids[0])))),
@@ -156,7 +156,7 @@ def draw_greedy_path(plan: g.Outline, *, k: int = 3) -> g.Scene:
         others = [n for n, choice in enumerate(tops[t]) if choice.id != trace.predicted[t].id]
         parts: list[g.Node] = []
         for n in others[: max(1, k - 1)]:
-            parts.append(g.small(show_token(tops[t][n].text), fit=90))
+            parts.append(g.small(tell_token(tops[t][n].text), fit=90))
             parts.append(g.Numeral(rivals[t, n], style.SMALL, style.SOFT, digits=4))
         bar = g.Bar(written[t], 1.0, ink, width=170, track=True)
         rows.append([name, bar, g.Across(*parts, gap=7)])

@@ -14,7 +14,7 @@ from .measures import length
 from .parts import grammar as g
 from .parts import style
 from .parts.kinds import find_rows, read_kinds
-from .parts.selection import find_output, find_query, show_token, show_tokens
+from .parts.selection import find_output, find_query, tell_token, tell_tokens
 from .parts.typesetting import quote
 from .reencode import Fetch, read_again
 
@@ -113,7 +113,7 @@ def _show_sentence(n: int, each: Reading, changed: str) -> list[g.Part]:
             parts += [g.Spacer(SPACE * plain.startswith(" ")), node]
         plain = "" if is_it or is_changed else plain + text
         if is_it:
-            chip = g.Chip(quote(show_token(text)), "memory", size=style.TITLE, lit=True)
+            chip = g.Chip(quote(tell_token(text)), "memory", size=style.TITLE, lit=True)
             parts += [g.Spacer(SPACE), chip, g.Spacer(2)]
         elif is_changed:
             parts += [g.Spacer(SPACE), g.Label(changed, style.HEADING, style.LIT, bold=True)]
@@ -142,7 +142,7 @@ def choose_readings(trace: Any, name: str, other: Any, query: Query) -> tuple[in
     Without `other` and `query`, these are the change of one word and the other word which, of
     all, move the last vector of the latter most.
     """
-    place, texts = choose_token(trace.source, query), show_tokens(trace.source)
+    place, texts = choose_token(trace.source, query), tell_tokens(trace.source)
     best, chosen = 0.0, None
     if query is None and other is None and (readings := find_flip(trace)):
         return readings
@@ -162,7 +162,7 @@ def find_flip(trace: Any) -> tuple[int, Reading] | None:
 
     None if the sentence is no riddle that the shipped model translated.
     """
-    riddle, texts = find_riddle(trace), show_tokens(trace.source)
+    riddle, texts = find_riddle(trace), tell_tokens(trace.source)
     if riddle is None or not {"it", riddle.adjective, *riddle.nouns} <= {*texts}:
         return None
     for changed in list_changes(trace, FLIPS):
@@ -184,7 +184,7 @@ def read_second(trace: Any, place: int, other: Any, word: str) -> Reading:
             raise ValueError(
                 f"other: it is the same sentence, “{trace.text.strip()}”: take another"
             )
-        there = find_query(show_tokens(other.source)[:-1], word)
+        there = find_query(tell_tokens(other.source)[:-1], word)
         row = "source_embedding.embedded"
         if not np.array_equal(other[row][there], trace[row][place]):
             raise ValueError(f"other: “{word}” has another vector there: it is of another model")
@@ -214,7 +214,7 @@ class ChangedSentence(NamedTuple):
 def is_whole_word(tokens: Sequence[Any], n: int) -> bool:
     """Return whether a token is a whole word of more than one letter."""
     after = tokens[n + 1].text if n + 1 < len(tokens) else ""
-    text = show_tokens(tokens)[n]
+    text = tell_tokens(tokens)[n]
     ends = tokens[n].text.startswith(" ") and not after[:1].isalpha()
     return ends and text.isalpha() and len(text) > 1
 
@@ -224,7 +224,7 @@ def list_changes(trace: Any, into: Collection[str] = ()) -> list[ChangedSentence
 
     The new word is the one whose vector is least like that of the old, of `into` if it is given.
     """
-    rows, kinds, texts, changes = find_rows(trace), read_kinds(), show_tokens(trace.source), []
+    rows, kinds, texts, changes = find_rows(trace), read_kinds(), tell_tokens(trace.source), []
     known = [n for n, text in enumerate(texts) if text in rows and len(texts) <= MOST]
     table = np.asarray(trace["source_embedding.table.weight"], dtype=float)
     for n in sorted(known, key=lambda n: ORDER.index(kinds[texts[n]][0])):

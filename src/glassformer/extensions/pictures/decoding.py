@@ -12,7 +12,7 @@ from .aligning import find_aligner
 from .alignment import MARKS, align_weights
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import elide, list_shown, pick, show_token
+from .parts.selection import elide, list_shown, pick, tell_token
 
 LAYERS, TOKENS, STEPS, WALK = 6, 6, 14, 16  # that are drawn
 APART = 0.1  # the least probability by this much is called the least
@@ -225,7 +225,7 @@ def draw_walk(plan: g.Outline) -> g.Scene:
         ]
         for layer in layers:
             id = int(lens[layer, t])
-            same, text = id == int(ids[t]), show_token(trace.vocabulary[id])
+            same, text = id == int(ids[t]), tell_token(trace.vocabulary[id])
             cell: g.Node = g.small(text, "decoder" if same else gray, bold=same, fit=56)
             if settled[t] == layer:
                 cell = g.Chip(text, "decoder", size=style.SMALL, fit=50, lit=True)

@@ -16,7 +16,7 @@ from glassformer.see.recompute import Along, Where, evaluate_expression
 from .attention import Query, choose_token
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import count_layers, find_input, list_shown, pick, show_tokens
+from .parts.selection import count_layers, find_input, list_shown, pick, tell_tokens
 
 MOST, DOTS = 13, 400  # tokens whose units are counted; units drawn on the curve
 SIDE = 112.0  # of a raster of units
@@ -41,7 +41,7 @@ def find_unit(plan: g.Outline, side: str, layer: int, query: Query) -> Unit:
     layer = pick(layer, count_layers(plan.trace, side), "layer")
     tokens = plan.trace.source if side == "encoder" else plan.trace.target
     row = choose_token(tokens, query)
-    return Unit(f"{side}.{layer}.feed_forward", side, layer, row, show_tokens(tokens))
+    return Unit(f"{side}.{layer}.feed_forward", side, layer, row, tell_tokens(tokens))
 
 
 def as_raster(values: g.Array) -> g.Array:

@@ -116,7 +116,7 @@ def _make_page(
     source, target = html.escape(trace.text), html.escape(trace.translation)
     chapters = "\n".join(
         f"<h2>{html.escape(title)}</h2>\n<section>\n"
-        + "\n".join(_show(each, spell_command(each.id, model, trace.text)) for each in shown)
+        + "\n".join(_tell(each, spell_command(each.id, model, trace.text)) for each in shown)
         + "\n</section>"
         for title, shown in group_chapters(pictures_shown, lang)
     )
@@ -134,7 +134,7 @@ def _make_page(
     )
 
 
-def _show(each: ShownPicture, command: str) -> str:
+def _tell(each: ShownPicture, command: str) -> str:
     """Return one picture with what it finds, what it tells, and the command that draws it."""
     name, finding = each.path.name, html.escape(each.finding)
     return (

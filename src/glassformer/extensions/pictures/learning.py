@@ -9,7 +9,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import pick, show_token
+from .parts.selection import pick, tell_token
 from .runs import RunSnapshots, read_watched
 
 Place = Path | str | None
@@ -25,7 +25,7 @@ class Lesson:
         self.sentence = pick(sentence, len(self.run.sentences), "sentence")
         self.names = self.run.names(self.sentence)
         each = self.run.sentences[self.sentence]
-        self.rows = [show_token(text) for text in each.reference_tokens]
+        self.rows = [tell_token(text) for text in each.reference_tokens]
         source = plan.say("toy" if watch is None else "own")
         self.origin = f"{source} · {each.source} → {each.reference}"
 

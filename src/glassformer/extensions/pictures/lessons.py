@@ -10,7 +10,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import pick, show_token
+from .parts.selection import pick, tell_token
 from .runs import RunSnapshots, read_watched
 
 Place = Path | str | None
@@ -127,7 +127,7 @@ def draw_teacher_forcing(
     longest = max(range(len(run.sentences)), key=lambda n: len(run.sentences[n].reference_tokens))
     sentence = longest if sentence is None else pick(sentence, len(run.sentences), "sentence")
     lesson = _find_lesson(run, sentence)
-    tokens = [show_token(text) for text in run.sentences[sentence].reference_tokens]
+    tokens = [tell_token(text) for text in run.sentences[sentence].reference_tokens]
     names, share = run.names(sentence), run.share(lesson, sentence)
     guessed = [names[int(np.nanargmax(row))] for row in share]
     fed = [plan.say("begin"), *tokens[:-1]]
@@ -177,7 +177,7 @@ def _find_lesson(run: RunSnapshots, sentence: int) -> int:
     for number in range(len(run.steps)):
         share = run.share(number, sentence)
         guessed = [names[int(np.nanargmax(row))] for row in share]
-        right = sum(a == show_token(b) for a, b in zip(guessed, lesson, strict=True))
+        right = sum(a == tell_token(b) for a, b in zip(guessed, lesson, strict=True))
         if 0 < right < len(lesson):
             return number
     return 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import get_mask, pick, show_tokens
+from .parts.selection import get_mask, pick, tell_tokens
 
 ROWS, FEW, PADDING = 24, 7, 2  # tokens of a mask; with numbers; padding that is added
 WORDS = {"en": ("I", "like", "learning", "coding"), "zh": ("我", "喜欢", "学习", "编程")}
@@ -177,7 +177,7 @@ def draw_three_masks(plan: g.Outline) -> g.Scene:
     """Show the masks of encoder, decoder and cross-attention, and why each cell is hidden (V62)."""
     pad = ["<pad>"] * PADDING
     source, target = (
-        show_tokens(side)[: FEW + 1] + pad for side in (plan.trace.source, plan.trace.target)
+        tell_tokens(side)[: FEW + 1] + pad for side in (plan.trace.source, plan.trace.target)
     )
     s, t = (np.arange(len(side)) >= len(side) - PADDING for side in (source, target))
     later = ~np.tri(len(target), dtype=bool)

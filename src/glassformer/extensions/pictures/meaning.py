@@ -13,7 +13,7 @@ from .measures import cosine
 from .parts import grammar as g
 from .parts import style
 from .parts.kinds import find_rows, read_kinds
-from .parts.selection import show_token
+from .parts.selection import tell_token
 
 WIDE, TALL, SHORT = 430.0, 350.0, 60.0  # size of the map; of a line that joins two words
 NEAR, LISTS, FEW = 4, 4, 3  # neighbours in a list; lists; words that are too few for a map
@@ -33,8 +33,8 @@ def draw_map(plan: g.Outline, *, query: Query = None, most: int = 160) -> g.Scen
     trace = plan.trace
     rows, kinds = _choose_rows(trace, most)
     own = trace.source[choose_token(trace.source, query)]
-    words, chosen = list(rows), _choose_words(trace, kinds, show_token(own.text), query)
-    rows.setdefault(show_token(own.text), own.id)
+    words, chosen = list(rows), _choose_words(trace, kinds, tell_token(own.text), query)
+    rows.setdefault(tell_token(own.text), own.id)
     table = np.asarray(trace[TABLE], dtype=float)[[rows[word] for word in words]]
     table /= np.linalg.norm(table, axis=1, keepdims=True)
     alike = table @ table.T
@@ -75,19 +75,19 @@ def _choose_rows(trace: Any, most: int) -> tuple[dict[str, int], dict[str, str]]
     the tokens of the sentence, of no kind.
     """
     table, rows = read_kinds(), find_rows(trace)
-    here = [show_token(token.text) for token in trace.source]
+    here = [tell_token(token.text) for token in trace.source]
     spoken = [table[word][1] for word in here if word in rows] or [table[word][1] for word in rows]
     spoken = [max(spoken, key=spoken.count)] if spoken else []
     rows = {word: row for word, row in rows.items() if table[word][1] in spoken}
     if len(rows) > FEW:
         rows = dict(list(rows.items())[:most])
         return rows, {word: table[word][0] for word in rows}
-    return {show_token(token.text): token.id for token in trace.source[:most]}, {}
+    return {tell_token(token.text): token.id for token in trace.source[:most]}, {}
 
 
 def _choose_words(trace: Any, kinds: dict[str, str], own: str, query: Query) -> list[str]:
     """Return the token that is asked for, words of the sentence, then one of each other kind."""
-    here = [show_token(token.text) for token in trace.source]
+    here = [tell_token(token.text) for token in trace.source]
     words = [own] if query is not None or not kinds or own in kinds else []
     for word in [*here, *kinds]:
         if word in kinds and kinds[word] not in [kinds.get(other) for other in words]:

@@ -85,7 +85,7 @@ class Portrait(NamedTuple):
     def excess(self) -> float:
         return self.share - self.chance
 
-    def tell(self, plan: g.Outline, head: int) -> dict[str, Any]:
+    def describe(self, plan: g.Outline, head: int) -> dict[str, Any]:
         """Return what fills in a sentence about it."""
         shares = {"share": g.percent(self.share), "chance": g.percent(self.chance)}
         return {"head": head, "at": plan.say(self.key, word=self.word), **shares}
@@ -142,7 +142,11 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
     limits = float(weights.values.max()), g.find_largest(read_by)
     in_line = min(count, 2 if count <= 5 else 3 if count <= 10 else 4)
     for place, h in enumerate(order):
-        text, head, step = portraits[h].tell(plan, h), Head(plan, attention, h), place // together
+        text, head, step = (
+            portraits[h].describe(plan, h),
+            Head(plan, attention, h),
+            place // together,
+        )
         habit, is_best = portraits[h].key != "anywhere", h == best
         captions[step] += " " + plan.say("told" if habit else "told_anywhere", **text)
         wide = LARGE if is_best else OTHERS / in_line - 32
@@ -184,7 +188,7 @@ def draw_all_heads(plan: g.Outline, *, layer: int | None = None, moving: bool = 
         near=near,
         k=len(habits),
         marked=marked,
-        **portraits[best].tell(plan, best),
+        **portraits[best].describe(plan, best),
     )
 
 

@@ -14,7 +14,7 @@ from glassformer.see.explain import Explanation, Term, read_cell
 from .attention import choose_row, find_sharpest
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import find_attention, keep_largest, show_tokens
+from .parts.selection import find_attention, keep_largest, tell_tokens
 
 STEPS, MOST, WINDOW = 8, 16, 24  # of an animation; terms with a column; rows around one of many
 WIDE, CELL = 528.0, 44.0  # all terms; one at most
@@ -70,7 +70,7 @@ def draw_number(plan: g.Outline, *, cell: str = "") -> g.Scene:
     own = f"{result.name}[{','.join(map(str, result.index))}]"
     reader = _find_reader(plan, result)
     key = "share_of" if below else "single" if count == 1 else "title_read" if reader else "title"
-    end = _tell_end(plan, result, plan.of(own), below)
+    end = _show_end(plan, result, plan.of(own), below)
     end.at(len(chunks), turn=len(chunks[-1]) - 1)
     side: g.Side = "below" if (place + 2) * pitch < (columns * pitch - 90) else "left"
     callout = g.Callout(f"bar {place}", text, side, 90, place // size + 1, products[best])
@@ -118,7 +118,7 @@ def _name_terms(plan: g.Outline, explanation: Explanation, count: int) -> list[s
     """Return the token of each term if the sum runs over tokens, else its number."""
     trace = plan.trace
     written = explanation.name.startswith("decoder") and "cross" not in explanation.name
-    texts = show_tokens(trace.target if written else trace.source)
+    texts = tell_tokens(trace.target if written else trace.source)
     over = "attention" in explanation.name and explanation.name.endswith((".context", ".weights"))
     return texts if over and len(texts) == count else [plan.say("term", n=n) for n in range(count)]
 
@@ -319,7 +319,7 @@ class Counter(g.Node):
                 sheet.add(replace(mark, step=step, turn=-first, until=until))
 
 
-def _tell_end(plan: g.Outline, explanation: Explanation, value: g.Quantity, below: bool) -> g.Node:
+def _show_end(plan: g.Outline, explanation: Explanation, value: g.Quantity, below: bool) -> g.Node:
     """Return what is done with the sum, and the number that comes of it."""
     parts: list[g.Node] = []
     if below:

@@ -12,7 +12,7 @@ WIDE = 150.0
 ROWS = 14  # of the memory, drawn
 
 
-def _tell_ends(plan: g.Outline, middle: g.Node, width: float = WIDE) -> tuple[g.Node, list[g.Link]]:
+def _show_ends(plan: g.Outline, middle: g.Node, width: float = WIDE) -> tuple[g.Node, list[g.Link]]:
     """Return the source text, something in the middle, and the translation."""
     texts = (
         ("source", quote(plan.trace.text), "encoder"),
@@ -35,7 +35,7 @@ def draw_black_box(plan: g.Outline) -> g.Scene:
     n = g.spell(total, 0)
     if total:
         lines.append(g.small(plan.say("learned", n=n), style.FAINT))
-    body, links = _tell_ends(plan, g.Card(g.middle(*lines), fill=style.INK, pad=28, round=14))
+    body, links = _show_ends(plan, g.Card(g.middle(*lines), fill=style.INK, pad=28, round=14))
     return plan.compose(body, title="counted" if total else "title", links=links, n=n)
 
 
@@ -81,7 +81,7 @@ def draw_opened(plan: g.Outline) -> g.Scene:
     word, size = plan.small("memory", "memory", bold=True), g.small(f"{n} × {d}", "memory")
     between = g.middle(word, g.Spacer(70, 10), size, gap=0)
     inside = g.Card(g.Across(boxes[0], between, boxes[1], gap=0), edge=style.FAINT, pad=20)
-    body, links = _tell_ends(plan, inside, 104)
+    body, links = _show_ends(plan, inside, 104)
     memory = g.Link("encoder", "decoder", line=2.2, ink="memory")
     title, note = plan.say("title", n=n, d=d), plan.say("note", n=n, d=d)
     return plan.compose(body, title=title, note=note, links=[*links, memory])

@@ -17,7 +17,7 @@ from .parts.selection import (
     find_stream,
     find_unnormed,
     pick,
-    show_tokens,
+    tell_tokens,
 )
 
 SIDES = {"encoder": "source", "decoder": "target"}
@@ -33,7 +33,7 @@ class Spot:
         self.layer = pick(layer, count_layers(trace, side), "layer")
         tokens = trace.source if side == "encoder" else trace.target
         self.row = choose_token(tokens, query)
-        self.texts = show_tokens(tokens)
+        self.texts = tell_tokens(tokens)
         self.text = self.texts[self.row]
         self.stream = find_stream(trace, side, self.layer, sublayer)
         self.unnormed = find_unnormed(trace, side, self.layer, sublayer)
@@ -210,7 +210,7 @@ def draw_stream(plan: g.Outline, *, side: str = "encoder") -> g.Scene:
     turned = np.stack(
         [plan.of(cosine(f"{name}[q,d]", f"{names[0]}[q,d]")).values for name in names]
     )
-    texts = show_tokens(trace.source if side == "encoder" else trace.target)
+    texts = tell_tokens(trace.source if side == "encoder" else trace.target)
     grown = lengths[-1] / lengths[0]
     median = np.argsort(grown)[len(grown) // 2]
     ends = (grown.argmax(), median, turned[-1].argmin(), *np.argsort(-lengths[-1])[:2])

@@ -141,7 +141,7 @@ def draw_products(
         g.Across(left, g.Columns(rows, gap=(46, 20)), gap=64),
         title="title_whole" if whole else "title",
         links=links,
-        callouts=[] if whole else [_tell_sum(plan, look, inputs)],
+        callouts=[] if whole else [_show_sum(plan, look, inputs)],
         captions=[] if whole else [plan.say(f"caption_{p}") for p in PROJECTIONS],
         note=plan.say("note", **plan.facts)
         + plan.say("framed_row" if whole else "framed", **plan.facts),
@@ -151,7 +151,7 @@ def draw_products(
     )
 
 
-def _tell_sum(plan: g.Outline, look: Glance, inputs: str) -> g.Callout:
+def _show_sum(plan: g.Outline, look: Glance, inputs: str) -> g.Callout:
     """Return a callout with the sum behind the first number of the query."""
     first, weight = look.head * plan.settings.width, f"{look.name}.to_query.weight"
     products = plan.of(f"{inputs}[{look.row},d] {weight}[{first},d]")

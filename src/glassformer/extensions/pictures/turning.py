@@ -14,7 +14,7 @@ from .attention import Query, choose_token
 from .measures import cosine, length
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import count_layers, find_output, list_shown, show_token, show_tokens
+from .parts.selection import count_layers, find_output, list_shown, tell_token, tell_tokens
 from .residual import SIDES
 
 LAYERS, MOST = 2, 8  # of each side, in V08; drawn one by one, in V71
@@ -165,7 +165,7 @@ class Lane:
     def build(self) -> g.Node:
         """Return the token, its layers, and what follows them."""
         plan, trace, source = self.plan, self.plan.trace, self.side == "encoder"
-        token = show_token((trace.source if source else trace.target)[0].text)
+        token = tell_token((trace.source if source else trace.target)[0].text)
         word = g.Label(token, style.BODY, self.side, bold=True, fit=56).named(f"{self.side} token")
         begin = g.Down(word, self.show_vector(self.start.removesuffix("[0,d]")), gap=8)
         begin.stands_on = 0
@@ -202,7 +202,7 @@ class Lane:
             names += ["linear", "softmax", "next"]
             nodes += [low(plan.say("linear"), "linear")]
             nodes += [low("softmax", "softmax")]
-            word = show_token(plan.trace.predicted[0].text)
+            word = tell_token(plan.trace.predicted[0].text)
             nodes += [g.Label(word, style.BODY, self.side, bold=True, fit=70)]
         for name, node in zip(names, nodes, strict=True):
             node.named(f"{self.side} {name}")
@@ -251,7 +251,7 @@ def draw_two_layers(plan: g.Outline) -> g.Scene:
         else "stays",
         note=plan.say("note", d=plan.settings.d_model) + plan.say(f"norm_{plan.settings.norm}"),
         links=links,
-        word=show_token(plan.trace.source[0].text),
+        word=tell_token(plan.trace.source[0].text),
         turned=f"{first.turned:.0f}",
         before=f"{first.before:.0f}",
         after=f"{first.after:.0f}",
@@ -265,7 +265,7 @@ def draw_climb(plan: g.Outline, *, side: str = "encoder", query: Query = None) -
     trace, count = plan.trace, count_layers(plan.trace, side)
     tokens = trace.source if side == "encoder" else trace.target
     row = choose_token(tokens, query)
-    word = show_tokens(tokens)[row]
+    word = tell_tokens(tokens)[row]
     start = f"{SIDES[side]}_embedding.sum"
     names = [start, *(find_output(trace, side, n) for n in range(count))]
     shown = list_shown(len(names), MOST)

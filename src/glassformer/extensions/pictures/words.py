@@ -14,7 +14,7 @@ from .attention import Query, choose_token
 from .measures import cosine, length
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import show_token
+from .parts.selection import tell_token
 from .parts.typesetting import quote
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
@@ -125,7 +125,7 @@ def draw_vocabulary(plan: g.Outline, *, query: Query = None) -> g.Scene:
         for key, table in (("own", own), ("toy", toy))
     ]
     body, size = g.Across(*tables, gap=90, align="top"), trace.document.source_vocabulary
-    return plan.compose(body, word=show_token(token.text), n=token.id, size=size)
+    return plan.compose(body, word=tell_token(token.text), n=token.id, size=size)
 
 
 def _list_entries(entries: Sequence[tuple[int, str]], lit: int | None = None) -> g.Node:

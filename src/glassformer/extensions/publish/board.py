@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import CARD, CONFIG, RUN, WEIGHTS
 from glassformer.train.publish.card import read_facts
-from glassformer.train.publish.leftovers import say_size
+from glassformer.train.publish.leftovers import tell_size
 from glassformer.train.publish.markdown import escape_markdown
 
 from .languages import spell_language
@@ -41,9 +41,9 @@ class BoardRow:
             self.name,
             ", ".join(self.languages),
             f"{self.parameters:,}" if self.parameters else "",
-            say_size(self.bytes),
-            _say_scores(self.validation),
-            _say_scores(self.test),
+            tell_size(self.bytes),
+            _tell_scores(self.validation),
+            _tell_scores(self.test),
             f"{self.looks}" if self.looks else "",
             self.data,
         ]
@@ -124,7 +124,7 @@ def _take_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(scores[name]) for name in SCORES if name in scores}
 
 
-def _say_scores(scores: Mapping[str, float]) -> str:
+def _tell_scores(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in scores.items())
 
 
@@ -138,7 +138,7 @@ def render_board(board: Board, title: str) -> str:
     head = "".join(f'<th scope="col">{each}</th>' for each in HEADS)
     rows = "\n".join(_render_row(each.list_cells()) for each in board.rows)
     left_out = "".join(f"<p>{escape(each)}</p>" for each in board.left_out)
-    count = say_count(len(board.rows), "model")
+    count = tell_count(len(board.rows), "model")
     return PAGE.format(title=escape(title), count=count, head=head, rows=rows, left_out=left_out)
 
 

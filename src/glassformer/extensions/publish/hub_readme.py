@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import write_text
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
@@ -100,13 +100,13 @@ def _list_results(config: Config, facts: Mapping[str, Any]) -> list[dict[str, An
             if metric.lower() in METRICS
         ]
         if metrics:
-            task = {"type": "translation", "name": say_pair(config)}
+            task = {"type": "translation", "name": tell_pair(config)}
             dataset = {"type": "text", "name": text}
             results.append({"task": task, "dataset": dataset, "metrics": metrics})
     return results
 
 
-def say_pair(config: Config) -> str:
+def tell_pair(config: Config) -> str:
     """Return what a model translates: "en to de"."""
     pairs = (" to ".join(code or "?" for code in pair) for pair in config.data.pairs)
     return ", ".join(dict.fromkeys(pairs))
@@ -116,9 +116,9 @@ def _write_body(
     name: str, config: Config, facts: Mapping[str, Any], reveals: Sequence[str], licence: str | None
 ) -> str:
     use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
-    parts = [f"# {escape_markdown(name)}", _say_what(config, facts), use]
+    parts = [f"# {escape_markdown(name)}", _tell_what(config, facts), use]
     data = [
-        f"- {escape_markdown(each['name'])}: {say_count(each['lines'], 'line')}, "
+        f"- {escape_markdown(each['name'])}: {tell_count(each['lines'], 'line')}, "
         f"sha256 {each['sha256']}"
         for each in facts.get("data", ())
     ]
@@ -143,9 +143,9 @@ def _write_body(
     return "\n\n".join(parts) + "\n"
 
 
-def _say_what(config: Config, facts: Mapping[str, Any]) -> str:
+def _tell_what(config: Config, facts: Mapping[str, Any]) -> str:
     size = f" with {facts['parameters']:,} parameters" if "parameters" in facts else ""
-    pair = escape_markdown(say_pair(config))
+    pair = escape_markdown(tell_pair(config))
     return f"A {config.model.network} network{size}: {pair}. More in card.md."
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import (
     ALIGNMENT,
     CARD,
@@ -30,7 +30,7 @@ from glassformer.model.files.known_words import WORDS
 from glassformer.train.publish.card import hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
 from glassformer.train.publish.health import examine_model
-from glassformer.train.publish.leftovers import Contents, measure_run, say_size
+from glassformer.train.publish.leftovers import Contents, measure_run, tell_size
 from glassformer.train.publish.markdown import quote_for_shell
 
 from .hub_readme import README, write_readme
@@ -66,7 +66,7 @@ class PublishedCopy:
     reveals: tuple[str, ...]
 
     def __str__(self) -> str:
-        message = [f"{say_count(len(self.files), 'file')}, {say_size(sum(self.files.values()))}"]
+        message = [f"{tell_count(len(self.files), 'file')}, {tell_size(sum(self.files.values()))}"]
         if self.run:
             message[0] += f"; left behind: {RUN} with {self.run}"
         return "\n".join([*message, *self.reveals])

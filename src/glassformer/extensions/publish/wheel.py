@@ -22,7 +22,7 @@ from glassformer.foundation.version import __version__
 from glassformer.model.files.directory import open_model
 from glassformer.train.publish.card import read_facts
 
-from .hub_readme import README, say_pair
+from .hub_readme import README, tell_pair
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_.]+[a-z0-9]+)*", re.IGNORECASE)  # of PyPI
 VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?")  # of PEP 440, the usual ones
@@ -112,7 +112,7 @@ def _list_files(
     model: Path, asked: WheelName, config: Config, facts: Mapping[str, Any], licence: str | None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each file but RECORD."""
-    pair = re.sub(r"[^\w ,-]", "?", say_pair(config))  # it stands in code
+    pair = re.sub(r"[^\w ,-]", "?", tell_pair(config))  # it stands in code
     code = CODE.format(pair=pair, module=asked.module)
     yield f"{asked.module}/__init__.py", code.encode()
     for path in sorted(model.iterdir()):

@@ -31,7 +31,7 @@ def refuse_missing(what: str, name: str, known: list[str]) -> ApiError:
     return ApiError(404, f"there is no {what} {name}{hint}")
 
 
-def say_invalid(first: Mapping[str, Any]) -> str:
+def tell_invalid(first: Mapping[str, Any]) -> str:
     """Return the first validation error of a request, found by pydantic, as one sentence."""
     place = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
     where = ".".join(place)

@@ -32,7 +32,7 @@ from .api import trainings as api_trainings
 from .api.auth import Guard
 from .api.openapi import describe_api
 from .api.pages import add_pages
-from .api_error import ApiError, TrainingError, choose_language, say_invalid
+from .api_error import ApiError, TrainingError, choose_language, tell_invalid
 from .request_log import RequestLog, RequestLogMiddleware
 from .service.service import Service
 from .service.streams import EVENTS
@@ -149,7 +149,7 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return JSONResponse({"error": say_invalid(error.errors()[0])}, 400)
+        return JSONResponse({"error": tell_invalid(error.errors()[0])}, 400)
 
     @app.exception_handler(ValueError)
     async def wrong(_: Request, error: ValueError) -> Response:

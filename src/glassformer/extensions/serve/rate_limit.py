@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from glassformer.foundation.disk import stamp_file
 from glassformer.foundation.settings.schema import StrictModel
 
-from .api_error import ApiError, say_invalid
+from .api_error import ApiError, tell_invalid
 
 log = logging.getLogger("glassformer.extensions.serve")
 REMEMBERED = 10_000  # clients
@@ -165,7 +165,7 @@ def read_quotas(file: Path) -> dict[str, Quota]:
         try:
             quotas[name] = Quota.model_validate(table)
         except ValidationError as error:
-            raise ValueError(f"{file}: [{name}]: {say_invalid(error.errors()[0])}") from None
+            raise ValueError(f"{file}: [{name}]: {tell_invalid(error.errors()[0])}") from None
     if len({quota.key for quota in quotas.values()}) < len(quotas):
         raise ValueError(f"{file}: two tables have the same key")
     return quotas

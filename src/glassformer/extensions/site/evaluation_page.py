@@ -63,7 +63,7 @@ def _render_sentence(result: SentenceResult, picture: str) -> str:
     rows = [("reference", each, "") for each in result.references]
     for each in result.systems:
         name = each.system if len(result.systems) > 1 else "translation"
-        rows.append((name, each.translation, _describe(each)))
+        rows.append((name, each.translation, _tell(each)))
         rows += [(f"{name}: {kind}", message, "flag") for kind, message in each.flags.items()]
     listed = "".join(
         f"<dt>{escape(name)}</dt><dd{' class=flag' if note == 'flag' else ''}>{escape(text)}"
@@ -74,7 +74,7 @@ def _render_sentence(result: SentenceResult, picture: str) -> str:
     return f"<details>{head}<dl>{listed}</dl>{picture}</details>"
 
 
-def _describe(each: SystemSentence) -> str:
+def _tell(each: SystemSentence) -> str:
     texts = [f"{name} {value:.1f}" for name, value in each.scores.items()]
     sure = [] if each.confidence is None else [f"confidence {each.confidence:.2f}"]
     return ", ".join([*texts, *sure])

@@ -196,7 +196,7 @@ def save_model(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers.save(folder)
     write_text(folder / CONFIG, config.to_toml())
-    origin, dtype = _tell_origin(config, tokenizers), torch.float16 if half else None
+    origin, dtype = _describe_origin(config, tokenizers), torch.float16 if half else None
     save_tensors(folder / WEIGHTS, weights, dtype=dtype, notes={ORIGIN: origin})
 
 
@@ -275,7 +275,7 @@ def _check_origin(
 ) -> None:
     """Raise ValueError if tokenizers or settings differ from those noted beside the weights."""
     then = check_type(notes.get(ORIGIN, {}), dict[str, Any], f"{folder / WEIGHTS}: {ORIGIN}")
-    for name, value in _tell_origin(config, tokenizers).items():
+    for name, value in _describe_origin(config, tokenizers).items():
         if then.get(name, value) != value:
             result = f"but the weights were made with {then[name]}"
             raise ValueError(f"{folder}: {name} is {value}, {result}")
@@ -299,7 +299,7 @@ def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> No
                 )
 
 
-def _tell_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
+def _describe_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
     """Return what the weights depend on although no shape shows it: tokenizers and settings."""
     model = config.model.model_dump(mode="json", exclude={*FREE, "positions"})
     model |= config.model.positions.model_dump(exclude={"max_positions"})

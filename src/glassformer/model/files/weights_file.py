@@ -137,7 +137,7 @@ class WeightsFile:
     def check_shapes(self, shapes: Shapes) -> None:
         """Raise ValueError unless the file has exactly these names and shapes, in a type known."""
         if self.shapes != shapes:
-            raise ValueError(f"{self.path}: {_say_difference(self.shapes, shapes)}")
+            raise ValueError(f"{self.path}: {_tell_difference(self.shapes, shapes)}")
         for name, each in self.stored.items():
             if each.type not in EXPONENTS and each.scale is None:
                 known = "not fp32, fp16, or int8 with scales"
@@ -270,7 +270,7 @@ def explain_damage(path: Path) -> Iterator[None]:
         raise ValueError(f"{path}: damaged (what it says of itself is no JSON: {error})") from None
 
 
-def _say_difference(stored: Shapes, expected: Shapes) -> str:
+def _tell_difference(stored: Shapes, expected: Shapes) -> str:
     """Return, in words, the first difference between the weights and the settings."""
     name = sorted(k for k in {*stored, *expected} if stored.get(k) != expected.get(k))[0]
     if name not in expected:

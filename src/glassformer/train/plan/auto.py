@@ -13,7 +13,7 @@ from typing import Any
 
 from ...config import Config
 from ...foundation.machine.properties import Machine
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.sizes import find_shape
 from .schedule import usual_peak
 
@@ -226,18 +226,18 @@ def suit_batch(tokens: int, machine: Machine) -> int:
 
 def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Machine) -> str:
     """Return the table as text."""
-    cores = say_count(machine.threads, "core")
+    cores = tell_count(machine.threads, "core")
     where = cores if machine.device == "cpu" else machine.device
     precision = "bf16" if machine.has_bf16 else "fp32"
-    rows = [(each.key, _show(each.value)) for each in choices]
+    rows = [(each.key, _tell(each.value)) for each in choices]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [
         f"  {key:<{widths[0]}}  {value:>{widths[1]}}  {each.why}"
         for (key, value), each in zip(rows, choices, strict=True)
     ]
     head = (
-        f"Chosen for {say_count(stats.pairs, 'pair')}, "
-        f"about {say_count(stats.tokens, 'token')} a side, "
+        f"Chosen for {tell_count(stats.pairs, 'pair')}, "
+        f"about {tell_count(stats.tokens, 'token')} a side, "
         f"on {where} in {precision} (change any with --set KEY=VALUE):"
     )
     return "\n".join([head, *lines])
@@ -259,7 +259,7 @@ def suggest_parent(config: Config, stats: CorpusStats) -> str:
     )
 
 
-def _show(value: Any) -> str:
+def _tell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ...config import Train
 from ...foundation.disk import read_json, write_json
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from .schedule import warmup_of
 
 PLAN = "plan.json"  # in the run's folder
@@ -202,7 +202,7 @@ def _afford(limits: PlanLimits, costs: Costs) -> int:
     return min(limits.valid, max(SAMPLE, affordable))
 
 
-def describe_start(plan: Plan, spent: float, train: Train) -> str:
+def tell_start(plan: Plan, spent: float, train: Train) -> str:
     """Return the message on the first decision."""
     costs, limits = plan.latest.costs, plan.limits
     assert costs and limits.seconds is not None
@@ -210,7 +210,7 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
     warmup = warmup_of(train, plan.planned)
     part = f"{warmup:,}" if warmup < plan.planned else "all"
     message = (
-        f"{costs.update:.3f} s an update: {say_count(plan.planned, 'update')} "
+        f"{costs.update:.3f} s an update: {tell_count(plan.planned, 'update')} "
         f"in {minutes:g} minute{'s' * (minutes != 1)}, "
         f"{part} of them warm-up"
     )
@@ -224,17 +224,17 @@ def describe_start(plan: Plan, spent: float, train: Train) -> str:
     return message
 
 
-def describe_few(steps: int, has_parent: bool = False) -> str:
+def tell_few(steps: int, has_parent: bool = False) -> str:
     """Return a warning of a number of updates that teaches next to nothing; "" if it is enough."""
     if steps >= FEW or has_parent:
         return ""
     return (
-        f"{say_count(steps, 'update')}: fewer than {FEW} teach a model next to nothing. "
+        f"{tell_count(steps, 'update')}: fewer than {FEW} teach a model next to nothing. "
         "Give more --steps, --epochs or --minutes"
     )
 
 
-def describe_shortfall(plan: Plan, step: int, cpu_share: float | None) -> str:
+def tell_shortfall(plan: Plan, step: int, cpu_share: float | None) -> str:
     """Return how many fewer updates there were than planned, and why; "" if they were nearly all.
 
     cpu_share: the processor time that the updates had, as a share of their time on the clock times

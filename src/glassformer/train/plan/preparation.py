@@ -31,7 +31,7 @@ from ...data.tables import Pair
 from ...foundation.disk import write_json
 from ...foundation.extensions import find_addition
 from ...foundation.machine.properties import look_at_machine
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
 from ...model.files.directory import RECORD, RUN, VALID, Tokenizers, open_tokenizers
 from ...model.files.known_words import WordCollector
@@ -56,9 +56,9 @@ from .run_folder import (
 )
 from .vocabulary import (
     check_tokenizers,
-    describe_vocabulary,
     find_tokenizers,
     take_subwords,
+    tell_vocabulary,
 )
 
 LEAST_EXTRA = 5  # tokens
@@ -163,7 +163,7 @@ def _read_corpus(
     write_valid(folder, pairs, has_context=config.data.context > 0)
     tokenizers = tokenizers or find_tokenizers(folder, train, config, record, report)
     check_tokenizers(config, tokenizers)
-    report.say(describe_vocabulary(tokenizers))
+    report.say(tell_vocabulary(tokenizers))
     counts = encode_corpus(folder, config, train, tokenizers, prints, report)
     unit = "lines" if config.model.is_language_model else "pairs"
     corpus = str(counts).replace("pairs", unit)
@@ -176,7 +176,7 @@ def _read_corpus(
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: nothing is left to train on ({corpus})")
     if len(train.parts) > 1:
-        report.say(describe_shares(config, Store.open(folder / "store")))
+        report.say(tell_shares(config, Store.open(folder / "store")))
     record = {
         **record,
         **({"valid_groups": [each.model_dump() for each in groups]} if groups else {}),
@@ -215,7 +215,7 @@ def _hold_out(
     train, valid = hold_out_of(train, config.train.seed if seed is None else seed)
     count = sum(int(each.chosen.sum()) for each in valid.parts if each.chosen is not None)
     report.say(
-        f"No validation text given: {say_count(count, 'line')} "
+        f"No validation text given: {tell_count(count, 'line')} "
         f"{'is' if count == 1 else 'are'} held out for it, "
         f"in {folder / VALID[0]} and {VALID[1]}"
     )
@@ -240,12 +240,12 @@ def _read_valid_groups(valid: Corpora, config: Config) -> tuple[list[Pair], list
     return pairs, groups if len(valid.parts) > 1 or several else []
 
 
-def describe_shares(config: Config, store: Store) -> str:
+def tell_shares(config: Config, store: Store) -> str:
     """Return, in words, what each of several corpora gives to an epoch."""
     weights = weigh_parts(config, store)
     shown = [weight * counts.kept for weight, (_, counts) in zip(weights, store.parts, strict=True)]
     lines = [
-        f"  {name}: {say_count(counts.kept, 'pair')}, weight {weight:.4g}, "
+        f"  {name}: {tell_count(counts.kept, 'pair')}, weight {weight:.4g}, "
         f"{part / sum(shown):.1%} of an epoch"
         for (name, counts), weight, part in zip(store.parts, weights, shown, strict=True)
     ]

@@ -154,7 +154,7 @@ def check_tokenizers(config: Config, tokenizers: Tokenizers) -> None:
                 )
 
 
-def describe_vocabulary(tokenizers: Tokenizers) -> str:
+def tell_vocabulary(tokenizers: Tokenizers) -> str:
     """Return, in words, how many tokens there are, and the tags among them."""
     sizes = sorted({len(tokenizers.source), len(tokenizers.target)})
     message = f"Vocabulary: {' and '.join(f'{size:,}' for size in sizes)} tokens"

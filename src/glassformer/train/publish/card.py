@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from ...data.files import Fingerprint
 from ...foundation.compatibility.former_names import rename_keys
 from ...foundation.disk import check_file_size, read_text
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.typed_json import check_type
 from ...model.files.directory import CARD, CHARACTERS, CONFIG, SEPARATE, SHARED, WEIGHTS, write_text
 from ...model.files.known_words import WORDS
@@ -181,12 +181,12 @@ def _tell_steps(result: Mapping[str, Any]) -> str:
 
 
 def _tell_sentences(result: Mapping[str, Any]) -> str:
-    return f" ({say_count(count, 'pair')} of it)" if (count := result.get("valid_pairs")) else ""
+    return f" ({tell_count(count, 'pair')} of it)" if (count := result.get("valid_pairs")) else ""
 
 
 def _list_files(data: list[dict[str, Any]]) -> str:
     return "\n".join(
-        f"- {escape_markdown(each['name'])}: {say_count(each['lines'], 'line')}, "
+        f"- {escape_markdown(each['name'])}: {tell_count(each['lines'], 'line')}, "
         f"sha256 {each['sha256']}"
         for each in data
     )

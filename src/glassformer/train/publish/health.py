@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...engine.shortlist import Shortlist
 from ...foundation.machine.properties import OPTIONAL, Machine
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.shared_library import PROBE, SharedLibrary
 from ...model.files.directory import (
     ALIGNMENT,
@@ -50,7 +50,7 @@ def examine_machine(
 ) -> list[HealthFinding]:
     """Return the results of all checks of this machine; `libraries` are those in C, by name."""
     return [
-        HealthFinding("processor", f"{machine.processor}, {say_count(machine.cores, 'core')}"),
+        HealthFinding("processor", f"{machine.processor}, {tell_count(machine.cores, 'core')}"),
         *_examine_libraries(libraries or {}),
         *_examine_torch(machine),
         _examine_room("memory", machine.memory, LITTLE_MEMORY, "lower train.batch_tokens"),

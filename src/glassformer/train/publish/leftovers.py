@@ -24,8 +24,10 @@ class Contents:
         return sum(asdict(self).values())
 
     def __str__(self) -> str:
-        parts = (f"{name.replace('_', ' ')} {say_size(n)}" for name, n in asdict(self).items() if n)
-        return f"{say_size(self.total)}: {', '.join(parts)}"
+        parts = (
+            f"{name.replace('_', ' ')} {tell_size(n)}" for name, n in asdict(self).items() if n
+        )
+        return f"{tell_size(self.total)}: {', '.join(parts)}"
 
     def to_json(self) -> dict[str, int]:
         return {"bytes": self.total, **asdict(self)}
@@ -46,5 +48,5 @@ def measure_run(folder: Path) -> Contents | None:
     return Contents(**sizes)
 
 
-def say_size(size: int) -> str:
+def tell_size(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size:,} bytes"

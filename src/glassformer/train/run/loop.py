@@ -5,7 +5,7 @@ import time
 from typing import Any, Literal
 
 from ...data.batches import Batch
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import CHECKPOINTS
 from ..plan.goal import Goal
@@ -201,7 +201,7 @@ class Loop:
             was, self.told_steps = self.told_steps, self.steps
             self.report.say(
                 f"Update {step:,}: {costs.update:.3f} s an update by now: "
-                f"{say_count(self.steps, 'update')} instead of {was:,}"
+                f"{tell_count(self.steps, 'update')} instead of {was:,}"
             )
 
     def _is_saved(self, step: int, is_validated: bool) -> bool:
@@ -223,17 +223,17 @@ class Loop:
         with self.meter.validation(sentences):
             result = self.setup.validate(self.updater.best_model, sentences, progress.step)
         if not result.is_finite:
-            self.report.say(result.describe(progress.step, "", self.steps))
+            self.report.say(result.tell(progress.step, "", self.steps))
             wrong = "the validation finds no finite loss, or no translation"
             return wrong if progress.step else ""
         scores = {**result.values(), **result.values_by_corpus()}
-        read = self.setup.tell_contributions(progress.step)
+        read = self.setup.count_contributions(progress.step)
         more = {"pairs": read} if read else {}
         self.journal.write(progress.step, {f"valid {k}": v for k, v in scores.items()} | more)
         self._call_back("validation", self.updater.best_model, scores)
         is_best, is_kept = self.selection.consider(progress, result)
-        note = self.selection.describe(result, is_best)
-        self.report.say(result.describe(progress.step, note, self.steps))
+        note = self.selection.tell(result, is_best)
+        self.report.say(result.tell(progress.step, note, self.steps))
         if read and progress.step:
             parts = (f"{name} {n:,} ({n / sum(read.values()):.0%})" for name, n in read.items())
             self.report.say(f"  pairs read: {', '.join(parts)}")
@@ -314,4 +314,4 @@ class Loop:
         most, progress = self.setup.micro_batching.most_cells, self.progress
         if most and most != progress.most_cells:
             progress.most_cells = most
-            self.report.say(self.setup.micro_batching.describe(progress.step + 1))
+            self.report.say(self.setup.micro_batching.tell(progress.step + 1))

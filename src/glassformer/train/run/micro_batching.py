@@ -42,7 +42,7 @@ class MicroBatching:
         self.most_cells = batch.cells // rows * (rows // 2)
         free_memory()
 
-    def describe(self, step: int) -> str:
+    def tell(self, step: int) -> str:
         return (
             f"Not enough memory for a whole batch: from update {step:,} on, at most "
             f"{self.most_cells:,} of its cells at once; the result is the same, it takes longer"

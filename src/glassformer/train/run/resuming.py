@@ -83,7 +83,7 @@ def _check_settings(
     differing = compare_settings(then, now)
     is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():
-        message = f"{name} was {show_changes(old)} and is now {show_changes(new)}"
+        message = f"{name} was {tell_value(old)} and is now {tell_value(new)}"
         reason = _find_reason(name)
         if reason and is_made:
             raise ValueError(f"{message}, but {reason}: leave it, or begin anew in another folder")
@@ -142,7 +142,7 @@ def _find_reason(name: str) -> str | None:
     return next((why for start, why in INCOMPATIBLE.items() if name.startswith(start)), "")
 
 
-def show_changes(value: Any) -> str:
+def tell_value(value: Any) -> str:
     return "not set" if value is None else str(value)
 
 

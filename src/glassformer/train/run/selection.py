@@ -46,7 +46,7 @@ class ModelSelection:
         patience = self.train.patience
         return patience is not None and progress.validations_since_best >= patience
 
-    def describe(self, validation: Validation, is_best: bool) -> str:
+    def tell(self, validation: Validation, is_best: bool) -> str:
         """Return the end of the line that reports a validation."""
         is_part = validation.sentences < self.valid
         of = f" on {validation.sentences:,} of {self.valid:,} pairs" if is_part else ""

@@ -19,7 +19,7 @@ from ...data.masking import choose_batches
 from ...engine.kernels.tiles import has_tiles
 from ...foundation.disk import write_text
 from ...foundation.machine.device import choose_precision
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
 from ...foundation.shared_library import load_library
 from ...model.files.directory import CHECKPOINTS, CONFIG
@@ -94,7 +94,7 @@ def settle_epochs(
         steps, batches.count_updates(1, train.gradient_accumulation)
     )
     epochs = f"{train.epochs:g} epoch{'s' * (train.epochs != 1)}"
-    updates = say_count(steps, "update")
+    updates = tell_count(steps, "update")
     report.say(f"{epochs}: {updates}, with a validation every {every:,}")
     result = config.changed(train={"epochs": None, "steps": steps, "validate_every": every})
     return choose_again(result, steps, chosen)
@@ -152,7 +152,7 @@ def _measure_plan(setup: Setup, limits: PlanLimits, began: float) -> Plan:
     spent = clock() - began
     plan = _extend(setup, planning.begin(limits, spent, costs), spent, costs)
     train = choose_again(setup.config, plan.planned, setup.chosen).train
-    setup.report.say(planning.describe_start(plan, spent, train))
+    setup.report.say(planning.tell_start(plan, spent, train))
     return plan
 
 

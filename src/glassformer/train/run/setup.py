@@ -9,7 +9,7 @@ import torch
 
 from ...config import Config
 from ...data.batches import Batch, Batches
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import RUN, build_model
@@ -124,7 +124,7 @@ class Setup:
         config = self.config.narrow(first.pair)
         return Translator(config, tokenizers, model, device=device, precision=precision)
 
-    def tell_contributions(self, step: int) -> dict[str, int]:
+    def count_contributions(self, step: int) -> dict[str, int]:
         """Return how many pairs of each of several corpora were read up to update `step`."""
         names = [name for name, _ in self.prepared.store.parts]
         if len(names) == 1:
@@ -136,16 +136,16 @@ class Setup:
         """Report what is about to be trained, and whether a best model can be chosen."""
         if not can_choose:
             self.report.say(
-                f"Only {say_count(len(self.prepared.valid[0]), 'pair')} to validate on: under "
+                f"Only {tell_count(len(self.prepared.valid[0]), 'pair')} to validate on: under "
                 f"{ENOUGH_TO_CHOOSE}, chance would choose the best model, so the last one is kept"
             )
         is_said = self.config.train.minutes is not None  # with how many minutes are enough
-        if few := "" if is_said else planning.describe_few(steps, self.has_parent):
+        if few := "" if is_said else planning.tell_few(steps, self.has_parent):
             self.report.say(few)
         shared = f", {self.group.size} processes" if self.group.size > 1 else ""
         batches = self.batches.count(0)
         self.report.say(
             f"{sum(p.numel() for p in updater.model.parameters()):,} parameters, "
-            f"{batches:,} batch{'es' * (batches != 1)} an epoch, {say_count(steps, 'update')}, "
+            f"{batches:,} batch{'es' * (batches != 1)} an epoch, {tell_count(steps, 'update')}, "
             f"{self.device} {self.precision}{shared}"
         )

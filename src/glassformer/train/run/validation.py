@@ -18,7 +18,7 @@ from ...decode import Network, NotFiniteError
 from ...engine import Weights
 from ...evaluate.language import LineScore, score_lines, sum_scores
 from ...evaluate.quality import score_quality
-from ...foundation.plurals import say_count
+from ...foundation.plurals import tell_count
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import Tokenizers
 from ...text.context import cut_source
@@ -55,9 +55,9 @@ class GroupScores:
     def values(self) -> dict[str, float]:
         return {**self.scores, "loss": self.loss}
 
-    def describe(self) -> str:
+    def tell(self) -> str:
         scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
-        return f"{self.name}: {scores}loss {self.loss:.3f} ({say_count(self.sentences, 'pair')})"
+        return f"{self.name}: {scores}loss {self.loss:.3f} ({tell_count(self.sentences, 'pair')})"
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ class Validation:
             for name, value in each.values().items()
         }
 
-    def describe(self, step: int, note: str, steps: int) -> str:
+    def tell(self, step: int, note: str, steps: int) -> str:
         """Return the lines that a training shows after `step` of `steps` planned updates."""
         if not self.is_finite:
             why = self.failure or f"its loss is {self.loss}"
             return f"update {step:,}: the validation failed: {why}"
         scores = "".join(f"{name} {value:.2f}, " for name, value in self.scores.items())
-        by_corpus = "".join(f"\n  {each.describe()}" for each in self.groups)
+        by_corpus = "".join(f"\n  {each.tell()}" for each in self.groups)
         width = max([12, *(2 + len(name) for name in self.sample)])
         shown = "".join(f"\n  {name:<{width}} {text}" for name, text in self.sample.items())
         if self.repeating >= MOSTLY:
@@ -341,11 +341,11 @@ def validate_language(
     scores = sum_scores(reader, shares)
     lines = len(valid.sources)
     text, label = (side[turn * 7919 % lines] for side in (valid.sources, valid.references))
-    sample = {} if failure else show_sample(reader, text, label, turn)
+    sample = {} if failure else describe_sample(reader, text, label, turn)
     return Validation(scores.scores, scores.loss, sample, scores.signature, lines, failure)
 
 
-def show_sample(reader: LanguageModel, text: str, label: str, turn: int) -> dict[str, str]:
+def describe_sample(reader: LanguageModel, text: str, label: str, turn: int) -> dict[str, str]:
     """Return what a model makes of one line."""
     if reader.ability == COMPLETES:
         prompt = " ".join(text.split()[: 1 + len(text.split()) // PROMPT])

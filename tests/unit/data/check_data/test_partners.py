@@ -14,8 +14,8 @@ from glassformer.extensions.check_data.order import Misalignment, guess_offsets
 from glassformer.extensions.check_data.partners import (
     SideWords,
     compare_partners,
-    describe_misalignment,
     explain_inequality,
+    tell_misalignment,
 )
 from glassformer.extensions.check_data.ragged import Block, Cross, RaggedArray
 from glassformer.extensions.check_data.words import split_words
@@ -142,12 +142,11 @@ def test_the_error_names_counts_and_line(sides: tuple[list[str], list[str]]) -> 
 
 def test_a_later_misalignment_counts_lines_of_its_own_file() -> None:
     assert (
-        describe_misalignment(Misalignment(10, 2, 5), ("s", "t"))
+        tell_misalignment(Misalignment(10, 2, 5), ("s", "t"))
         == "lines 13 to 15 of t without partner in s"
     )
     assert (
-        describe_misalignment(Misalignment(10, 2, 1), ("s", "t"))
-        == "line 11 of s without partner in t"
+        tell_misalignment(Misalignment(10, 2, 1), ("s", "t")) == "line 11 of s without partner in t"
     )
 
 

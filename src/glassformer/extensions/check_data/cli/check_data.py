@@ -15,7 +15,7 @@ from glassformer.cli.options import AS_JSON, arg, flag, opt
 from glassformer.cli.terminal import keep_apart, open_output, show_progress, to_json
 from glassformer.cli.train import DATA, join_data
 from glassformer.cli.verb import takes
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 if TYPE_CHECKING:
     from glassformer.data.corpus import Corpus
@@ -115,7 +115,7 @@ def check_data(
         kept = _write_fixed(sides, left, fixed, kinds, best)
         if not as_json:
             are = "is" if kept == 1 else "are"
-            print(f"\n{say_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
+            print(f"\n{tell_count(kept, 'pair')} {are} in {fixed[0]} and {fixed[1]}")
     serious = [each.kind for each in report.findings if each.is_serious]
     if strict and serious:
         print(f"glassformer: serious: {', '.join(serious)}", file=sys.stderr)

@@ -80,7 +80,7 @@ def taught(
     if output:
         write_json(output, results | {"lines": rows})
     chosen = {"for": rows[:top], "against": rows[::-1][:top]}
-    print(to_json(results | chosen) if as_json else show_taught(trace.translation, results, chosen))
+    print(to_json(results | chosen) if as_json else tell_taught(trace.translation, results, chosen))
 
 
 def encode_lines(
@@ -107,7 +107,7 @@ def encode_lines(
     return numbers, pairs
 
 
-def show_taught(
+def tell_taught(
     translation: str, fields: dict[str, Any], chosen: dict[str, list[dict[str, Any]]]
 ) -> str:
     """Return the lines as text."""

@@ -82,7 +82,7 @@ def why(
     from glassformer.translator import Translator
 
     from ...lab.contrastive import read_contrastive
-    from ..report import show_why
+    from ..report import tell_why
     from ..transfer import pair_up
     from ..why import explain_word
     from ..words import ask_word
@@ -116,7 +116,7 @@ def why(
         write_json(output, result.to_json())
     if picture:
         need_addition("draw_circuit", "a picture")(result, picture, lang)
-    print(to_json(result.to_json()) if as_json else show_why(result))
+    print(to_json(result.to_json()) if as_json else tell_why(result))
 
 
 def print_methods(trace: Trace, asked: WordChoice, output: Path | None, as_json: bool) -> None:
@@ -124,12 +124,12 @@ def print_methods(trace: Trace, asked: WordChoice, output: Path | None, as_json:
     from glassformer.foundation.disk import write_json
 
     from ..methods import compare_methods
-    from ..report import show_methods
+    from ..report import tell_methods
 
     table = compare_methods(trace, asked)
     if output:
         write_json(output, table.to_json())
-    print(to_json(table.to_json()) if as_json else show_methods(table))
+    print(to_json(table.to_json()) if as_json else tell_methods(table))
 
 
 def read_target_ids(translator: Translator, source: str) -> Callable[[str], list[int]]:

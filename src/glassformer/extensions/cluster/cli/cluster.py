@@ -11,7 +11,7 @@ from glassformer.data.files import STANDARD
 
 def translate_on_cluster(options: dict[str, Any]) -> None:
     """Translate a file with Ray, as the other options say."""
-    from glassformer.cli.translate import show_line
+    from glassformer.cli.translate import tell_line
     from glassformer.config import Config
     from glassformer.model.files.directory import CONFIG, locate
 
@@ -42,7 +42,7 @@ def translate_on_cluster(options: dict[str, Any]) -> None:
         precision=options["precision"],
         device=options["device"],
     )
-    render = functools.partial(show_line, n_best=options["n_best"], as_json=options["as_json"])
+    render = functools.partial(tell_line, n_best=options["n_best"], as_json=options["as_json"])
     with show_progress("translating", count_if_file(file)) as tell:
         shards = translate_shards(
             job,

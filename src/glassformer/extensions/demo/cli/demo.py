@@ -116,12 +116,12 @@ def train_own(out: Path, minutes: float, device: str) -> None:
 
     pairs = read_corpus().pairs
     count = len(pairs["train"])
-    print(f"\nNow one of your own, of {count:,} other pairs: {describe_goal()}", flush=True)
+    print(f"\nNow one of your own, of {count:,} other pairs: {tell_goal()}", flush=True)
     write_pairs(out / "pairs", ("en", "fr"), pairs)
     own, marks = learn(out, minutes, device)
     print("\nYour own model says:\n")
     show_notes(own, with_sources=False)
-    print(f"\n{describe_exam(*marks)}")
+    print(f"\n{tell_exam(*marks)}")
     if not has_passed(*marks):
         print(
             f"The {minutes:g} minutes are over, and there is more to learn. To go on:\n"
@@ -146,7 +146,7 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
         marks = take_exam(own.translate)
         if has_passed(*marks) or goal.is_out_of_time:
             return own, marks
-        print(f"{describe_exam(*marks)}\nNot quite yet: {MORE} more updates.", flush=True)
+        print(f"{tell_exam(*marks)}\nNot quite yet: {MORE} more updates.", flush=True)
         goal.is_reached = False
         summary = training.resume(
             model,
@@ -159,7 +159,7 @@ def learn(out: Path, minutes: float, device: str) -> tuple[Translator, tuple[Exa
     raise Exit(INTERRUPTED)
 
 
-def describe_goal() -> str:
+def tell_goal() -> str:
     """Return a sentence that says when the training ends."""
     from ..corpus import GOAL
 
@@ -167,7 +167,7 @@ def describe_goal() -> str:
     return f"it learns until {exact} of new sentences and {resolved} of new riddles are right"
 
 
-def describe_exam(exact: ExamMark, resolved: ExamMark) -> str:
+def tell_exam(exact: ExamMark, resolved: ExamMark) -> str:
     return (
         f"New sentences translated right, letter by letter:  {exact}\n"
         f"New riddles of `it` with the right il or elle:     {resolved}"

@@ -25,7 +25,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.terminal import count_if_file, show_progress, to_json
 from glassformer.cli.verb import takes
-from glassformer.foundation.plurals import say_count
+from glassformer.foundation.plurals import tell_count
 
 if TYPE_CHECKING:
     from ..augmentation import Augmentation
@@ -83,8 +83,8 @@ def augment(
         print(to_json(pairs.__dict__))
         return
     were = "was" if pairs.found == 1 else "were"
-    again = f"; {say_count(pairs.found, 'shard')} {were} there already" if pairs.found else ""
-    print(f"{out}: {say_count(pairs.pairs, 'pair')} of {say_count(pairs.lines, 'line')}{again}")
+    again = f"; {tell_count(pairs.found, 'shard')} {were} there already" if pairs.found else ""
+    print(f"{out}: {tell_count(pairs.pairs, 'pair')} of {tell_count(pairs.lines, 'line')}{again}")
 
 
 def describe_job(options: Mapping[str, Any]) -> Augmentation:

@@ -43,7 +43,7 @@ def probe(
     from glassformer.translator import Translator
 
     from ..contrastive import read_contrastive
-    from ..probe_report import probe_pairs, show_probe
+    from ..probe_report import probe_pairs, tell_probe
 
     items = read_contrastive(pairs)[:most]
     translator = Translator.load(model, to, device=device, precision="fp32")
@@ -53,4 +53,4 @@ def probe(
     results = {"model": str(model), "weights_sha256": weights, **results}
     if output:
         write_json(output, results)
-    print(to_json(results) if as_json else show_probe(results))
+    print(to_json(results) if as_json else tell_probe(results))

@@ -34,7 +34,7 @@ def models(
 
     from ..archive import fetch, pack, remove
     from ..index import read_index
-    from ..listing import list_installed, say_models
+    from ..listing import list_installed, tell_models
 
     if sum(map(bool, (place, pack_into, is_removed))) > 1:
         raise ValueError("--from, --pack and --remove: one of them at a time")
@@ -42,10 +42,12 @@ def models(
         if pack_into or is_removed:
             raise ValueError("--pack and --remove need the NAME of a model")
         installed = [*read_index(place).values()] if place else list_installed()
-        print(to_json([each._asdict() for each in installed]) if as_json else say_models(installed))
+        print(
+            to_json([each._asdict() for each in installed]) if as_json else tell_models(installed)
+        )
         return
     if pack_into:
-        print(say_models([pack(name, pack_into)]))
+        print(tell_models([pack(name, pack_into)]))
     elif is_removed:
         print(f"{remove(name, find_models())} is removed")
     elif place:

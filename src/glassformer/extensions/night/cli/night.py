@@ -69,7 +69,7 @@ def night(
     from glassformer.foundation.progress import Reporter
     from glassformer.train.run.process import hold_lock
 
-    from ..night import Night, StoppedNight, drop_steps, say_state
+    from ..night import Night, StoppedNight, describe_state, drop_steps
     from ..state import NightRequest, begin_state, read_state, write_state
 
     if minutes is not None and until:
@@ -108,7 +108,7 @@ def night(
     if no_keep:
         drop_steps(out)
     if as_json:
-        print(to_json(say_state(state) | {"model": str(model)}))
+        print(to_json(describe_state(state) | {"model": str(model)}))
     else:
         tested = next(each for each in state.said[::-1] if each.startswith("on the test text"))
         print(f"{tested[0].upper()}{tested[1:]}")

@@ -35,7 +35,7 @@ from .nodes import (
 from .plot import Curve, Plot, PlotLook
 from .quantity import Array, Quantity
 from .scene import Area, Scene, bound
-from .selection import Attention, elide, find_attention, show_tokens, tell_tokens_left_out
+from .selection import Attention, elide, find_attention, tell_tokens, tell_tokens_left_out
 from .typesetting import quote
 from .ways import clear_ways
 
@@ -79,7 +79,7 @@ class Outline:
         check_language(lang)
         self.name, self.trace, self.lang, self.settings = name, trace, lang, trace.settings
         self.source, self.target, self.predicted = (
-            show_tokens(tokens) for tokens in (trace.source, trace.target, trace.predicted)
+            tell_tokens(tokens) for tokens in (trace.source, trace.target, trace.predicted)
         )
         self.data: dict[str, Array] = {}
         self.facts: dict[str, Any] = {}  # that fill in the texts around the figure

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def show_token(text: str) -> str:
+def tell_token(text: str) -> str:
     """Return a token without the space before it; a token of one space is "▁"."""
     return text.strip() or "▁"
 
 
-def show_tokens(tokens: Sequence[Any]) -> list[str]:
-    return [show_token(token.text) for token in tokens]
+def tell_tokens(tokens: Sequence[Any]) -> list[str]:
+    return [tell_token(token.text) for token in tokens]
 
 
 def pick(number: int, size: int, name: str) -> int:
@@ -81,7 +81,7 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
     if kind not in kinds:
         raise ValueError(f"kind={kind}: the {side} has {' and '.join(kinds)}")
     layer = pick(layer, layers, "layer")
-    source, target = show_tokens(trace.source), show_tokens(trace.target)
+    source, target = tell_tokens(trace.source), tell_tokens(trace.target)
     queries = source if side == "encoder" else label_rows(trace)
     keys = target if (side, kind) == ("decoder", "self_attention") else source
     return Attention(f"{side}.{layer}.{kind}", side, layer, kind, queries, keys)
@@ -89,7 +89,7 @@ def find_attention(trace: Any, side: str, layer: int, kind: str = "self_attentio
 
 def label_rows(trace: Any) -> list[str]:
     """Return the labels of the decoder's rows: what each reads → what it predicts."""
-    pairs = zip(show_tokens(trace.target), show_tokens(trace.predicted), strict=True)
+    pairs = zip(tell_tokens(trace.target), tell_tokens(trace.predicted), strict=True)
     return [f"{token} → {predicted}" for token, predicted in pairs]
 
 

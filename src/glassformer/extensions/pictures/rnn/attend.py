@@ -10,7 +10,7 @@ import numpy as np
 
 from ..parts import grammar as g
 from ..parts import style
-from ..parts.selection import elide, find_query, keep_largest, list_shown, show_tokens
+from ..parts.selection import elide, find_query, keep_largest, list_shown, tell_tokens
 from .states import (
     count_fixed,
     find_decoder_states,
@@ -34,10 +34,10 @@ def choose_step(trace: Any, weights: g.Quantity, query: str | int | None) -> int
     That is, of the steps that write a word and look most at a word, the one of which another token
     gets most. Words have at least `WORD` letters; if there are none, any step will do.
     """
-    texts = show_tokens(trace.predicted)
+    texts = tell_tokens(trace.predicted)
     if query is not None:
         return find_query(texts, query)
-    source = show_tokens(trace.source)
+    source = tell_tokens(trace.source)
     second = np.sort(weights.values, -1)[:, -2] if len(source) > 1 else weights.values[:, 0]
     pairs = zip(texts, weights.values.argmax(-1), strict=True)
     fits = np.array([_is_word(text) and _is_word(source[j]) for text, j in pairs])

@@ -21,7 +21,7 @@ def list_figures() -> dict[str, Any]:
     """List all pictures that can be drawn."""
     from glassformer.extensions.pictures import PICTURES
 
-    return {"figures": [_show_picture(each) for each in PICTURES.values()]}
+    return {"figures": [_describe_picture(each) for each in PICTURES.values()]}
 
 
 @router.get("/traces/{id}/figures/{figure}", response_class=Response)
@@ -58,7 +58,7 @@ def draw_figure(
         return Response(path.read_bytes(), media_type=TYPES[format], headers=headers)
 
 
-def _show_picture(picture: Any) -> dict[str, Any]:
+def _describe_picture(picture: Any) -> dict[str, Any]:
     names = ("id", "en", "zh", "kind", "needs", "network")
     shown = {name: getattr(picture, name) for name in names}
     return {**shown, "options": list(picture.options)}

@@ -36,7 +36,7 @@ async def stream_translation(
     body: StreamRequest, request: Request, service: TheService, entry: TheLogEntry
 ) -> Response:
     """Translate, and stream each step of the search with its likeliest tokens."""
-    return await answer_text(body, request, service, entry, tell)
+    return await answer_text(body, request, service, entry, run_search)
 
 
 async def answer_text(
@@ -53,7 +53,7 @@ async def answer_text(
     return await stream_answer(request, service.jobs.start(lambda job: work(job, service, body)))
 
 
-def tell(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
+def run_search(job: BackgroundJob, service: Service, body: StreamRequest) -> dict[str, Any]:
     """Translate sentence by sentence and report each step; for a job's thread.
 
     The request's prefix is the beginning of the first sentence's translation.
@@ -111,7 +111,7 @@ def _search(
     steps = count()
 
     def watch(_: list[int], step: Step) -> None:
-        facts = _tell_step(translator, step, network.candidates(step))
+        facts = _describe_step(translator, step, network.candidates(step))
         job.say("step", sentence=number, step=next(steps), **facts)
 
     with torch.inference_mode():
@@ -120,7 +120,7 @@ def _search(
     return result
 
 
-def _tell_step(
+def _describe_step(
     translator: Translator, step: Step, candidates: list[tuple[int, float]]
 ) -> dict[str, Any]:
     from glassformer.decode import Fate
@@ -148,12 +148,12 @@ def _tell_step(
         "text": best["text"],
         "tokens": [tokenizer.token(id) for id in best["ids"]],
         "log_prob": best["log_prob"],
-        "candidates": tell_candidates(translator, candidates),
+        "candidates": describe_candidates(translator, candidates),
         "hypotheses": hypotheses,
     }
 
 
-def tell_candidates(
+def describe_candidates(
     translator: Translator, candidates: list[tuple[int, float]]
 ) -> list[dict[str, Any]]:
     token = translator.tokenizers.target.token

@@ -50,7 +50,7 @@ def get_tensors(
 @router.get("/opgraph", response_class=Json)
 def get_opgraph(trace: TheTrace) -> Response:
     """Return the equation of each tensor, in the order of computation."""
-    return Json({"ops": [_show_op(op, trace.tensors) for op in trace.graph.values()]})
+    return Json({"ops": [_describe_op(op, trace.tensors) for op in trace.graph.values()]})
 
 
 @router.get("/explain", response_class=Json)
@@ -106,7 +106,7 @@ def _fetch(trace: Any, name: str) -> Any:
         raise ApiError(404, str(error)) from None
 
 
-def _show_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
+def _describe_op(op: Equation, recorded: Container[str]) -> dict[str, Any]:
     level = find_level(op.name) if op.name in recorded else None
     return {**describe_equation(op), "formula": to_formula(op), "level": level}
 

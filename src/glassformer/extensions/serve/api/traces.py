@@ -23,7 +23,7 @@ from ..service.streams import Json, stream_answer
 from .models import check_ids
 from .openapi import STREAM
 from .requests import EditRequest, TraceRequest, check_text_size, read_search
-from .stream import answer_text, tell_candidates
+from .stream import answer_text, describe_candidates
 
 if TYPE_CHECKING:  # looking inside needs PyTorch, serving does not
     from glassformer.decode import Step
@@ -154,7 +154,7 @@ def edit(
     base = _find_base(job, translator, service, kept, plain, model.id)
     if not body.edits:
         return {**base.describe(), "base": base.id, "forced": base.id, "changes": None}
-    say = _tell(job, translator, "comparing")
+    say = _make_reporter(job, translator, "comparing")
     from glassformer.see import EditEffect, record
 
     forced = record(
@@ -216,14 +216,14 @@ def _record(
         options["decode"] = read_search(translator, plain.get("decode", {}), service.limits)
         options["prefix"] = check_ids(translator, plain.get("prefix", ""))
         options |= {name: plain.get(name, 0) for name in ("hypothesis", "seed")}
-        options["progress"] = _tell(job, translator, "searching")
+        options["progress"] = _make_reporter(job, translator, "searching")
     job.say("progress", stage="recording", step=0, most=None, text="")
     from glassformer.see import record
 
     return record(translator, plain["text"], **options)
 
 
-def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
+def _make_reporter(job: BackgroundJob, translator: Translator, stage: str) -> Any:
     """Return a function that reports each step of a search as an event of the job.
 
     It raises, which ends the search, if the job was cancelled or takes too long.
@@ -242,7 +242,7 @@ def _tell(job: BackgroundJob, translator: Translator, stage: str) -> Any:
                 "text": str(translator.tokenizers.target.decode(ids)),
                 "most": int(step.before.limit_B[0]),
                 "tokens": [translator.tokenizers.target.token(id) for id in ids],
-                "candidates": tell_candidates(translator, [*candidates]),
+                "candidates": describe_candidates(translator, [*candidates]),
             }
         job.say("progress", stage=stage, step=steps, **facts)
 

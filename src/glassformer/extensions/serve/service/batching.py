@@ -69,7 +69,7 @@ class Order:
         self.left -= 1
         if not self.left:
             translated = [each for each in self.translated if each is not None]
-            self._tell(lambda: self.answer.set_result(translated))
+            self._resolve(lambda: self.answer.set_result(translated))
 
     def keep(self, place: int, error: ApiError) -> None:
         """Leave a sentence as it is, since it cannot be translated."""
@@ -83,9 +83,9 @@ class Order:
             raise self.error or ApiError(400, translated[0].problems[0].said)
 
     def fail(self, error: Exception) -> None:
-        self._tell(lambda: self.answer.set_exception(error))
+        self._resolve(lambda: self.answer.set_exception(error))
 
-    def _tell(self, act: Callable[[], object]) -> None:
+    def _resolve(self, act: Callable[[], object]) -> None:
         def once() -> None:
             if not self.answer.done():
                 act()
@@ -154,14 +154,14 @@ class Batcher:
             if self._is_closed:
                 raise ApiError(503, "the server is ending", 5)
             if self.waiting and self.waiting + len(sentences) > self.limits.waiting:
-                raise ApiError(503, "too much to do: try again later", self.say_when())
+                raise ApiError(503, "too much to do: try again later", self.estimate_wait())
             self.waiting += len(sentences)
             self._orders.append(order)
             self._wake.notify_all()
         await order.answer
         return order
 
-    def say_when(self) -> int:
+    def estimate_wait(self) -> int:
         """Return the seconds after which half of the queue will be done, 1 to 60."""
         return min(60, max(1, math.ceil(self.waiting * self._pace / 2 / len(self._threads))))
 
@@ -218,7 +218,7 @@ class Batcher:
             if order.answer.done() or now > order.deadline:
                 self.waiting -= len(order.sentences) - order.next
                 message = f"this waited longer than {order.seconds:g} seconds"
-                order.fail(ApiError(503, message, self.say_when()))
+                order.fail(ApiError(503, message, self.estimate_wait()))
             else:
                 alive.append(order)
         self._orders = alive
