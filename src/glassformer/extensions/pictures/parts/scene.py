@@ -87,7 +87,7 @@ class Mark:
 
 
 class MarkLook(TypedDict, total=False):
-    """What any mark may have: see `Mark`."""
+    """The fields that any mark may have: see `Mark`."""
 
     layer: int
     alpha: float
