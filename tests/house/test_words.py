@@ -126,7 +126,7 @@ PRONOUNS = {"found", "told", "said", "given", "wanted", "made", "how"}
 PUBLIC = {("evaluate/aligner.py", "how"), ("train/seeds.py", "how")}  # keywords of users
 # Classes that are called by a participle: what users import, and errors.
 PARTICIPLES = {"Scored", "Classified"}
-MOST = 19  # names of a file that are such a part, at most
+MOST = 14  # names of a file that are such a part, at most
 
 
 def list_local_names(tree: ast.Module) -> Iterator[str]:
@@ -174,7 +174,7 @@ RETURNS = {
 
 def test_verbs_that_make_text_mean_one_thing_each() -> None:
     verbs = [
-        (path, verb[1], function.name.strip("_"), ast.unparse(function.returns))
+        (path, verb[1], function.name, ast.unparse(function.returns).removesuffix(" | None"))
         for path, tree in list_trees()
         for outer in ast.walk(tree)
         if isinstance(outer, ast.Module | ast.ClassDef)

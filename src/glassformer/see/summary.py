@@ -66,8 +66,8 @@ def tell_sentence(trace: RecordedTensors) -> str:
         return ""
     many, spans = len(trace.sentences), [each.source for each in trace.sentences]
     count = many - sum(find_clauses(trace.whole_text, spans))
-    told = f"{count} sentence{'s' * (count > 1)}" + (f" in {many} parts" if count < many else "")
-    return f"{told}; inside: {trace.sentence} {trace.text}"
+    counted = f"{count} sentence{'s' * (count > 1)}" + (f" in {many} parts" if count < many else "")
+    return f"{counted}; inside: {trace.sentence} {trace.text}"
 
 
 def _list_sentences(trace: RecordedTensors) -> Iterator[str]:

@@ -97,8 +97,8 @@ def _list_words(tokens: Sequence[Token], text: str) -> list[tuple[list[int], str
 
 def _list_changed(before: Trace, after: Trace) -> tuple[str, ...]:
     kept = [word for _, word in _list_words(after.predicted, after.translation)]
-    said = [word for _, word in _list_words(before.predicted, before.translation)]
-    return tuple(word for word in said if word not in kept)
+    words = [word for _, word in _list_words(before.predicted, before.translation)]
+    return tuple(word for word in words if word not in kept)
 
 
 def _list_readings(trace: Trace, words: list[tuple[list[int], str]]) -> Iterator[WordReading]:
@@ -122,5 +122,5 @@ def _choose_scores(
     targets = _list_words(trace.predicted, trace.translation)
     last = max(name for name in trace.names() if name.endswith("cross_attention.scores"))
     scores = trace[last][0, targets[row][0][0]]
-    found = sorted(((float(scores[group[0]]), word) for group, word in words), reverse=True)
-    return tuple((word, round(score, 1)) for score, word in found[:EXERCISED])
+    ranked = sorted(((float(scores[group[0]]), word) for group, word in words), reverse=True)
+    return tuple((word, round(score, 1)) for score, word in ranked[:EXERCISED])

@@ -84,13 +84,13 @@ def _write_head(plan: g.Outline, sheet: g.Sheet) -> None:
 
 def _fit_texts(source: str, target: str, wide: float) -> list[g.Label]:
     """Return both texts in the largest of the sizes at which each has at most two lines."""
-    given = [(" ".join(quote(source).split()), style.INK)]
-    given.append((" ".join(quote(target).split()), style.LIT))
+    texts = [(" ".join(quote(source).split()), style.INK)]
+    texts.append((" ".join(quote(target).split()), style.LIT))
     for size in SIZES:
-        labels = [g.Label(text, size, ink, bold=True, width=wide) for text, ink in given]
+        labels = [g.Label(text, size, ink, bold=True, width=wide) for text, ink in texts]
         if all(each.height <= LINES and each.width <= wide for each in labels):
             return labels
-    return [g.Label(text, SIZES[-1], ink, bold=True, fit=wide) for text, ink in given]
+    return [g.Label(text, SIZES[-1], ink, bold=True, fit=wide) for text, ink in texts]
 
 
 def _fill_height(scenes: Sequence[g.Scene]) -> float:

@@ -69,9 +69,9 @@ def write_site(
     pages[NETWORKS] = build_networks_page()
     for name, html in pages.items():
         write_text(folder / name, html)
-    told = record_sentence("demo", RIDDLE if gallery else FIRST)  # kept pictures are of the riddle
-    result = copy_gallery(gallery, folder) if gallery else draw_gallery(told, folder)
-    result += draw_in_chinese(told, folder, result)
+    trace = record_sentence("demo", RIDDLE if gallery else FIRST)  # kept pictures are of the riddle
+    result = copy_gallery(gallery, folder) if gallery else draw_gallery(trace, folder)
+    result += draw_in_chinese(trace, folder, result)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
     for fact in facts:
         fact["size"] = (folder / str(fact["page"])).stat().st_size

@@ -48,30 +48,30 @@ class AnswerCache:
         self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
     ) -> dict[Question, Sentence]:
         """Return the translated sentences that are known, by what is asked of them."""
-        search = self._describe(translator, options)
+        search = self._spell(translator, options)
         if search is None:
             return {}
         different = {each.question: each for each in sentences}
-        found = dict[Question, bytes]()
+        answers = dict[Question, bytes]()
         with self._lock:
             for question in different:
                 key = _digest(search, question)
                 if kept := self._kept.get(key):
                     self._kept.move_to_end(key)
-                    found[question] = kept
-            hits = sum(each.question in found for each in sentences)
+                    answers[question] = kept
+            hits = sum(each.question in answers for each in sentences)
             self.hits += hits
             self.misses += len(sentences) - hits
         return {
             question: different[question]._replace(**ANSWER.validate_json(kept)._asdict())
-            for question, kept in found.items()
+            for question, kept in answers.items()
         }
 
     def keep(
         self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
     ) -> None:
         """Add translated sentences, and drop the least recently used ones until all fit."""
-        search = self._describe(translator, options)
+        search = self._spell(translator, options)
         if search is None:
             return
         packed = {_digest(search, each.question): _pack(each) for each in sentences}
@@ -82,7 +82,7 @@ class AnswerCache:
             while self.size > self.most:
                 self.size -= measure(self._kept.popitem(last=False)[1])
 
-    def _describe(self, translator: Translator, options: SearchOptions) -> str | None:
+    def _spell(self, translator: Translator, options: SearchOptions) -> str | None:
         """Return the model and the search as text; None if the answers are not kept."""
         if not self.most or options.decode.search == "sample":
             return None
