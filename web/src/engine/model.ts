@@ -10,6 +10,13 @@ import { Judge, type JudgingTables } from "./judging";
 import { Network } from "./network";
 import type { AdaptingTables } from "./tables";
 import { Tokenizer, type Characters, type Merges } from "./tokenizer";
+import { LearnedUnigram, Unigram, type UnigramTables } from "./unigram";
+
+/** A tokenizer, by the name of its kind in `text/layout.py`. */
+type TokenizerTables =
+  | { kind: "bpe"; vocabulary: string[]; merges: Merges; characters?: Characters }
+  | { kind: "learned_unigram"; vocabulary: string[]; scores: number[]; characters?: Characters }
+  | ({ kind: "unigram" } & UnigramTables);
 
 export interface Described extends Omit<Model, "loaded"> {
   settings: { model: ModelSettings; decode: Decode };
@@ -20,7 +27,7 @@ export interface Described extends Omit<Model, "loaded"> {
   judging: JudgingTables;
   portraits: Portraits | null;
   usual: number | null; // the confidence of a translation of what it was trained on
-  tokenizers: { vocabulary: string[]; merges: Merges; characters?: Characters }[]; // the source's first
+  tokenizers: TokenizerTables[]; // the source's first
   ops: Op[];
   entries: Record<string, Entry>;
 }
@@ -38,13 +45,22 @@ export interface Opened {
 export function openModel(bytes: ArrayBuffer): Opened {
   const about = JSON.parse(readMetadata(bytes)["model"] ?? "null") as Described | null;
   if (!about) throw new Error("this file is no model for a page");
-  const [source, target = source] = about.tokenizers.map(
-    ({ vocabulary, merges, characters }) => new Tokenizer(vocabulary, merges, characters),
-  );
+  const [source, target = source] = about.tokenizers.map(makeTokenizer);
   const known = new Set(about.known_words);
   const adapter = about.adapting && new Adapter(about.adapting, known, source!, target!);
   const judge = new Judge(about.judging, known.size ? known : null);
   return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target!, adapter, judge };
+}
+
+export function makeTokenizer(tables: TokenizerTables): Tokenizer {
+  switch (tables.kind) {
+    case "bpe":
+      return new Tokenizer(tables.vocabulary, tables.merges, tables.characters);
+    case "learned_unigram":
+      return new LearnedUnigram(tables.vocabulary, tables.scores, tables.characters);
+    case "unigram":
+      return new Unigram(tables);
+  }
 }
 
 /** The model with tokenizers that write what stands in a sentence for something as what it stands for. */

@@ -17,16 +17,16 @@ const WORD = / ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}+| ?[^\s\p{L}\p{M}\
 const IDLE = new RegExp(`(?<=[${EAST}])\\s+(?=[${EAST}])`, "gu");
 
 /** A character of a cleaned text, and which characters of the given one it came from. */
-interface Letter {
+export interface Letter {
   text: string;
   start: number;
   end: number;
 }
 
 export class Tokenizer {
-  private readonly ids: Map<string, number>;
+  protected readonly ids: Map<string, number>;
   private readonly ranks: Map<string, [rank: number, id: number]>;
-  private bytes: Uint8Array[];
+  protected bytes: Uint8Array[];
   private readonly characters: ReadonlyMap<string, string> | null;
 
   constructor(
@@ -54,7 +54,7 @@ export class Tokenizer {
   /** A tokenizer that writes some tokens otherwise, and reads as this one does. */
   rename(names: ReadonlyMap<string, string>): Tokenizer {
     const encoder = new TextEncoder();
-    const twin = Object.assign(Object.create(Tokenizer.prototype) as Tokenizer, this);
+    const twin = Object.assign(Object.create(Object.getPrototypeOf(this) as object) as Tokenizer, this);
     twin.bytes = [...this.bytes];
     twin.vocabulary = this.vocabulary.map((token, id) => {
       const name = names.get(token.trim());
@@ -93,7 +93,12 @@ export class Tokenizer {
   /** The text of any ids: controls are left out, and what is no text becomes U+FFFD. */
   decode(ids: readonly number[]): string {
     const all = Uint8Array.from(ids.flatMap((id) => [...(this.bytes[id] ?? [255])]));
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(all).replace(/^ /, "");
+    return this.trim(new TextDecoder("utf-8", { ignoreBOM: true }).decode(all));
+  }
+
+  /** A text without the space that was put before it to be cut. */
+  protected trim(text: string): string {
+    return text.replace(/^ /, "");
   }
 
   /** The characters that the network reads, in NFC, with the spans that they came from. */
@@ -103,12 +108,15 @@ export class Tokenizer {
     return unspaced ? closeUp(letters) : letters;
   }
 
-  private readWord(letters: readonly Letter[]): Piece[] {
-    const pieces = letters.flatMap(({ text, start, end }): Piece[] => {
-      const id = this.ids.get(text);
-      if (id !== undefined) return [{ id, start, end }];
-      return [...new TextEncoder().encode(text)].map((byte) => ({ id: FIRST_BYTE + byte, start, end }));
-    });
+  /** A character as its token, or as those of its bytes. */
+  protected spell({ text, start, end }: Letter): Piece[] {
+    const id = this.ids.get(text);
+    if (id !== undefined) return [{ id, start, end }];
+    return [...new TextEncoder().encode(text)].map((byte) => ({ id: FIRST_BYTE + byte, start, end }));
+  }
+
+  protected readWord(letters: readonly Letter[]): Piece[] {
+    const pieces = letters.flatMap((letter) => this.spell(letter));
     for (;;) {
       let [best, place, made] = [Number.POSITIVE_INFINITY, -1, 0];
       for (let n = 1; n < pieces.length; n++) {

@@ -11,6 +11,7 @@ class Viterbi:
 
     def __init__(self, scores: Mapping[str, float], symbols: Collection[str] = ()) -> None:
         """Take the ln p of each token; `symbols` do not count for the score of the unknown."""
+        scores = dict(zip(scores, array("f", scores.values()), strict=True))
         self._scores = scores
         usual = (score for token, score in scores.items() if token not in symbols)
         self._unknown = min(usual, default=0.0) - UNKNOWN_PENALTY

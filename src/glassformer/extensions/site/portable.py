@@ -7,10 +7,14 @@ this package is in the file.
 """
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from glassformer.engine.native_model import explain_settings
+from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import HEADS, Tokenizers, locate, open_model, read_findings
@@ -21,6 +25,7 @@ from glassformer.see.opgraph import build_graph
 from glassformer.see.wiring import record_wiring
 from glassformer.text import Normalization, Tokenizer
 from glassformer.text.function_words import name_language
+from glassformer.text.learned_unigram import LearnedUnigram
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
 from glassformer.translate.adapting import Adapter
@@ -103,21 +108,46 @@ def _describe_tokenizers(folder: Path, tokenizers: Tokenizers) -> list[dict[str,
     Only the source is typed by people, so only it has a map of characters.
     """
     both = tokenizers[:1] if tokenizers.is_shared else tokenizers
-    described = [_describe_tokenizer(folder, each) for each in both]
+    described = [describe_tokenizer(folder, each) for each in both]
     characters = tokenizers.source.normalization.characters
     described[0]["characters"] = characters.to_json() if characters else {}
     return described
 
 
-def _describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
-    if type(tokenizer) is not Tokenizer:
+def describe_tokenizer(folder: Path, tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what `web/src/engine/model.ts` makes the same tokenizer of."""
+    if isinstance(tokenizer, Unigram):
+        return _describe_unigram(tokenizer)
+    if type(tokenizer) not in (Tokenizer, LearnedUnigram):
         raise ValueError(
             f"{folder}: a page cannot cut text into its tokens, only into those that `glassformer "
-            "train` learned with text.tokenizer=bpe or char"
+            "train` learned, or of a SentencePiece model of unigrams"
         )
     if tokenizer.normalization._replace(characters=None) != Normalization():
         raise ValueError(f"{folder}: a page cannot do its nfkc, punctuation or lowercase")
-    return {"vocabulary": tokenizer.vocabulary, "merges": tokenizer.merges}
+    if isinstance(tokenizer, LearnedUnigram):
+        own: dict[str, Any] = {"kind": "learned_unigram", "scores": tokenizer.scores}
+    else:
+        own = {"kind": "bpe", "merges": tokenizer.merges}
+    return {"vocabulary": tokenizer.vocabulary, **own}
+
+
+def _describe_unigram(tokenizer: Unigram) -> dict[str, Any]:
+    return {
+        "kind": "unigram",
+        "vocabulary": tokenizer.vocabulary,
+        "scores": [*map(_shorten, tokenizer.scores)],
+        "others": {token: _shorten(score) for token, score in tokenizer.others.items()},
+        "charsmap": b64encode(tokenizer.spec.precompiled_charsmap).decode(),
+        "spec": tokenizer.spec.describe(),
+        "byte_fallback": tokenizer.byte_fallback,
+        "tags": [*tokenizer.tags],
+    }
+
+
+def _shorten(score: float | None) -> float | None:
+    """Return the number with the fewest digits that is the same in 32 bits."""
+    return None if score is None else float(str(np.float32(score)))
 
 
 def _describe_graph(settings: Any, tokenizers: Tokenizers) -> list[dict[str, Any]]:

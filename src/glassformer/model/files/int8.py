@@ -38,10 +38,14 @@ def quantize_file(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Return the weights of an opened file in int8, each once, and the names that share one.
 
-    steps: those that are multiples of a step, with it; then all others stay as they are.
+    steps: those that are multiples of a step, with it; then all others stay as they are. What is
+    int8 in the file stays the same numbers.
     """
     tensors = dict[str, NDArray[Any]]()
     for name, each in file.stored.items():
+        if each.scale is not None and steps is None:
+            tensors[name], tensors[f"{name}{SCALE}"] = each.data, each.scale.data
+            continue
         weights = each.to_fp32()
         if weights.ndim == 2 and weights.size and (steps is None or name in steps):
             numbers = quantize(weights, steps[name] if steps else None)

@@ -1,0 +1,103 @@
+"""A student as browsers have it, on a page: its tokens and its numbers are those of Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, load_file
+
+from glassformer.extensions.bridge.importing import import_model
+from glassformer.extensions.bridge.marian_student import export_student
+from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
+from glassformer.extensions.site.living import WASM
+from glassformer.extensions.site.portable import describe_tokenizer, pack_model
+from glassformer.model.files.directory import WEIGHTS
+from glassformer.text import Tokenizer
+from glassformer.text.kinds import train_tokenizer
+from glassformer.text.layout import CONTROLS
+from glassformer.translator import Translator
+from tests.equal.test_marian_student import LINES as SEEN
+from tests.equal.test_marian_student import make
+from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
+
+from .test_living import run_vitest
+
+CUT = [name for name, mode in MODES.items() if "unigram" in name or "model_type" not in mode]
+ASKED: list[dict[str, Any]] = [
+    {"text": "the cat sat on the mat", "decode": {"search": "beam", "beam": 3}},
+    {"text": "so it is said, or sung, of it", "decode": {"search": "greedy"}},
+    *(
+        {"text": "the dog did not sit", "decode": {"search": "greedy"}, "edits": [edit]}
+        for edit in (
+            {"do": "cut", "word": "dog"},
+            {"do": "silence", "name": "decoder.0.ssru"},
+            {"do": "silence", "name": "decoder.1.cross_attention", "head": 1},
+            {"do": "pin", "name": "decoder.1.cross_attention", "key": 1, "head": 0},
+            {"do": "row", "name": "memory", "position": 2, "factor": 0.5},
+        )
+    ),
+]
+TEXTS = 600  # of random characters; as many of words
+
+
+def test_text_is_cut_as_python_cuts_it(tmp_path: Path) -> None:
+    """Random strings of all planes of Unicode, of what normalisers join, and of symbols."""
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    texts = [*make_texts(TEXTS, seed=11), ">>fra<< the cat", "a >>deu<<", "x\ud800y"]
+    tokenizers: dict[str, Tokenizer] = {"learned": train_tokenizer(LINES, 600, kind="unigram")}
+    for name in CUT:
+        theirs = learn(tmp_path, **MODES[name])
+        names = [theirs.id_to_piece(id) for id in range(theirs.get_piece_size())]
+        known = [each for each in names if each not in (*CONTROLS, "<unk>")]
+        vocabulary = [*CONTROLS, "<unk>", ">>fra<<", *known[:-7]]  # the network lacks some
+        tokenizers[name] = Sentencepiece.read(tmp_path / "spm.model").to_tokenizer(vocabulary)
+    told = {name: _tell(tmp_path, each, texts) for name, each in tokenizers.items()}
+    (tmp_path / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    run_vitest("tests/unigram.test.ts", UNIGRAMS=str(tmp_path / "told.json"))
+
+
+def _tell(folder: Path, tokenizer: Tokenizer, texts: list[str]) -> dict[str, Any]:
+    rows = [tokenizer.tokens(text) for text in texts]
+    pieces = [
+        [x for id, span in zip(row.ids, row.spans, strict=True) for x in (id, *span)]
+        for row in rows
+    ]
+    return {
+        "tables": describe_tokenizer(folder, tokenizer),
+        "texts": texts,
+        "pieces": pieces,
+        "spelled": [tokenizer.decode(row.ids) for row in rows],
+        "unknown": [tokenizer.find_unknown(text) for text in texts],
+    }
+
+
+def test_it_computes_what_python_computes(tmp_path: Path) -> None:
+    """Every number of a recording, under edits too, of an imported student of random weights."""
+    export_student(make(tmp_path), tmp_path / "student", texts=SEEN)
+    import_model(tmp_path / "student", tmp_path / "model")
+    (tmp_path / "packed").mkdir()
+    packed = tmp_path / "packed"
+    (packed / "model").write_bytes(pack_model(tmp_path / "model"))
+    if WASM.is_file():
+        shutil.copyfile(WASM, packed / WASM.name)
+    translator = Translator.load(tmp_path / "model", device="cpu", precision="fp32")
+    for number, asked in enumerate(ASKED):
+        translator.see(**asked).save(packed / f"trace.{number}")
+    (packed / "told.json").write_text(json.dumps(ASKED), encoding="utf-8")
+    done = run_vitest("tests/student.test.ts", STUDENT=str(packed))
+    assert ("skipped" in done) == (not WASM.is_file())
+
+
+def test_the_numbers_of_a_student_stay(tmp_path: Path) -> None:
+    """A page has the int8 numbers of its file: one step for a whole matrix, not one for a row."""
+    export_student(make(tmp_path), tmp_path / "student", texts=SEEN)
+    import_model(tmp_path / "student", tmp_path / "model")
+    wanted, found = load_file(tmp_path / "model" / WEIGHTS), load(pack_model(tmp_path / "model"))
+    assert {*wanted} == {*found}
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(found[name], values)
