@@ -111,6 +111,45 @@ def test_what_is_exported_is_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pair", "said", "wanted"),
+    [
+        ("ende", [], ("en", "de")),
+        ("ende", ["--languages", "es-ca"], ("es", "ca")),
+        ("", [], (None, None)),
+        ("", ["--languages", "pt-en"], ("pt", "en")),
+    ],
+)
+def test_the_names_of_the_files_say_the_languages(
+    pair: str, said: list[str], wanted: tuple[str | None, ...], tmp_path: Path
+) -> None:
+    """And the settings of the run say that browsers search greedily."""
+    languages = f'source_lang = "{pair[:2]}"\ntarget_lang = "{pair[2:]}"\n' if pair else ""
+    folder = make(tmp_path)
+    text = (folder / "config.toml").read_text(encoding="utf-8")
+    (folder / "config.toml").write_text(
+        text.replace("[data]\n", f"[data]\n{languages}"), encoding="utf-8"
+    )
+    export_student(folder, tmp_path / "student", texts=LINES)
+    out = tmp_path / "back"
+    assert main(["import", str(tmp_path / "student"), "--out", str(out), *said]) == 0
+    config, _, _ = load_model(out)
+    assert (config.data.source_lang, config.data.target_lang) == wanted
+    assert config.decode.search == "greedy"
+    (tmp_path / "student" / "config.yml").unlink()
+    assert main(["import", str(tmp_path / "student"), "--out", str(tmp_path / "more"), *said]) == 0
+    assert load_model(tmp_path / "more")[0].decode.search == "beam"
+    wrong = [
+        "import",
+        str(tmp_path / "student"),
+        "--out",
+        str(tmp_path / "no"),
+        "--languages",
+        "en",
+    ]
+    assert main(wrong) == 2
+
+
+@pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"decoder": "attention"}, "model.decoder=attention: browsers have ssru"),

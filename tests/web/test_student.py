@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load, load_file
+from tests.equal.test_marian_student import LINES as SEEN
+from tests.equal.test_marian_student import make
+from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
 
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.marian_student import export_student
@@ -21,9 +24,6 @@ from glassformer.text import Tokenizer
 from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import CONTROLS
 from glassformer.translator import Translator
-from tests.equal.test_marian_student import LINES as SEEN
-from tests.equal.test_marian_student import make
-from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
 
 from .test_living import run_vitest
 

@@ -51,7 +51,7 @@ READERS: dict[str, Callable[..., Foreign]] = {
 # The options that only some toolkits have, and those toolkits.
 OPTIONS = {
     "grid": ("huggingface", "marian"),
-    "languages": ("huggingface",),
+    "languages": ("huggingface", "marian"),
     "subwords": ("eole", "fairseq", "joeynmt", "marian", "opennmt"),
 }
 
@@ -110,7 +110,8 @@ def import_model(
 
     grid: see `GridDifference`; the two are compared on the first 50 of `texts`, or on random tokens
     without texts. The first of them, or a sentence of ours, shows whether the model translates.
-    languages: "en-fr", for a multilingual model. subwords: what cuts the text, where
+    languages: "en-fr", for a multilingual model, and for one of Marian, whose files may be named
+    otherwise. subwords: what cuts the text, where
     the folder does not say it: see `choose_subwords`. ValueError, in one sentence, for what cannot
     be imported.
     """

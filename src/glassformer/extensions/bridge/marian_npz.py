@@ -1,9 +1,10 @@
 """Read a model in Marian's own files: NAME.npz or NAME.bin, with its settings, and vocabularies."""
 
 import math
+import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,23 @@ DENSEST = 20  # bytes of weights from one byte: numbers like these can hardly be
 SMALL = 64 << 20  # bytes that may come from any number
 # RuntimeError: of a kind of zip that Python does not read, or with a password.
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error)
+PAIR = re.compile(r"\.([a-z]{2})([a-z]{2})\.")  # as in model.enpt.intgemm.alphas.bin
 REACH = 1024  # positions: Marian computes as many as it needs
 
 
-def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "marian") -> Foreign:
-    """Return the model. ValueError, in one sentence, for what cannot be imported."""
+def read_marian_npz(
+    path: Path, subwords: Sequence[str] = (), grid: str = "marian", languages: str = ""
+) -> Foreign:
+    """Return the model. ValueError, in one sentence, for what cannot be imported.
+
+    languages: like "en-pt"; if not given, as the names of the model and its vocabularies say them.
+    """
     folder = path if path.is_dir() else path.parent
     file = path if path.is_file() else _find(folder)
     weights, settings, multipliers = _read_model(file)
     check_values(file, settings, read_toolkits()["marian"]["must"])
-    files = _find_vocabularies(folder, file)
+    run = _read_run(folder, file)
+    files = _find_vocabularies(folder, run)
     sides = [
         _read_side(folder, file, side, name, subwords)
         for side, name in zip(("source", "target"), files, strict=True)
@@ -51,7 +59,9 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
     if settings.get("transformer-decoder-autoreg") == "rnn":
         check_values(file, settings, read_toolkits()["marian"]["must_rnn"])
         model["decoder"] = "ssru"
-    search = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
+    search: dict[str, Any] = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
+    if isinstance(beam := run.get("beam-size"), int) and beam > 0:
+        search |= {"search": "greedy"} if beam == 1 else {"beam": beam}
     return Foreign(
         "marian",
         file,
@@ -59,6 +69,7 @@ def read_marian_npz(path: Path, subwords: Sequence[str] = (), grid: str = "maria
         settings,
         sides,
         model=model,
+        data=_name_languages([file, *files], languages),
         decode=search,
         steps={name: 1 / multiplier for name, multiplier in multipliers.items()},
         shortlist=next(iter(sorted(folder.glob("lex*.bin"))), None),
@@ -126,12 +137,35 @@ def _read_model(file: Path) -> tuple[Weights, dict[str, Any], dict[str, float]]:
     return weights, parse_yaml(text, f"{file}: {SETTINGS}"), multipliers
 
 
-def _find_vocabularies(folder: Path, file: Path) -> list[Path]:
-    """Return both vocabularies: as decoder.yml says, or the only one in the folder."""
-    for name in (f"{file.name}.decoder.yml", "decoder.yml", f"{file.name}.yml"):
-        if (folder / name).is_file() and (entry := read_yaml(folder / name).get("vocabs")):
-            vocabularies = [folder / Path(str(each)).name for each in entry]
-            return [vocabularies[0], vocabularies[-1]]
+def _read_run(folder: Path, file: Path) -> dict[str, Any]:
+    """Return the vocabularies and the settings with which the model is run, as far as told.
+
+    Beside a model there may also be the settings of its training, whose beam is for validation.
+    """
+    trained = folder / f"{file.name}.yml"
+    names = folder / f"{file.name}.decoder.yml", folder / "decoder.yml", trained
+    for path in (*names, *sorted(folder.glob("config*.yml"))):
+        if path.is_file() and (run := read_yaml(path)).get("vocabs"):
+            return run if path != trained else {"vocabs": run["vocabs"]}
+    return {}
+
+
+def _name_languages(files: Sequence[Path], languages: str) -> dict[str, str]:
+    """Return the languages that the user says, or else the names of all files of the model."""
+    pairs = {match.groups() if (match := PAIR.search(file.name)) else () for file in files}
+    if languages:
+        pairs = {tuple(languages.split("-"))}
+    (pair, *others) = pairs
+    if languages and (len(pair) != 2 or not all(pair)):
+        raise ValueError(f"--languages {languages}: two codes, as en-pt")
+    return {} if others or not pair else {"source_lang": pair[0], "target_lang": pair[1]}
+
+
+def _find_vocabularies(folder: Path, run: Mapping[str, Any]) -> list[Path]:
+    """Return both vocabularies: as the settings of a run say, or the only one in the folder."""
+    if entry := run.get("vocabs"):
+        vocabularies = [folder / Path(str(each)).name for each in entry]
+        return [vocabularies[0], vocabularies[-1]]
     vocabularies = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
     if not vocabularies or len(vocabularies) > 2:
         raise ValueError(f"{folder}: no decoder.yml that names the vocabularies")

@@ -12,7 +12,9 @@ def import_(
     folder: Path = arg("MODEL", "Another toolkit's model: its folder, or one file.", default=...),
     out: Path = opt("FOLDER", "Where the model goes: a new folder.", default=...),
     languages: str | None = opt(
-        "PAIR", "With a multilingual model: the two languages, like en-fr."
+        "PAIR",
+        "With a multilingual model: the two languages, like en-fr. With Marian's, if the names of "
+        "its files do not say them.",
     ),
     subwords: list[str] | None = opt(
         "FILE",
