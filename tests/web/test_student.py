@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load, load_file
+from safetensors.numpy import load, load_file, save
 from tests.equal.test_marian_student import LINES as SEEN
 from tests.equal.test_marian_student import make
 from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
@@ -17,9 +18,9 @@ from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.marian_student import export_student
 from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
-from glassformer.extensions.site.living import WASM
+from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import describe_tokenizer, pack_model
-from glassformer.model.files.directory import WEIGHTS
+from glassformer.model.files.directory import WEIGHTS, load_model, save_model
 from glassformer.text import Tokenizer
 from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import CONTROLS
@@ -85,12 +86,51 @@ def test_it_computes_what_python_computes(tmp_path: Path) -> None:
     (packed / "model").write_bytes(pack_model(tmp_path / "model"))
     if WASM.is_file():
         shutil.copyfile(WASM, packed / WASM.name)
+    short = pack_model(tmp_path / "model", bits=4)
+    (packed / "short").write_bytes(short)
+    (packed / "widened").write_bytes(save(widen(load(short))))
     translator = Translator.load(tmp_path / "model", device="cpu", precision="fp32")
     for number, asked in enumerate(ASKED):
         translator.see(**asked).save(packed / f"trace.{number}")
     (packed / "told.json").write_text(json.dumps(ASKED), encoding="utf-8")
     done = run_vitest("tests/student.test.ts", STUDENT=str(packed))
     assert ("skipped" in done) == (not WASM.is_file())
+
+
+def widen(stored: dict[str, Any]) -> dict[str, Any]:
+    """Four bits as int8, number by number."""
+    found = {}
+    for name, each in stored.items():
+        if f"{name}.factors" in stored:
+            each = each.copy()
+            for (row, column), number in np.ndenumerate(each):
+                factor = int(stored[f"{name}.factors"][row, column // 32])
+                each[row, column] = math.floor(int(number) * factor / 4 + 0.5)
+        if not name.endswith(".factors"):
+            found[name] = each
+    return found
+
+
+def test_four_bits_are_near_eight(tmp_path: Path) -> None:
+    """Numbers from -7 to 7, and the int8 ones again within half a step of their group."""
+    config, tokenizers, network = load_model(make(tmp_path, d_ff=100))  # no multiple of 32
+    save_model(tmp_path / "model", config, tokenizers, network.state_dict())
+    whole, short = (load(pack_model(tmp_path / "model", bits)) for bits in (8, 4))
+    found, count = widen(short), 0
+    for name, wanted in whole.items():
+        if wanted.dtype != np.int8:
+            np.testing.assert_array_equal(found[name], wanted)
+            continue
+        assert np.abs(short[name]).max() <= 7
+        for at in range(0, wanted.shape[1], 32):
+            group = wanted[:, at : at + 32].astype(int)
+            step = np.maximum(1, np.abs(group).max(axis=1, keepdims=True) / 7)
+            apart = np.abs(found[name][:, at : at + 32] - group)
+            assert (apart <= step / 2 + 1.5).all(), name  # factors are in quarters, products whole
+            count += 1
+    assert count > 20
+    with pytest.raises(ValueError, match="bits=5: one of 4, 8"):
+        build_living_page([tmp_path / "model"], bits=5)
 
 
 def test_the_numbers_of_a_student_stay(tmp_path: Path) -> None:

@@ -47,6 +47,13 @@ describe.skipIf(!folder)("a student in the browser", { timeout: 600_000 }, () =>
     },
   );
 
+  it("has int8 numbers back from those of 4 bits", () => {
+    const { weights } = openModel(bytes("short")).network;
+    const wanted = [...readSafetensors(bytes("widened"))];
+    const wrong = wanted.filter(([name, { data }]) => data.some((each, n) => weights.get(name)!.data[n] !== each));
+    expect([wanted.length > 40, ...wrong.map(([name]) => name)]).toEqual([true]);
+  });
+
   it.skipIf(!existsSync(`${folder}/engine.wasm`))("is drafted by the engine in C", async () => {
     const drafter = await openDrafter(readFileSync(`${folder}/engine.wasm`), bytes("model"), opened.about);
     const request = { text: told[0]!.text, decode: { search: "greedy" as const } };

@@ -64,6 +64,7 @@ export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
   const [entries, metadata, begin] = readHeader(bytes);
   const found = new Map<string, Tensor>();
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(entries)) {
+    if (name.endsWith(FACTORS)) continue;
     const [start, end] = data_offsets;
     found.set(name, { shape, data: widen(bytes, begin + start, end - start, dtype) });
   }
@@ -79,6 +80,26 @@ export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
     if (shared) found.set(name, shared);
   }
   return found;
+}
+
+/** How matrices of 4 bits are stored: see `extensions/site/four_bits.py`. */
+const [FACTORS, GROUP, QUARTERS] = [".factors", 32, 4];
+
+/** Make int8 numbers of those of 4 bits in a file, in place: once. */
+export function lengthen(bytes: ArrayBuffer): void {
+  const [entries, , begin] = readHeader(bytes);
+  const read = ({ data_offsets: [start, end] }: Header) => new Int8Array(bytes, begin + start, end - start);
+  for (const [name, listed] of Object.entries(entries)) {
+    const shared = entries[`${name}${FACTORS}`];
+    if (!shared) continue;
+    const [numbers, factors] = [read(listed), read(shared)];
+    const [width, groups] = [listed.shape[1]!, shared.shape[1]!];
+    for (let place = 0; place < numbers.length; place++) {
+      const row = Math.floor(place / width);
+      const factor = factors[row * groups + Math.floor((place - row * width) / GROUP)]!;
+      numbers[place] = Math.round((numbers[place]! * factor) / QUARTERS);
+    }
+  }
 }
 
 function stretch({ data }: Tensor, scale: Float32Array): void {

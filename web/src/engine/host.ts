@@ -270,7 +270,9 @@ export class Host {
 }
 
 async function unpack(text: string): Promise<ArrayBuffer> {
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text);
+  const packed = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) packed[place] = letters.charCodeAt(place);
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 

@@ -2,7 +2,7 @@
 
 import type { Decode, Entry, ModelSettings, Op } from "../data/document";
 import type { Model } from "../data/server";
-import { readMetadata, readSafetensors } from "../data/tensor";
+import { lengthen, readMetadata, readSafetensors } from "../data/tensor";
 import { Adapter, type Adapted } from "./adapting";
 import type { Drafter } from "./drafts";
 import type { Portraits } from "./engine";
@@ -42,9 +42,11 @@ export interface Opened {
   draft?: Drafter | undefined; // where WebAssembly may run
 }
 
+/** A model of its file, whose numbers of 4 bits become int8. */
 export function openModel(bytes: ArrayBuffer): Opened {
   const about = JSON.parse(readMetadata(bytes)["model"] ?? "null") as Described | null;
   if (!about) throw new Error("this file is no model for a page");
+  lengthen(bytes);
   const [source, target = source] = about.tokenizers.map(makeTokenizer);
   const known = new Set(about.known_words);
   const adapter = about.adapting && new Adapter(about.adapting, known, source!, target!);

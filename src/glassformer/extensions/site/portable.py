@@ -1,9 +1,9 @@
 """A model as one file for a network that runs in a browser.
 
-The file is a safetensors file. Matrices are int8 with a scale for each row, `NAME.scale`; all other
-weights are fp32. Its metadata has everything else: settings, tokenizers, the op-graph and the
-catalogue. The network in the browser runs on the equations of the op-graph, so what it needs of
-this package is in the file.
+The file is a safetensors file. Matrices are int8 with a scale for each row, `NAME.scale`, or
+shorter (`four_bits`); all other weights are fp32. Its metadata has everything else: settings,
+tokenizers, the op-graph and the catalogue. The network in the browser runs on the equations of the
+op-graph, so what it needs of this package is in the file.
 """
 
 import json
@@ -32,16 +32,19 @@ from glassformer.translate.adapting import Adapter
 from glassformer.translate.familiarity import measure_usual
 
 from .adapting import describe_adapting
+from .four_bits import shorten
 from .judging import describe_judging
 
+SHORT = 4
+BITS = SHORT, 8
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
 
 
-def pack_model(model: Path | str) -> bytes:
+def pack_model(model: Path | str, bits: int = 8) -> bytes:
     """Return the file of a model directory, or of a shipped model.
 
-    Raises ValueError if it is no model directory, has a tokenizer that no browser knows, or is no
-    Transformer.
+    bits: 8, or 4, of each number of a matrix. Raises ValueError if it is no model directory, has a
+    tokenizer that no browser knows, or is no Transformer.
     """
     from safetensors.numpy import save
 
@@ -74,6 +77,8 @@ def pack_model(model: Path | str) -> bytes:
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
     }
     stored, aliases = quantize_file(weights)
+    if bits == SHORT:
+        stored = shorten(stored)
     written = {"model": described, "aliases": aliases}
     return save(
         stored, {name: json.dumps(each, ensure_ascii=False) for name, each in written.items()}
