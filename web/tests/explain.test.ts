@@ -26,6 +26,7 @@ const trace = toy(
     op("road.mean", [q], "sum[i] mixed[q,i] / 2", derived),
     op("road.deviation", [q], "sqrt(sum[i] (mixed[q,i] - road.mean[q])**2 / 2 + 1e-5)", derived),
     op("road.normed", [q, d], "(mixed[q,d] - road.mean[q]) / road.deviation[q] * gain[d] + b[d]"),
+    op("before", [q, d], "where(q == 0, 0, mixed[max(q - 1, 0),d])"),
     op("choice", [q], "argmax[d] mixed[q,d]", derived),
     op("hidden", [q, d], "mixed[q,d] (1 + erf(mixed[q,d] / sqrt(2))) / 2"),
   ],
@@ -125,6 +126,10 @@ describe("what lights up", () => {
       { name: "mask", role: "mask", cells: [[0, 1, 2]] },
       { name: "scores", role: "operand", cells: [[0, 1, 2]] },
     ]);
+  });
+
+  it("are those of the position before, for a state", () => {
+    expect(operandsOf(trace, "before", [1, 1])).toEqual([{ name: "mixed", role: "operand", cells: [[0, 1]] }]);
   });
 });
 

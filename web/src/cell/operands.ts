@@ -1,6 +1,6 @@
 /** Which cells a cell is made of, as its equation says: what lights up under the mouse. */
 
-import { OPERATIONS, parse, type Cells, type Expression } from "../data/expression";
+import { CALLS, OPERATIONS, parse, type Cells, type Expression } from "../data/expression";
 import type { Op } from "../data/document";
 import type { Side, Trace } from "../data/trace";
 
@@ -17,7 +17,7 @@ export interface Lit {
 export const valuesAt = (op: Op, index: Index): Values =>
   Object.fromEntries(op.axes.map((axis, place) => [axis.letter, index[place]!]));
 
-/** A place in a tensor: whole numbers, letters, and the ids of tokens. */
+/** A place in a tensor: whole numbers, letters, functions of these, and the ids of tokens. */
 function placeOf(trace: Trace, part: Expression, at: Values): number {
   switch (part.is) {
     case "number":
@@ -26,6 +26,8 @@ function placeOf(trace: Trace, part: Expression, at: Values): number {
       return at[part.name]!;
     case "operation":
       return OPERATIONS[part.sign]!(placeOf(trace, part.left, at), placeOf(trace, part.right, at));
+    case "call":
+      return CALLS[part.name]!(...part.given.map((each) => placeOf(trace, each, at)));
     case "cells": {
       const side = part.name.split(".")[0] as Side;
       return trace.ids(side)(placeOf(trace, part.index[0]!, at));
