@@ -22,7 +22,7 @@ from glassformer.data.batches import Batch
 from glassformer.model.files.tensors import load_tensors
 from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
-from glassformer.train.run import objective
+from glassformer.train.run import setup
 from glassformer.train.run.divergence import FAR, IN_A_ROW
 from glassformer.train.run.recovery import TRIES
 from glassformer.train.run.updates import Updater
@@ -192,14 +192,14 @@ def test_the_sentences_that_spoil_a_loss_are_named(
     tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, ledger: Ledger
 ) -> None:
     """Sentences with a z have a loss that is not a number, wherever they are."""
-    measure = objective.batch_loss
+    measure = setup.batch_loss
     poisoned: set[int] = set()
 
     def spoil(network: Transformer, batch: Batch, *rest: Any) -> torch.Tensor:
         loss = measure(network, batch, *rest)
         return loss * math.nan if poisoned & set(batch.rows.tolist()) else loss
 
-    monkeypatch.setattr(objective, "batch_loss", spoil)
+    monkeypatch.setattr(setup, "batch_loss", spoil)
     poisoned.add(3)
     with pytest.raises(ValueError, match=r"as with the pair 'the .* runs .'"):
         train(settings(batch_tokens=4096), corpus, tmp_path / "out", quiet=True)
