@@ -46,6 +46,7 @@ from .service.translation_service import TranslationService
 HEARING = 0.5  # seconds in which an accepted connection can still send a request at shutdown
 PATIENT, LOOK = 2.0, 0.05  # seconds more, looking so often, if one has sent none at all
 NEW_OBJECTS = 20_000  # after which garbage is collected, 2 ms long; Python's own number is 700
+_USUAL = list[tuple[tuple[int, int, int], int]]()  # for each server: threshold, frozen objects
 GRACE = 30  # seconds for running requests at shutdown
 
 
@@ -187,17 +188,22 @@ def collect_seldom() -> Iterator[None]:
     """Let garbage be collected less often, and never look through the objects that are here now.
 
     A collection holds Python's lock for as long as it has objects to look through, and nobody is
-    answered meanwhile.
+    answered meanwhile. Of several servers in one process, the last to end puts back what was usual.
     """
-    usual = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(NEW_OBJECTS, *usual[1:])
+    _USUAL.append((gc.get_threshold(), gc.get_freeze_count()))
+    if len(_USUAL) == 1:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(NEW_OBJECTS, *_USUAL[0][0][1:])
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
+        threshold, frozen = _USUAL[0]
+        _USUAL.pop()
+        if not _USUAL:
+            gc.set_threshold(*threshold)
+            if not frozen:
+                gc.unfreeze()
 
 
 def open_app(models: list[Path | str], runs: Path | None, show: Callable[[str], object]) -> None:
