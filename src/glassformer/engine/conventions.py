@@ -37,14 +37,14 @@ class ConventionEngine:
         """Return the best hypotheses of each source, without the tokens that they begin with."""
         beginnings = [()] * len(sources) if prefixes is None else prefixes
         begun = [[*self.begin, *prefix] for prefix in beginnings]
-        result = self.engine.search(self._cut(sources), settings, prefixes=begun, **keywords)
-        return [[self._drop(each) for each in ways] for ways in result]
+        hypotheses = self.engine.search(self._cut(sources), settings, prefixes=begun, **keywords)
+        return [[self._drop(each) for each in ways] for ways in hypotheses]
 
     def score(self, sources: Rows, targets: Rows, **keywords: Any) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target."""
-        result = self.engine.score(self._cut(sources), self._begin(targets), **keywords)
+        scored = self.engine.score(self._cut(sources), self._begin(targets), **keywords)
         skipped = len(self.begin)
-        return [each._replace(log_probs=each.log_probs[skipped:]) for each in result]
+        return [each._replace(log_probs=each.log_probs[skipped:]) for each in scored]
 
     def attend(
         self,

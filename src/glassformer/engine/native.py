@@ -200,8 +200,8 @@ class _Attention:
     def read(self, pair: QueuedSentence) -> Array | None:
         if not self.count:
             return None
-        result = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
-        return result.reshape(self.count, pair.limit, -1)
+        weights = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
+        return weights.reshape(self.count, pair.limit, -1)
 
 
 class _Batch:

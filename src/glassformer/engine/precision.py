@@ -57,10 +57,10 @@ def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
     """Return the log-probability of every token of the translations; NaN if none is finite."""
     sources, targets = zip(*examples, strict=True)
     try:
-        result = engine.score(sources, targets, workers=1)
+        scored = engine.score(sources, targets, workers=1)
     except NotFiniteError:
         return [math.nan]
-    return [log_prob for each in result for log_prob in each.log_probs]
+    return [log_prob for each in scored for log_prob in each.log_probs]
 
 
 def recall(key: str) -> dict[str, float] | None:

@@ -54,8 +54,8 @@ class TorchEngine:
     ) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target; see `decode.score_targets`."""
         with self._compute(workers):
-            result = score_targets(self.view, sources, targets, device=self.device, **keywords)
-        return [ScoredPair(log_probs) for log_probs in result]
+            scored = score_targets(self.view, sources, targets, device=self.device, **keywords)
+        return [ScoredPair(log_probs) for log_probs in scored]
 
     def attend(
         self,

@@ -249,9 +249,9 @@ class Weights:
             model = __name__.replace("engine.weights", "model.")
             if not all(home.startswith((model, "torch.nn.modules.")) for home in homes):
                 return False
-        names, result = (SOURCE, OUTPUTS[self.settings.tie]), self._shapes
-        sizes = [result[name][0] for name in names if name in result]
-        return len(sizes) == len(names) and result == list_shapes(self.settings, *sizes)
+        names, shapes = (SOURCE, OUTPUTS[self.settings.tie]), self._shapes
+        sizes = [shapes[name][0] for name in names if name in shapes]
+        return len(sizes) == len(names) and shapes == list_shapes(self.settings, *sizes)
 
     def _is_int8_close(self) -> bool:
         """Return whether int8 translates the golden pairs of this model nearly as fp32 does."""

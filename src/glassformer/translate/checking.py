@@ -38,10 +38,10 @@ class Checker:
         so, and the better translation is taken. One that cannot be translated stays as it is, with
         a problem; ValueError if all are such.
         """
-        result, errors = self._translate_most(sentences, options)
+        translated, errors = self._translate_most(sentences, options)
         if errors and len(errors) == len(sentences):
             raise errors[0]
-        return result
+        return translated
 
     def _translate_most(
         self, sentences: Sequence[Sentence], options: SearchOptions

@@ -90,7 +90,7 @@ class LanguageModel(LanguageReader):
         own = self.config.decode.override(decode, None if self._draws(decode) else n_best)
         settings = own.model_copy(update={"max_ratio": 1.0})  # `max_extra` counts from the prompt
         copies = n_best if settings.search == "sample" else 1
-        result = self.weights.get_engine(self.weights.exact).search(
+        completions = self.weights.get_engine(self.weights.exact).search(
             [[*prompt, EOS]] * copies,  # not read: it says how long the prompt is
             settings,
             n_best=1 if copies > 1 else n_best,
@@ -101,7 +101,7 @@ class LanguageModel(LanguageReader):
             budget=self.batch_budget,
             workers=1,
         )
-        written = [self._compose(prompt, each) for best in result for each in best]
+        written = [self._compose(prompt, each) for best in completions for each in best]
         return sorted(written, key=lambda each: -each.score)
 
     def _draws(self, decode: Decode | Mapping[str, Any] | None) -> bool:
@@ -189,9 +189,9 @@ class LanguageModel(LanguageReader):
         """Return ln p of each token of a framed text, with that token alone hidden."""
         places = range(1, len(ids) - 1)
         rows = [[*ids[:place], MASK, *ids[place + 1 :]] for place in places]
-        result = self._predict(rows, [[place] for place in places])
+        predictions = self._predict(rows, [[place] for place in places])
         log_probs = {
-            index: float(log_probs_NV[0, ids[1 + index]]) for index, log_probs_NV in result
+            index: float(log_probs_NV[0, ids[1 + index]]) for index, log_probs_NV in predictions
         }
         return [log_probs[index] for index in range(len(rows))]
 

@@ -217,11 +217,11 @@ def search_texts(
     if progress:
         scaled = scale_progress(progress, len(texts), len(sentences))
         options = options._replace(progress=scaled)
-    result = iter(search(sentences, options))
+    searched = iter(search(sentences, options))
     if progress and not sentences:
         progress(len(texts))
     for text, own in zip(texts, read, strict=True):
-        yield text, [*islice(result, len(own))]
+        yield text, [*islice(searched, len(own))]
 
 
 def scale_progress(progress: Progress, lines: int, parts: int) -> Progress:

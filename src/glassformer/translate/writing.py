@@ -35,8 +35,8 @@ class Writer:
     def translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
         """Return the sentences with the translations that a search finds."""
         kind = options.decode.typography
-        result = self.searcher.search(sentences, options)
-        written = [self.write(each, kind) for each in result]
+        searched = self.searcher.search(sentences, options)
+        written = [self.write(each, kind) for each in searched]
         for attempt in range(1, TRIES + 1):
             numbers = [n for n, each in enumerate(written) if not each.is_whole]
             if not numbers:

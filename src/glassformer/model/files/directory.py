@@ -277,8 +277,8 @@ def _check_origin(
     then = check_type(notes.get(ORIGIN, {}), dict[str, Any], f"{folder / WEIGHTS}: {ORIGIN}")
     for name, value in _describe_origin(config, tokenizers).items():
         if then.get(name, value) != value:
-            result = f"but the weights were made with {then[name]}"
-            raise ValueError(f"{folder}: {name} is {value}, {result}")
+            reason = f"but the weights were made with {then[name]}"
+            raise ValueError(f"{folder}: {name} is {value}, {reason}")
 
 
 def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> None:
@@ -289,9 +289,9 @@ def check_normalization(config: Config, tokenizers: Tokenizers, name: str) -> No
     sides = ("source",) if config.model.is_language_model else ("source", "target")
     for side in sides:
         configured = Normalization.choose(config.text, side)
-        result = getattr(tokenizers, side).normalization
+        normalization = getattr(tokenizers, side).normalization
         for kind in KINDS:
-            then = getattr(result, kind)
+            then = getattr(normalization, kind)
             if getattr(configured, kind) != then:
                 raise ValueError(
                     f"{name}: text.{kind}={getattr(config.text, kind)} does not fit its tokens, "

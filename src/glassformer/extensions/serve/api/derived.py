@@ -172,12 +172,12 @@ def _group(trace: Trace, side: str | None) -> list[list[int]]:
 
 def _number(name: str, text: str, least: int, most: int = 1 << 30) -> int:
     try:
-        result = int(text)
+        number = int(text)
     except ValueError:
         raise ApiError(400, f"{name}={text}: a whole number is needed") from None
-    if not least <= result <= most:
+    if not least <= number <= most:
         raise ApiError(400, f"{name}={text} is out of range: {least} to {most}")
-    return result
+    return number
 
 
 @router.post("/traces/{id}/heads", response_class=Json, responses=STREAM)
@@ -193,14 +193,14 @@ async def weigh_heads(
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
         from glassformer.extensions.lab.contributions import silence_each
 
-        result = silence_each(translator, trace, body.step, body.rival, job.check)
+        silenced = silence_each(translator, trace, body.step, body.rival, job.check)
         token = translator.tokenizers.target.token
         return {
-            "step": result.step,
-            "token": {"id": result.token, "text": token(result.token)},
-            "rival": {"id": result.rival, "text": token(result.rival)},
-            "lead": result.lead,
-            "leads": {block: leads.tolist() for block, leads in result.leads.items()},
+            "step": silenced.step,
+            "token": {"id": silenced.token, "text": token(silenced.token)},
+            "rival": {"id": silenced.rival, "text": token(silenced.rival)},
+            "lead": silenced.lead,
+            "leads": {block: leads.tolist() for block, leads in silenced.leads.items()},
         }
 
     return await _run_again(id, request, service, measure)

@@ -109,8 +109,8 @@ async def detect(request: Request, service: TheService, entry: TheLogEntry) -> l
         raise ApiError(400, "Invalid request: missing q parameter")
     texts = read_q(body["q"], service.limits, "text")[:1]
     entry.note_texts(texts)
-    (result,) = await service.languages.detect_all(texts)
-    return result
+    (detected,) = await service.languages.detect_all(texts)
+    return detected
 
 
 @router.get("/languages")

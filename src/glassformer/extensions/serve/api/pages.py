@@ -36,9 +36,9 @@ class Files(StaticFiles):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 405, not 404, if the API has the path with another method; else serve it."""
         for route in self.routes:
-            match, result = route.matches(scope)
+            match, changes = route.matches(scope)
             if match is Match.PARTIAL:
-                return await route.handle({**scope, **result}, receive, send)
+                return await route.handle({**scope, **changes}, receive, send)
         await super().__call__(scope, receive, send)
 
     def file_response(

@@ -98,10 +98,8 @@ def _search(
             translator.searcher.choose_engine(decode),
             translator.searcher.budget,
         )
-        ((result,),) = engine.search(
-            [source], decode, n_best=1, workers=1, progress=None, **options
-        )
-        return result
+        ((best,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **options)
+        return best
     import torch
 
     from glassformer.decode import search
@@ -116,8 +114,8 @@ def _search(
 
     with torch.inference_mode():
         device = translator.device
-        ((result,),) = search(network, [source], decode, device=device, watch=watch, **options)
-    return result
+        ((best,),) = search(network, [source], decode, device=device, watch=watch, **options)
+    return best
 
 
 def _describe_step(

@@ -61,20 +61,20 @@ def explain_cell(trace: TheTrace, name: str, index: str = "", most: Most = 2048)
     except ValueError:
         raise ApiError(400, f"index={index}: whole numbers with commas between them") from None
     _fetch(trace, name)
-    result = trace.explain(name, places)
-    shown, left_out = _shorten(result.to_json(), most)
-    entry = look_up(result.name, result.op.module)
+    explanation = trace.explain(name, places)
+    shown, left_out = _shorten(explanation.to_json(), most)
+    entry = look_up(explanation.name, explanation.op.module)
     return Json(
         {
             **shown,
-            "kind": result.op.kind,
-            "latex": result.to_latex(),
-            "numpy": result.to_numpy(),
-            "text": result.to_text(),
-            "axes": _locate(result),
+            "kind": explanation.op.kind,
+            "latex": explanation.to_latex(),
+            "numpy": explanation.to_numpy(),
+            "text": explanation.to_text(),
+            "axes": _locate(explanation),
             "chain": [
                 {"name": step.name, "index": step.index, "value": step.value}
-                for step in result.chain
+                for step in explanation.chain
             ],
             "links": entry and entry._asdict(),
             "left_out": left_out,

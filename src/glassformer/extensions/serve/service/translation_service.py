@@ -209,9 +209,9 @@ class TranslationService:
             read = await run_sync(_read, translator, texts, contexts)
         options = choose_options(translator.config.decode, n_best=n_best)
         sentences = [each for own in read for each in own]
-        result = iter(await self.batcher.search(translator, sentences, options))
+        translated = iter(await self.batcher.search(translator, sentences, options))
         return [
-            join_texts(text, [next(result) for _ in own], n_best)
+            join_texts(text, [next(translated) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
         ]
 
