@@ -31,6 +31,7 @@ FURTHER = {
     "extensions/foreign_tokenizers/unigram.py": ["equal/test_marian.py"],
     "engine/kernels/attend.py": ["unit/kernels/test_attend.py"],
     "extensions/serve/limits.py": ["unit/serve/test_api.py"],
+    "extensions/documents/paragraphs.py": ["unit/documents/test_office.py"],
     "extensions/documents/placing.py": ["unit/documents/test_markup.py"],
     "model/kv_cache.py": ["equal/test_stepwise.py"],
     "extensions/documents/packed.py": ["unit/documents/test_office.py", "faults/test_documents.py"],
