@@ -24,8 +24,8 @@ HIDDEN = ("recorder", "training", "dropout")  # attributes of a module that are 
 @cache
 def record_wiring(settings: Model) -> Wiring:
     """Return the wiring of a network with these settings."""
-    small: dict[str, Any] = {"d_model": 2, "d_ff": 1, "heads": 1, "head_width": 2}
-    small["key_value_heads"] = 1 if settings.key_value_heads else None
+    groups = 1 if settings.key_value_heads else None
+    small = {"d_model": 2, "d_ff": 1, "heads": 1, "head_width": 2, "key_value_heads": groups}
     network = make_meta_model(settings.model_copy(update=small), 4, 4, device="cpu")
     wires = Wires()
     view = view_with(network, wires)
