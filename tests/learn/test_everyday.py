@@ -14,8 +14,8 @@ from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.golden import check_golden
 from glassformer.translator import Translator
 
-NAME, RIGHT = "everyday-en-fr", 25
-NAMES = (NAME, "everyday-fr-en")
+NAME, RIGHT = "everyday-en-fr", 26
+NAMES = (NAME, "everyday-fr-en", "everyday-en-de")
 # Each with translations that a French teacher lets pass.
 SENTENCES = {
     "I like coffee.": ["J'aime le café.", "J'aime bien le café."],
@@ -156,6 +156,66 @@ FROM_FRENCH, RIGHT_FROM_FRENCH = (
 )
 
 
+INTO_GERMAN, RIGHT_INTO_GERMAN = (
+    {
+        "My name is David.": ["Ich heiße David.", "Mein Name ist David."],
+        "Peter told Sarah the truth.": [
+            "Peter hat Sarah die Wahrheit gesagt.",
+            "Peter sagte Sarah die Wahrheit.",
+        ],
+        "We won’t go to the beach tomorrow.": [
+            "Wir gehen morgen nicht zum Strand.",
+            "Wir gehen morgen nicht an den Strand.",
+            "Wir werden morgen nicht zum Strand gehen.",
+        ],
+        "Could you tell me where the bus stop is?": [
+            "Könnten Sie mir sagen, wo die Bushaltestelle ist?",
+            "Könnten Sie mir sagen, wo sich die Bushaltestelle befindet?",
+            "Könntest du mir sagen, wo die Bushaltestelle ist?",
+        ],
+        "I forgot my password.": ["Ich habe mein Passwort vergessen."],
+        "What would you like to drink?": [
+            "Was möchtest du trinken?",
+            "Was möchten Sie trinken?",
+            "Was möchten Sie gern trinken?",
+        ],
+        "I'm looking for a gift for my mother.": ["Ich suche ein Geschenk für meine Mutter."],
+        "It's too cold to go swimming.": [
+            "Es ist zu kalt zum Schwimmen.",
+            "Es ist zu kalt, um schwimmen zu gehen.",
+        ],
+        "Can I pay by credit card?": [
+            "Kann ich mit Kreditkarte bezahlen?",
+            "Kann ich mit Kreditkarte zahlen?",
+        ],
+        "I'll be there in ten minutes.": [
+            "Ich bin in zehn Minuten da.",
+            "Ich bin in zehn Minuten dort.",
+            "Ich werde in zehn Minuten da sein.",
+        ],
+        "If it rains, we'll stay at home.": [
+            "Wenn es regnet, bleiben wir zu Hause.",
+            "Falls es regnet, bleiben wir zu Hause.",
+        ],
+        "The train to Lyon leaves from platform 4.": [
+            "Der Zug nach Lyon fährt von Gleis 4 ab.",
+            "Der Zug nach Lyon fährt auf Gleis 4 ab.",
+        ],
+        "You should have told me earlier.": [
+            "Du hättest es mir früher sagen sollen.",
+            "Du hättest mir das früher sagen sollen.",
+        ],
+        "I am afraid of spiders.": ["Ich habe Angst vor Spinnen."],
+        "He speaks three languages fluently.": ["Er spricht drei Sprachen fließend."],
+        "They got married last summer.": [
+            "Sie haben im letzten Sommer geheiratet.",
+            "Sie haben letzten Sommer geheiratet.",
+        ],
+    },
+    14,
+)
+
+
 @pytest.fixture(scope="module")
 def translator() -> Translator:
     return Translator.load(NAME, device="cpu")
@@ -184,6 +244,11 @@ def test_it_translates_everyday_sentences(translator: Translator) -> None:
 def test_it_translates_from_french() -> None:
     wrong = _list_wrong(Translator.load("everyday-fr-en", device="cpu"), FROM_FRENCH)
     assert len(FROM_FRENCH) - len(wrong) >= RIGHT_FROM_FRENCH, wrong
+
+
+def test_it_translates_into_german() -> None:
+    wrong = _list_wrong(Translator.load("everyday-en-de", device="cpu"), INTO_GERMAN)
+    assert len(INTO_GERMAN) - len(wrong) >= RIGHT_INTO_GERMAN, wrong
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -42,6 +42,7 @@ def test_they_are_all_there() -> None:
         *NAMES,
         "everyday-en-fr",
         "everyday-fr-en",
+        "everyday-en-de",
     }
 
 

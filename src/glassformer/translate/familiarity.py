@@ -48,7 +48,9 @@ class Familiarity:
             yield Problem.describe("unknown", list=" ".join(unknown))
         if unmet := self.list_unmet(sentence.read_text):
             yield Problem.describe("words", list=", ".join(unmet))
-        if other := find_other_language(source, self.language):
+        # A text of words that training met is in no other language: "Call me as soon as possible."
+        is_met = self.words is not None and not unmet
+        if not is_met and (other := find_other_language(source, self.language)):
             yield Problem.describe("language", found=NAMES[other], own=NAMES[self.language])
         confidence = measure_confidence(translation)
         if self.limit and confidence < self.limit:

@@ -107,3 +107,13 @@ def test_a_model_without_a_language_or_folder_is_asked_less(demo: Translator) ->
     other = Translator(config, demo.tokenizers, demo.model, device="cpu")
     assert other.checker.familiarity.usual is None
     assert kinds(other, ["Die Katze ist alt. Sie ist alt."])[0] <= {"loop", "copy", "short", "long"}
+
+
+def test_words_that_training_met_are_in_no_other_language() -> None:
+    translator = Translator.load("everyday-en-fr", device="cpu")
+    (english, portuguese) = translate_checked(
+        translator,
+        ["Please call me back as soon as possible.", "Não sei o que ela tem, mas não me disse."],
+    )
+    assert not english.problems
+    assert "language" in [each.kind for each in portuguese.problems]

@@ -86,7 +86,8 @@ export class Judge {
     const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read))) : [];
     if (unmet.length) yield this.describe("words", { list: unmet.join(", ") });
     const { languages, limit, own } = this.tables;
-    const other = this.findOtherLanguage(text);
+    const isMet = this.known && !unmet.length; // a text of words that training met is in no other language
+    const other = isMet ? null : this.findOtherLanguage(text);
     if (other) yield this.describe("language", { found: languages[other]!, own: languages[own]! });
     const share = (part: number) => `${Math.round(100 * part)}%`;
     if (limit && confidence < limit) yield this.describe("unsure", { confidence: share(confidence), usual: share(usual || limit) });
