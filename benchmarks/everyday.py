@@ -5,8 +5,8 @@
 
 DIR has train, valid and test in .en and .fr, or in other languages. It is trained by
 recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights are stored in int8
-under src/glassformer/models, with the words of its training text and the head that aligns words
-best, and examined as stored, on text as people write it, too. A training that is in RUNS already is
+under src/glassformer/models, with the words of its training text and what its heads
+read, and examined as stored, on text as people write it, too. A training that is in RUNS already is
 only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
 the training text, if it has both languages, but no line of the validation or test text. One head
 learns to align words as eflomal does: `pip install eflomal`.
@@ -25,16 +25,16 @@ from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.eflomal.alignment import align_statistically
 from glassformer.extensions.lab.doubt import calibrate_doubt
+from glassformer.extensions.lab.heads import measure_portraits
 from glassformer.extensions.lab.robustness import measure_robustness
 from glassformer.extensions.publish.hub_readme import README
 from glassformer.extensions.publish.publishing import publish_model
-from glassformer.model.files.directory import CARD, DOUBT, SHIPPED, write_text
+from glassformer.model.files.directory import CARD, DOUBT, HEADS, SHIPPED, write_text
 from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import read_facts, write_card
-from glassformer.translate.align.choose_head import choose_alone, save_choice
 from glassformer.translate.align.links import write_pharaoh
-from glassformer.translate.align.pairs import find_words, read_pair
+from glassformer.translate.align.pairs import find_words
 from glassformer.translator import Translator
 from tools.phrasebook import LANGUAGES, expand
 
@@ -43,7 +43,7 @@ PHRASES = 3  # expansions of the phrasebook, each with other names, places and t
 MOST = 8  # choices of these in an expansion
 GUIDED = 0.1  # the weight of the links of eflomal in the loss
 PART = re.compile(r"\w+|[^\w\s]")  # what eflomal takes for a word: "l'eau?" has four
-ALIGNED = 500  # validation pairs by which the aligning head is chosen
+PORTRAYED = 300  # validation sentences of which it is measured what heads read
 RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
 LICENCE = "CC BY 2.0 FR"
 ORIGIN = f"""
@@ -98,7 +98,7 @@ def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> li
 def write_links(text: Sequence[Path], path: Path) -> Path:
     """Align training text by eflomal, and write the links between words in white space."""
     pairs = list(zip(*map(read_lines, text), strict=True))
-    parts = [tuple(" ".join(PART.findall(side.casefold())) for side in pair) for pair in pairs]
+    parts = [(write_parts(source), write_parts(target)) for source, target in pairs]
     owners = [tuple(map(find_owners, pair)) for pair in pairs]
     lines = [
         write_pharaoh(frozenset((source[i], target[j]) for i, j in links))
@@ -107,6 +107,10 @@ def write_links(text: Sequence[Path], path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def write_parts(text: str) -> str:
+    return " ".join(PART.findall(text.casefold()))
 
 
 def find_owners(text: str) -> list[int]:
@@ -166,12 +170,11 @@ def main(options: argparse.Namespace) -> None:
     (folder / README).unlink()  # of a folder on a hub; the package has one of its own
     copy_known_words(made, folder)
     translator = Translator.load(folder, device="cpu")
-    units = [
-        read_pair(translator.searcher, source, target, (False, False))
-        for source, target in zip(*map(read_lines, pairs["valid"]), strict=True)
-    ]
-    save_choice(choose_alone(translator.searcher, units[:ALIGNED]), folder)
     held_out, translations = map(read_lines, pairs["valid"])
+    portraits = measure_portraits(
+        Translator.load(folder, device="cpu", precision="fp32"), held_out[:PORTRAYED]
+    )
+    write_text(folder / HEADS, to_json(portraits) + "\n")
     doubt = calibrate_doubt(translator, held_out, [translations])
     write_text(folder / DOUBT, to_json(doubt.to_json()) + "\n")
     translator = Translator.load(folder, device="cpu")

@@ -29,6 +29,12 @@ from ..translate.align.pairs import (
 )
 from ..translator import Translator
 
+SURER = (
+    "hand",
+    "gold",
+    "guided",
+    "agreement",
+)  # ways to choose a head that agreement does not change
 SAMPLE = 500  # pairs on which a head is chosen if there is no gold
 TextPair = tuple[str, str]
 
@@ -137,8 +143,9 @@ class Aligner:
     def choose(self, texts: Sequence[TextPair], gold: GoldSet | None = None) -> Aligner:
         """Return an aligner with a head for each direction.
 
-        It is the one taken by hand; else chosen by gold, if given; else the stored one; else chosen
-        by agreement, if there are two directions; else by this direction alone.
+        It is the one taken by hand; else chosen by gold, if given; else the stored one, or the one
+        that training guided; else chosen by agreement, if there are two directions; else by this
+        direction alone.
         """
         texts = texts if gold else texts[:SAMPLE]
         pairs, sides = self.read(texts), self.directions
@@ -150,7 +157,7 @@ class Aligner:
                 else side.take(choose_by_gold(side.translator.searcher, of, by))
                 for side, of, by in zip(sides, pairs, links[: len(sides)], strict=True)
             ]
-        elif len(sides) == 2 and not any(_is(side, "hand", "gold", "agreement") for side in sides):
+        elif len(sides) == 2 and not any(_is(side, *SURER) for side in sides):
             result = choose_by_agreement(
                 (sides[0].translator.searcher, sides[1].translator.searcher), pairs
             )
@@ -173,7 +180,7 @@ class Aligner:
 
 def _load(model: Path | str, device: str) -> Direction:
     translator = Translator.load(model, device=device)
-    return Direction(locate(model), translator, load_choice(model, translator.config.model))
+    return Direction(locate(model), translator, load_choice(model, translator.config))
 
 
 def _check_opposite(forward: Direction, backward: Direction) -> None:

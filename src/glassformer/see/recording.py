@@ -278,7 +278,7 @@ def _describe(
 def _find_aligner(translator: TranslationStages) -> AlignmentHead | None:
     """Return the head whose choice is stored beside the weights; None if there is none."""
     folder = translator.weights.folder
-    choice = load_choice(folder, translator.config.model) if folder else None
+    choice = load_choice(folder, translator.config) if folder else None
     return AlignmentHead(**choice.candidate._asdict()) if choice else None
 
 

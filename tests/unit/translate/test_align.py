@@ -207,10 +207,22 @@ def test_a_choice_is_remembered_until_the_weights_change(
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     choice = AlignmentChoice(layer=1, head=None, row="reads", chosen_by="anchors", score=0.5, of=40)
     save_choice(choice, tmp_path)
-    kept = load_choice(tmp_path, translator.config.model)
+    kept = load_choice(tmp_path, translator.config)
     assert kept is not None and kept.candidate == choice.candidate and kept.score == 0.5
     (tmp_path / "model.safetensors").write_bytes(b"others")
-    assert load_choice(tmp_path, translator.config.model) is None
+    assert load_choice(tmp_path, translator.config) is None
+
+
+def test_the_head_that_training_guided_is_taken(translator: Translator, tmp_path: Path) -> None:
+    config = translator.config.changed(train={"alignment_weight": 0.1, "alignment_head": 2})
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    choice = load_choice(tmp_path, config)
+    layer = translator.config.model.decoder_layers - 2
+    assert choice is not None and choice.candidate == (layer, 2, "predicts")
+    save_choice(choice.model_copy(update={"head": 1, "chosen_by": "gold"}), tmp_path)
+    assert (chosen := load_choice(tmp_path, config)) is not None and chosen.head == 1
+    (tmp_path / "model.safetensors").write_bytes(b"others")
+    assert (chosen := load_choice(tmp_path, config)) is not None and chosen.head == 2
 
 
 @pytest.mark.parametrize(
@@ -220,6 +232,7 @@ def test_a_choice_is_remembered_until_the_weights_change(
         ("information", "agreement", "gold"),
         ("anchors", "agreement", "gold"),
         ("agreement", "kept", "gold"),
+        ("guided", "kept", "gold"),
         ("gold", "kept", "gold"),
         ("hand", "kept", "kept"),
     ],
@@ -259,7 +272,7 @@ def test_a_damaged_choice_is_one_sentence(
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "alignment.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said) as error:
-        load_choice(tmp_path, translator.config.model)
+        load_choice(tmp_path, translator.config)
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
@@ -286,4 +299,4 @@ def test_the_shipped_model_finds_words_that_stay_the_same() -> None:
 def test_a_shipped_choice_is_of_the_shipped_weights(folder: Path) -> None:
     """A choice that was made for other weights is left out without a word."""
     model = folder.parent
-    assert load_choice(model, Translator.load(model, device="cpu").config.model) is not None
+    assert load_choice(model, Translator.load(model, device="cpu").config) is not None

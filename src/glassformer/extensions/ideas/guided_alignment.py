@@ -39,6 +39,7 @@ from glassformer.model.files.directory import Tokenizers
 from glassformer.text import Tokenizer
 from glassformer.train.plan.hooks import Loss
 from glassformer.train.plan.ideas import Idea
+from glassformer.translate.align.choose_head import find_guided_layer
 
 from .capture import capture_calls
 from .weights import check_company
@@ -228,7 +229,7 @@ def name_attention(network: EncoderDecoder, train: Train) -> str:
     ValueError if the network has no such layer or head.
     """
     layers = network.settings.decoder_layers
-    layer = max(0, layers - 2) if train.alignment_layer is None else train.alignment_layer
+    layer = find_guided_layer(network.settings, train)
     for name, index, most in (
         ("layer", layer, layers),
         ("head", train.alignment_head, network.settings.heads),

@@ -96,7 +96,7 @@ def draw_attention(translator: Translator, worst: Sequence[SentenceResult]) -> l
     one, other = (is_read_by_character(lang, side) for lang, side in langs)
     pairs = [read_pair(translator.searcher, *text, (one, other)) for text in texts]
     folder = translator.weights.folder
-    choice = load_choice(folder, translator.config.model) if folder else None
+    choice = load_choice(folder, translator.config) if folder else None
     candidate = (choice or choose_alone(translator.searcher, pairs)).candidate
     pictures = [""] * len(pairs)
     for number, (weights,) in weigh_links(translator.searcher, pairs, [candidate]):

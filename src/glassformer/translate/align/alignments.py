@@ -69,7 +69,7 @@ class Alignments:
         """
         with self._lock:
             if model not in self._heads:
-                known = load_choice(folder, model.config.model)
+                known = load_choice(folder, model.config)
                 if known is None:
                     samples = [_read(model, *pair) for pair in read_golden(folder)]
                     known = choose_alone(model, samples or pairs)

@@ -2,7 +2,8 @@
 
 The best measure is gold alignments; next is how far two directions agree (Chen et al. 2020); next
 are anchors, words that stand once in both sentences, such as numbers and names. If there are too
-few anchors, the measure is the mutual information of a head's rows and keys.
+few anchors, the measure is the mutual information of a head's rows and keys. A head that training
+guided (Chen et al. 2016) is taken unmeasured, unless there is gold.
 
 Letters: C candidates; S source; T target.
 """
@@ -16,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...config import Model
+from ...config import Config, Model, Train
 from ...foundation.settings.schema import StrictModel
 from ...foundation.typed_json import read_typed
 from ...model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
@@ -43,7 +44,7 @@ class AlignmentChoice(StrictModel):
     layer: int
     head: int | None
     row: Row
-    chosen_by: Literal["gold", "agreement", "anchors", "information", "hand"]
+    chosen_by: Literal["gold", "agreement", "anchors", "information", "guided", "hand"]
     measure: str = ""  # what `score` is
     score: float | None = None
     of: int = 0  # the number of sentences or anchors that were scored
@@ -210,19 +211,38 @@ def save_choice(choice: AlignmentChoice, model: Path | str) -> None:
     write_json(locate(model) / ALIGNMENT, known.model_dump(mode="json"))
 
 
-def load_choice(model: Path | str, settings: Model) -> AlignmentChoice | None:
-    """Return the stored choice; None if there is none, or if the weights have changed since.
+def choose_guided(config: Config) -> AlignmentChoice | None:
+    """Return the head that training guided; None if it guided none."""
+    if not config.train.alignment_weight:
+        return None
+    layer = find_guided_layer(config.model, config.train)
+    where = AlignmentCandidate(layer, config.train.alignment_head, "predicts")
+    return AlignmentChoice(**where._asdict(), chosen_by="guided")
+
+
+def find_guided_layer(model: Model, train: Train) -> int:
+    """Return the layer of the decoder in which a head is guided: by default the last but one."""
+    if train.alignment_layer is not None:
+        return train.alignment_layer
+    return max(0, model.decoder_layers - 2)
+
+
+def load_choice(model: Path | str, config: Config) -> AlignmentChoice | None:
+    """Return the stored choice; without one, or if the weights have changed, the guided head.
+
+    None if there is neither.
 
     Raises ValueError for a damaged file, or a head that the model does not have.
     """
     folder = locate(model)
     path = folder / ALIGNMENT
     if not path.is_file():
-        return None
+        return choose_guided(config)
     choice = read_typed(path, AlignmentChoice)
-    place = check_candidate(choice.candidate, settings, f"{path}: ")
+    place = check_candidate(choice.candidate, config.model, f"{path}: ")
     choice = choice.model_copy(update=place._asdict())
-    return choice if choice.weights_sha256 in (None, _hash_weights(folder)) else None
+    is_known = choice.weights_sha256 in (None, _hash_weights(folder))
+    return choice if is_known else choose_guided(config)
 
 
 def _hash_weights(folder: Path) -> str:
