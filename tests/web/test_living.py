@@ -206,7 +206,8 @@ PEOPLE = (
     "See https://example.org/a?b=(1), Zoltán! \U0001f642 I\u2019ll call Ngozi at 7:45.",
     "She was born on 12 May 2019.",
     "My Brother Lives In A Big House",
-    "On May 1st, 2019 at 8:05 p.m. we met; the 12th of June, 8 pm.",
+    "On May 1st, 2019 at 8:05 p.m. they met.",
+    "The shop opens on the 12th of June at 8 pm.",
     "It weighs 12.5 kg and costs $1,234.50 (see [1]).",
     "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
     INNER,
@@ -219,6 +220,7 @@ PEOPLE = (
     "Run `ls -la` -x --all foo_bar() in v1.2.3, @you #tag me@example.org",
     "\u2014 Well \u2013 said Ingrid \u2014 no.",
     "NASA and the EU",
+    "The FBI and NATO are NOT in the U.S., says the BBC's VERY old TV.",
     "Zoltán",
     "2 + 2 = 4",
     "???",
@@ -306,10 +308,13 @@ def _judge(translator: Translator, text: str, said: str) -> dict[str, Any]:
 
 
 def _see(translator: Translator, text: str) -> dict[str, Any]:
+    """Return what a recording says: `translate` may try other stand-ins and hypotheses."""
     document = translator.see(text, level="attention").to_json()
     names = ("text", "translation", "whole", "confidence", "problems")
     said = document["whole"]["translation"] if document["whole"] else document["translation"]
-    assert said == translator.translate(text, again=False)
+    adapted = translator.reader.prepare(text).adapted
+    if not (adapted and adapted.stand_ins):
+        assert said == translator.translate(text, again=False)
     return {"asked": text, **{name: document[name] for name in names}}
 
 

@@ -38,7 +38,7 @@ from .edit import EditedSentence, prepare_edits
 from .recorded import Parameters, to_arrays
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, take_as_one, translate_whole
-from .tokens import read_target, read_words
+from .tokens import read_target, read_words, spell_tokens
 from .trace import Trace
 from .wiring import record_wiring
 
@@ -99,6 +99,7 @@ def record(
         excerpt = choose_sentence(translator, text, sentence)
     else:
         excerpt = take_as_one(translator, text) if target is None else Excerpt(text)
+    target_tokenizer = translator.tokenizers.target  # which writes stand-ins as they are
     translator = name_stand_ins(translator, excerpt.text)
     edited = prepare_edits(translator, excerpt.text, prefix, edits, record)
     source = _check_source(translator, edited)
@@ -121,7 +122,8 @@ def record(
     if look and excerpt.text != text:
         look(0)  # the first translation of a process may start slowly
     options = choose_options(translator.config.decode, decode=decode, seed=seed, progress=look)
-    whole = translate_whole(translator, text, excerpt, passage.text, options)
+    written = spell_tokens(target_tokenizer, passage.written)
+    whole = translate_whole(translator, text, excerpt, (passage.text, written), options)
     document = _describe(translator, edited, source, passage, level, predictions, numerics)
     return Trace(
         document.model_copy(update={"whole": whole}),

@@ -67,13 +67,18 @@ def take_as_one(translator: TranslationStages, text: str) -> Excerpt:
 
 
 def translate_whole(
-    translator: TranslationStages, text: str, excerpt: Excerpt, own: str, options: SearchOptions
+    translator: TranslationStages,
+    text: str,
+    excerpt: Excerpt,
+    own: tuple[str, str],
+    options: SearchOptions,
 ) -> Whole | None:
-    """Translate all other sentences as `translate` does; `own` is what the network wrote for this.
+    """Translate all other sentences as `translate` does.
 
-    Returns None if the text is one sentence, and nothing else, and its translation is `own`: what
-    the user gets differs from that in case, or in typography, as the sentence does from what the
-    network reads.
+    own: the translation of this sentence as the recording shows it, with names in the place of
+    stand-ins, and as the network wrote it. Returns None if the text is one sentence, and nothing
+    else, and its translation is what is shown: what the user gets differs from that in case, in
+    typography or in days (*le 1er mai*), as the sentence does from what the network reads.
     """
     if not excerpt.lines:
         return None
@@ -81,8 +86,9 @@ def translate_whole(
     others = [each for number, each in enumerate(sentences) if number != excerpt.number]
     translated = translator.checker.translate(others, options)
     texts = [each.translations[0].text for each in translated]
-    texts.insert(excerpt.number, translator.writer.place_aside(excerpt.sentence, own))
-    if texts == [own] and excerpt.text == text:
+    shown, written = own
+    texts.insert(excerpt.number, translator.writer.place_aside(excerpt.sentence, written))
+    if texts == [shown] and excerpt.text == text:
         return None
     spans = list[SentenceSpans]()
     translation = ""

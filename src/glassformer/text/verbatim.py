@@ -105,7 +105,7 @@ def find_names(
     for word in WORD.finditer(text):
         start, own = word.start(), POSSESSIVE.sub("", word[0])
         end = start + len(own)
-        if not own[:1].isupper() or len(own) < 2 or own.isupper():
+        if not own[:1].isupper() or len(own) < 2:
             continue
         while other.end <= start and (following := next(others, None)):
             other = following

@@ -49,6 +49,7 @@ TRIES = 3  # searches with other stand-ins
 LEAST_CAPITALS = 0.03  # of the tokens that begin a word
 SMALL_NUMBER = 1  # digits: a model translates so small a number, perhaps with a word
 SHORT_NUMBER = 4  # digits
+LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa may be
 PLAIN_KINDS = (
     "name",
     "number",
@@ -269,11 +270,21 @@ class Adapter:
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name that training did not have, or not often enough."""
+        if word.isupper():
+            return self._is_acronym(word)
         if self.words is not None and is_new_word(word, self.words, is_first):
             return True
         if word not in read_first_names() or self.tokenizers.source.has_token(f" {word}"):
             return False
         return not is_first or not self.tokenizers.source.has_token(f" {word.lower()}")
+
+    def _is_acronym(self, word: str) -> bool:
+        """Return whether capitals like NASA are no token, and no word with emphasis like SO."""
+        has_token = self.tokenizers.source.has_token
+        is_known = (
+            self.words is not None and word.lower() in self.words and len(word) > LONGEST_ACRONYM
+        )
+        return not (is_known or has_token(f" {word}") or has_token(f" {word.lower()}"))
 
     def _is_known_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a first name that the network knows, and may yet translate."""

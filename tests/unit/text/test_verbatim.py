@@ -134,7 +134,7 @@ def is_name(word: str, is_first: bool) -> bool:
         ("Kangarooshi said hello.", ["Kangarooshi"]),
         ("Hello, Kangaroos!", ["Kangaroos"]),
         ("Anne-Marie\u2019s and O'Brien", ["Anne-Marie", "O'Brien"]),
-        ("Mr M\u00fcller said NATO is", ["M\u00fcller"]),
+        ("Mr M\u00fcller said NATO is", ["M\u00fcller", "NATO"]),
         ("the parsnip is", []),
     ],
 )

@@ -40,6 +40,8 @@ def test_most_sentences_stay_as_they_are(adapter: Adapter) -> None:
         ("Hello {name}, how are you?", ["{name}"]),
         ("I paid 1,234.56 dollars.", ["1,234.56"]),
         ("The train leaves at 7:45.", ["7:45"]),
+        ("He works for NASA.", ["NASA"]),
+        ("The FBI met NATO.", ["FBI", "NATO"]),
     ],
 )
 def test_what_has_to_be_repeated_is(text: str, kept: list[str]) -> None:
@@ -56,6 +58,12 @@ def test_a_model_of_numbers_reads_them() -> None:
     source = SimpleNamespace(vocabulary=["<pad>", "<s>", "</s>", "<unk>", " 1", "2", "+"])
     adapter = Adapter(cast(Tokenizers, SimpleNamespace(source=source)), (None, None), None)
     assert not adapter.has_letters
+
+
+def test_a_word_with_emphasis_is_no_acronym(adapter: Adapter) -> None:
+    texts = ("I am SO tired.", "It is NOT here.", "He has a TV.")
+    adapted = [adapter.adapt(each) for each in texts]
+    assert not any(each.stand_ins for each in adapted if each)
 
 
 def test_a_name_changes_nothing_else() -> None:

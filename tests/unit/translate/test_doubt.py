@@ -78,7 +78,7 @@ def test_a_damaged_file_is_no_limit(damaged: str, tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("My brother zorbles the guitar.", "zorbles"),
-        ("My brother zorbles his ZORBLE.", "zorbles, ZORBLE"),
+        ("My brother zorbles his ZORBLE.", "zorbles"),  # capitals may be an acronym
         ("Zorbling is fun.", ""),  # it may be a name, so it is copied
         ("My name is Zoltán, and 19 cats are at https://zorble.example/q.", ""),
         ("My sister\u2019s friend\u2019s neighbor\u2019s cat is here.", ""),

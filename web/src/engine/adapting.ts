@@ -143,7 +143,7 @@ export class Adapter {
     for (const { 0: word, index: start } of this.patterns.all("word", text)) {
       const own = this.patterns.replace("possessive", word, () => "");
       const end = start + own.length;
-      if (!isUpper(firstOf(own)) || count(own) < 2 || isUpper(own)) continue;
+      if (!isUpper(firstOf(own)) || count(own) < 2) continue;
       if (taken.some((part) => start < part.end && part.start < end)) continue;
       if (!this.isName(own, this.isFirst(text, start))) continue;
       const last = found.at(-1);
@@ -159,9 +159,17 @@ export class Adapter {
   }
 
   private isName(word: string, isFirst: boolean): boolean {
+    if (isUpper(word)) return this.isAcronym(word);
     if (this.tables.has_words && this.isNew(word, isFirst)) return true;
     if (!this.firstNames.has(word) || this.source.hasToken(` ${word}`)) return false;
     return !isFirst || !this.source.hasToken(` ${word.toLowerCase()}`);
+  }
+
+  /** Capitals like NASA that are no token, and no word with emphasis like SO. */
+  private isAcronym(word: string): boolean {
+    const small = word.toLowerCase();
+    const isKnown = this.tables.has_words && this.known.has(small) && count(word) > this.tables.longest_acronym;
+    return !isKnown && !this.source.hasToken(` ${word}`) && !this.source.hasToken(` ${small}`);
   }
 
   private isNew(word: string, isFirst: boolean): boolean {

@@ -4,6 +4,7 @@ export interface AdaptingTables {
   is_cased: boolean; // training text had words with capitals
   has_letters: boolean; // training text had them
   has_names: boolean; // names can be told from other words
+  longest_acronym: number; // letters of one that is also a known word
   has_words: boolean; // the words of the training text are listed
   from_english: boolean;
   into_english: boolean;

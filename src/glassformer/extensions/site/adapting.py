@@ -12,7 +12,7 @@ from glassformer.text import casing, stand_ins, symbols, typography, verbatim
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
-from glassformer.translate.adapting import Adapter
+from glassformer.translate.adapting import LONGEST_ACRONYM, Adapter
 from glassformer.translate.align.marked_words import CLOSING
 from glassformer.translate.align.marked_words import WORD as MARKED_WORD
 from glassformer.translate.align.symbols import LAST_MARKS
@@ -77,6 +77,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "is_cased": adapter.is_cased,
         "has_letters": adapter.has_letters,
         "has_names": adapter.has_names,
+        "longest_acronym": LONGEST_ACRONYM,
         "has_words": adapter.words is not None,
         "from_english": name_base(adapter.source_lang) == "en",
         "into_english": name_base(adapter.target_lang) == "en",
