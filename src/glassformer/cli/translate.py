@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 
 MANY_MACHINES = "Many machines"
+PACKED = (".docx", ".odp", ".odt", ".pptx")  # documents that have no lines of text
 
 
 @takes("decode")
@@ -65,7 +66,10 @@ def translate(
     context: Context,
     model: Path = MODEL,
     file: Path = arg(
-        "FILE", "A text file with lines of any length; - is the standard input.", default=STANDARD
+        "FILE",
+        "A text file with lines of any length, or a .docx, .odp, .odt or .pptx file; - is the "
+        "standard input.",
+        default=STANDARD,
     ),
     document: Path | None = opt(
         "FILE",
@@ -151,6 +155,8 @@ def translate(
     from ..model.files.directory import name_pair
 
     fields = {**context.params, "model": name_pair(model, to)}
+    if document is None and file.suffix.lower() in PACKED:
+        document, fields["file"] = file, STANDARD
     if document:
         need_addition("translate_file", "a document")(document, output, fields)
     elif is_cluster_wanted(fields):

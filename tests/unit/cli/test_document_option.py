@@ -47,3 +47,13 @@ def test_options_that_do_not_fit_are_refused(
 ) -> None:
     assert main(["translate", "demo", "--file", str(document), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_document_without_lines_needs_no_option(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    letter, output = tmp_path / "letter.docx", tmp_path / "lettre.docx"
+    written = docx.Document()
+    written.add_paragraph("The cat is on the mat.")
+    written.save(letter)
+    assert main(["translate", "demo", str(letter), "-o", str(output)]) == 0
+    assert [each.text for each in docx.Document(output).paragraphs] == ["Le chat est sur le tapis."]
