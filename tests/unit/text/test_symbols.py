@@ -99,7 +99,9 @@ def test_a_sentence_is_translated_as_without_symbols(
     assert text[slice(*part.source)] == bare.removesuffix("!") + "!" * ("! " in text)
     excerpt = choose_sentence(everyday, text, 0)
     assert excerpt.text == bare
-    whole = translate_whole(everyday, text, excerpt, said, choose_options(everyday.config.decode))
+    whole = translate_whole(
+        everyday, text, excerpt, (said, said), choose_options(everyday.config.decode)
+    )
     assert whole and (whole.text, whole.translation) == (text, best.text)
 
 
@@ -177,7 +179,7 @@ def test_a_recording_reads_the_sentence_without_its_symbols(everyday: Translator
     assert excerpt.text == "I know him very well."
     own = everyday.translate(excerpt.text)
     options = choose_options(everyday.config.decode)
-    whole = translate_whole(everyday, text, excerpt, own, options)
+    whole = translate_whole(everyday, text, excerpt, (own, own), options)
     assert whole and whole.translation == everyday.translate(text) != own
     read, bare = everyday.reader.tokenize(text), everyday.reader.tokenize(excerpt.text)
     assert read.ids == bare.ids and text[slice(*read.spans[-2])].strip() == "well"

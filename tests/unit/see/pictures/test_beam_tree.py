@@ -101,7 +101,10 @@ def test_a_token_is_told_as_its_word() -> None:
     ("text", "title"),
     [
         ("You look tired today.", "follows “Vous” alone; the beam keeps “Tu”"),
-        ("How much does it cost?", "“ça” ends likelier; “est” wins by its score"),
+        (
+            "The kids are asleep, so please be quiet.",
+            "“dorment” ends likelier; “sont” wins by its score",
+        ),
         ("Could you help me with this?", "stays ahead to the end"),
     ],
 )
