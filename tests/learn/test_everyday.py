@@ -215,6 +215,85 @@ INTO_GERMAN, RIGHT_INTO_GERMAN = (
     14,
 )
 
+FIRST_NAMES = [
+    "Anna",
+    "James",
+    "David",
+    "Peter",
+    "Emily",
+    "Sarah",
+    "Mohammed",
+    "Aisha",
+    "Yuki",
+    "Haruto",
+    "Wei",
+    "Ling",
+    "Priya",
+    "Rahul",
+    "Arjun",
+    "Olga",
+    "Dmitri",
+    "Svetlana",
+    "Ivan",
+    "Katarzyna",
+    "Paweł",
+    "Agnieszka",
+    "Marco",
+    "Giulia",
+    "Chiara",
+    "Lorenzo",
+    "Carlos",
+    "Lucía",
+    "Javier",
+    "Fernanda",
+    "João",
+    "Beatriz",
+    "Thiago",
+    "Lars",
+    "Ingrid",
+    "Bjørn",
+    "Astrid",
+    "Ahmed",
+    "Fatima",
+    "Youssef",
+    "Leila",
+    "Kofi",
+    "Amara",
+    "Chidi",
+    "Ngozi",
+    "Kwame",
+    "Minh",
+    "Linh",
+    "Thao",
+    "Jürgen",
+    "Heike",
+    "Wolfgang",
+    "Sabine",
+    "Élodie",
+    "Théo",
+    "Camille",
+    "Océane",
+    "Siobhán",
+    "Niamh",
+    "Zoltán",
+    "Ágnes",
+    "Mehmet",
+    "Elif",
+    "Emre",
+    "Can",
+    "An",
+    "Pierre",
+]
+FRAMES = {
+    "en": """My name is {}.|{} is my friend.|I saw {} yesterday.|Where does {} live?
+{} told me the truth.|This book belongs to {}.|Have you met {}?|{}'s house is big.
+{} and Maria are at school.|Happy birthday, {}!""",
+    "fr": """Je m'appelle {}.|{} est mon ami.|J'ai vu {} hier.|Où habite {} ?
+{} m'a dit la vérité.|Ce livre appartient à {}.|As-tu rencontré {} ?|La maison de {} est grande.
+{} et Maria sont à l'école.|Joyeux anniversaire, {} !""",
+}
+REPEATED = 0.95  # of the names
+
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
@@ -249,6 +328,15 @@ def test_it_translates_from_french() -> None:
 def test_it_translates_into_german() -> None:
     wrong = _list_wrong(Translator.load("everyday-en-de", device="cpu"), INTO_GERMAN)
     assert len(INTO_GERMAN) - len(wrong) >= RIGHT_INTO_GERMAN, wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_repeats_first_names(name: str) -> None:
+    frames = re.split(r"[|\n]", FRAMES[name.split("-")[1]])
+    asked = [(own, frame.format(own)) for own in FIRST_NAMES for frame in frames]
+    translations = Translator.load(name, device="cpu").translate([text for _, text in asked])
+    lost = [text for (own, _), text in zip(asked, translations, strict=True) if own not in text]
+    assert len(frames) == 10 and 1 - len(lost) / len(asked) >= REPEATED, lost
 
 
 @pytest.mark.parametrize("name", NAMES)
