@@ -29,12 +29,8 @@ from ..translate.align.pairs import (
 )
 from ..translator import Translator
 
-SURER = (
-    "hand",
-    "gold",
-    "guided",
-    "agreement",
-)  # ways to choose a head that agreement does not change
+# Ways to choose a head that agreement does not change.
+SURER = ("hand", "gold", "guided", "agreement")
 SAMPLE = 500  # pairs on which a head is chosen if there is no gold
 TextPair = tuple[str, str]
 
