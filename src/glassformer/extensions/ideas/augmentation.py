@@ -45,13 +45,13 @@ class Augmentation:
     source: str
     kind: str
     decode: dict[str, Any]
-    copies: int  # translations of each line
-    min_confidence: float
-    keep_doubtful: bool  # pairs whose translation looks wrong
-    seed: int
-    precision: str
-    device: str
-    shard_lines: int
+    copies: int = 1  # translations of each line
+    min_confidence: float = 0.0
+    keep_doubtful: bool = False  # pairs whose translation looks wrong
+    seed: int = 0
+    precision: str = "auto"
+    device: str = "auto"
+    shard_lines: int = 1000  # what a kill loses at most
     every_line: bool = False  # a line without a good translation has a row too, without a target
 
 

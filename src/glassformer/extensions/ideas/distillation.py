@@ -24,7 +24,6 @@ from .augmentation import Augmentation, make_pairs
 
 DISTILLED = "distilled"  # the folder, in that of the run, of the teachers' translations
 BEAM = 4  # of teachers whose own search is greedy
-SHARD = 1000  # lines: what a killed training loses at most
 
 
 class DistillationIdea(Idea):
@@ -124,12 +123,5 @@ def _describe_job(teachers: Sequence[dict[str, str]], part: Corpus, text: Path) 
         source=str(text),
         kind="forward",
         decode=decode.model_dump(),
-        copies=1,
-        min_confidence=0.0,
-        keep_doubtful=False,
-        seed=0,
-        precision="auto",
-        device="auto",
-        shard_lines=SHARD,
         every_line=True,
     )

@@ -89,12 +89,6 @@ def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report
         source=str(text),
         kind=kind,
         decode=decode.model_dump(),
-        copies=1,
-        min_confidence=0.0,
-        keep_doubtful=False,
-        seed=0,
-        precision="auto",
-        device="auto",
         shard_lines=SHARD,
     )
     with report.counting("translating", count_lines(text)) as tell:
