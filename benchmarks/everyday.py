@@ -23,7 +23,7 @@ from pathlib import Path
 from glassformer.cli.terminal import to_json
 from glassformer.config import Config
 from glassformer.evaluate.quality import score_quality
-from glassformer.extensions.eflomal.alignment import align_statistically
+from glassformer.extensions.alignment.statistical import align_statistically
 from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.heads import measure_portraits
 from glassformer.extensions.lab.robustness import measure_robustness

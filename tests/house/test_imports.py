@@ -428,13 +428,12 @@ def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
 WITHOUT_TORCH = (
     "translate.checking",
     "engine.weights",
-    "evaluate.aligner",
     "extensions.serve.running",
     "data.shards",
     "extensions.cluster.ray_job",
     "cli.translate",
     "cli.score",
-    "cli.align",
+    "extensions.alignment.cli.align",
     "extensions.serve.cli.serve",
     "cli.evaluate",
 )

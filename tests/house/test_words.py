@@ -123,7 +123,10 @@ def test_former_keys_are_not_written() -> None:
 
 # Parts of a sentence that are names of nothing; the thing has a name.
 PRONOUNS = {"found", "told", "said", "given", "wanted", "made", "how"}
-PUBLIC = {("evaluate/aligner.py", "how"), ("train/seeds.py", "how")}  # keywords of users
+PUBLIC = {
+    ("extensions/alignment/aligner.py", "how"),
+    ("train/seeds.py", "how"),
+}  # users write them
 # Classes that are called by a participle: what users import, and errors.
 PARTICIPLES = {"Scored", "Classified"}
 MOST = 14  # names of a file that are such a part, at most

@@ -27,7 +27,7 @@ FURTHER = {
     "train/run/selection.py": ["unit/train/test_early_stopping.py"],
     "train/run/resuming.py": ["equal/test_resume.py"],
     "train/run/micro_batching.py": ["faults/test_memory.py"],
-    "evaluate/aligner.py": ["unit/cli/test_align.py"],
+    "extensions/alignment/aligner.py": ["unit/alignment/test_align.py"],
     "extensions/foreign_tokenizers/unigram.py": ["equal/test_marian.py"],
     "engine/kernels/attend.py": ["unit/kernels/test_attend.py"],
     "extensions/serve/limits.py": ["unit/serve/test_api.py"],

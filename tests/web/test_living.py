@@ -196,9 +196,13 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 # What the network reads of these, and what it makes of the first ones.
-SEEN, SEEN_THOROUGH = 6, 12
-INNER = "I am SO tired \U0001f634 of it, Aoife."  # a page does not ask a head where it stands
+SEEN, SEEN_THOROUGH = 11, 19
 PEOPLE = (
+    "I am SO tired \U0001f634 of it, Aoife.",
+    "My friend (a doctor) lives in Berlin.",
+    "He read \u201cParis\u201d and 'best' books [today]!",
+    "(It was raining.)",
+    "\u201cI love you,\u201d she said.",
     "We won\u2019t go to \u201cParis\u201d\u2026",
     "THE CAT IS ON THE MAT.",
     "my brother lives in paris.",
@@ -210,7 +214,7 @@ PEOPLE = (
     "The shop opens on the 12th of June at 8 pm.",
     "It weighs 12.5 kg and costs $1,234.50 (see [1]).",
     "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
-    INNER,
+    "\u201cHello,\u201d she said (in a low voice), \u201cTom.\u201d",
     "Happy birthday \U0001f389\U0001f389!",
     "She was born on 12 May 2019 in Łódź.",
     "From 3 April to 9 April it opens at 9:30 am on 20 dogs.",
@@ -223,6 +227,7 @@ PEOPLE = (
     "The FBI and NATO are NOT in the U.S., says the BBC's VERY old TV.",
     "Zoltán",
     "2 + 2 = 4",
+    "The (s)he-cat (or dog) isn't 'so good' as the others' \"big house\".",
     "???",
 )
 
@@ -262,7 +267,7 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             for text, each in read
             for found in [reader.tokenize(text.strip())]
         ],
-        "seen": [_see(translator, text) for text in PEOPLE[: request.param] if text != INNER],
+        "seen": [_see(translator, text) for text in PEOPLE[: request.param]],
         "judged": [_judge(translator, *pair) for pair in _list_translations(texts)],
     }
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")

@@ -16,7 +16,7 @@ from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 PANELS = {
     "Try": (),
     "Train": ("train", "average"),
-    "Use": ("translate", "see", "score", "align", "info", "doctor"),
+    "Use": ("translate", "see", "score", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),
     "Exchange": (),

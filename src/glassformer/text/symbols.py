@@ -7,9 +7,11 @@ translated with the sentence, and the symbol follows it. Those within a sentence
 placed in the translation by its alignment: see `align.symbols`.
 """
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from .enclosures import Enclosure
 from .patterns import LazyPattern
 from .unicode import Span
 
@@ -56,6 +58,11 @@ class Aside(NamedTuple):
     symbols: str
     gap: Span  # in the text that is left
     spaced: tuple[bool, bool]  # whether white space was before and behind
+    around: Span | None = None  # what it encloses together with another one, in what is left
+
+    @property
+    def is_opening(self) -> bool:
+        return self.around is not None and self.gap[1] <= self.around[0]
 
 
 class SetAside(NamedTuple):
@@ -67,26 +74,44 @@ class SetAside(NamedTuple):
 
 
 def set_aside(
-    text: str, is_unknown: Callable[[str], object], parts: Sequence[Span] = ()
+    text: str,
+    is_unknown: Callable[[str], object],
+    parts: Sequence[Span] = (),
+    enclosures: Iterable[Enclosure] = (),
 ) -> SetAside | None:
     """Return a text without its unknown symbols; None if it has none, or nothing else.
 
-    parts: what is taken out as well, in order, without white space at the edges.
+    parts: what is taken out as well, in order, without white space at the edges. enclosures: words
+    whose marks are taken out.
     """
     spans = [*parts]
     if not text.isascii() and _HINT.search(text):
         spans += [
             run.span("aside")
             for run in ASIDE.finditer(text)
-            if is_unknown(run["aside"])
-            and not any(run.start("aside") < b and a < run.end("aside") for a, b in parts)
+            if is_unknown(run["aside"]) and not _touches(run.span("aside"), parts)
         ]
-    return _take_out(text, sorted(spans)) if spans else None
+    spans.sort()
+    marks = [
+        each
+        for each in enclosures
+        if not _touches((each.start, each.start + 1), spans)
+        and not _touches((each.end - 1, each.end), spans)
+    ]
+    spans += [(place, place + 1) for each in marks for place in (each.start, each.end - 1)]
+    return _take_out(text, sorted(spans), marks) if spans else None
 
 
-def _take_out(text: str, spans: Sequence[Span]) -> SetAside | None:
+def _touches(span: Span, others: Sequence[Span]) -> bool:
+    """Return whether a span has characters in common with one of others, which are in order."""
+    before = bisect_left(others, (span[1], 0))
+    return before > 0 and others[before - 1][1] > span[0]
+
+
+def _take_out(text: str, spans: Sequence[Span], enclosures: Sequence[Enclosure]) -> SetAside | None:
     """Return a text without some spans, each set aside; None if no letter or digit is left."""
     left, origins, asides, at = list[str](), list[Span](), list[Aside](), 0
+    commas = {place: each.comma for each in enclosures for place in (each.start, each.end - 1)}
     for first, last in spans:
         begin, stop = first, last
         while begin > at and text[begin - 1].isspace():
@@ -98,13 +123,29 @@ def _take_out(text: str, spans: Sequence[Span]) -> SetAside | None:
         at, start = stop, len(left)
         spaced = begin < first, last < stop
         if gap := _choose_gap(text, (begin, stop), spaced):
+            if commas.get(first):
+                left.append(commas[first])
+                origins.append((first, last))
             left.append(gap)
             origins.append((stop - spaced[1], stop))
         asides.append(Aside(text[first:last], (start, len(left)), spaced))
     left += text[at:]
     origins += [(i, i + 1) for i in range(at, len(text))]
     bare = "".join(left)
+    _join_marks(asides, spans, enclosures)
     return SetAside(bare, origins, asides) if any(map(str.isalnum, bare)) else None
+
+
+def _join_marks(
+    asides: list[Aside], spans: Sequence[Span], enclosures: Sequence[Enclosure]
+) -> None:
+    """Tell each opening mark and its closing one what they enclose, and how they are written."""
+    numbers = {first: number for number, (first, _) in enumerate(spans)}
+    for each in enclosures:
+        both = numbers[each.start], numbers[each.end - 1]
+        around = asides[both[0]].gap[1], asides[both[1]].gap[0]
+        for number, mark in zip(both, each.marks, strict=True):
+            asides[number] = asides[number]._replace(symbols=mark, around=around)
 
 
 def _choose_gap(text: str, span: Span, spaced: tuple[bool, bool]) -> str:

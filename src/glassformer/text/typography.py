@@ -25,6 +25,7 @@ QUOTES = {
 }
 DEFAULT = "“”"
 SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "””": "’’", "「」": "『』"}
+OPENED = tuple('"“„«')
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
 
@@ -59,6 +60,24 @@ def shape_marks(source: str, text: str, language: str | None, kind: Typography =
         text = text.replace("...", "\u2026")
     text = _put_dashes_back(source, text)
     return _space_as_french(text) if always and name_base(language) in FRENCH else text
+
+
+def open_quote(source: str, text: str) -> str:
+    """Return a translation with the quote before its first word, if only the closing one is there.
+
+    source: a sentence that begins with a quote, as where somebody speaks.
+    """
+    if source[:1] not in OPENED or text[:1] in OPENED:
+        return text
+    for before, behind in (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"')):
+        closed, opened = text.find(behind), text.find(before)
+        is_alone = text.count(behind) % 2 if before == behind else opened < 0 <= closed
+        if is_alone:
+            space = (
+                text[closed - 1] if before == "«" and text[closed - 1 : closed].isspace() else ""
+            )
+            return before + space + text
+    return text
 
 
 def find_quotes(language: str | None) -> tuple[str, str]:

@@ -33,7 +33,7 @@ from ..text.stand_ins import (
     has_each_once,
     replace_parts,
 )
-from ..text.typography import Typography, shape_marks
+from ..text.typography import Typography, open_quote, shape_marks
 from ..text.unicode import Span
 from ..text.verbatim import (
     CAPITAL_NOUNS,
@@ -215,9 +215,10 @@ class Adapter:
             shaped = [put_case_back(text, case, self.target_lang) for text in shaped]
         if case == "lower":
             shaped[0] = lower_first(shaped[0], self._cut_target)
-        return "".join(
+        joined = "".join(
             text + original for text, (_, original) in zip(shaped, segments, strict=True)
         )
+        return open_quote(sentence, joined)
 
     def adapt_translation(
         self, adapted: AdaptedSentence | None, translation: str
@@ -327,7 +328,8 @@ def _place_apart(
 def _is_left(sentence: str, part: Verbatim) -> bool:
     """Return whether a part is left to the network: a tag, or a number of one digit."""
     own = sentence[part.start : part.end]
-    return part.kind == "tag" or (own.isdecimal() and len(own) <= SMALL_NUMBER)
+    is_small = own.isdecimal() and len(own) <= SMALL_NUMBER
+    return part.kind == "tag" or (is_small and not _is_apart(sentence, part))
 
 
 def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:

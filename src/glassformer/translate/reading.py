@@ -21,6 +21,7 @@ from ..text.context import (
     join_ids,
     list_contexts,
 )
+from ..text.enclosures import Enclosures
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
@@ -62,6 +63,7 @@ class SentenceReader:
         self.config, self.tokenizers, self.folder = config, tokenizers, folder
         data = config.data
         self.adapter = Adapter(tokenizers, (data.source_lang, data.target_lang), folder)
+        self.enclosures = Enclosures(*tokenizers)
         self.tags = tokenizers.source.find_tags([data.tag] if data.tag else [])
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
@@ -215,7 +217,8 @@ class SentenceReader:
 
     def set_aside(self, sentence: str, parts: Sequence[Span] = ()) -> SetAside | None:
         """Return a sentence without its unknown symbols and some parts; None if it has none."""
-        return set_aside(sentence, self.tokenizers.source.find_unknown, parts)
+        enclosures = () if self._is_unspaced else self.enclosures.find(sentence)
+        return set_aside(sentence, self.tokenizers.source.find_unknown, parts, enclosures)
 
     def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:
         """Return the tokens of each source that limits count: not its context; None without any."""

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
-from glassformer.evaluate.aligner import Aligner, Direction
+from glassformer.extensions.alignment.aligner import Aligner, Direction
 from glassformer.foundation.tap import record as watch
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.text.kinds import train_tokenizer

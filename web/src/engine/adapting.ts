@@ -4,9 +4,11 @@
  */
 
 import { Casing, isUsual, type Case, type Cut } from "./casing";
+import { findEnclosures } from "./enclosures";
+import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasLetter, isAlnum, isUpper, Patterns, type AdaptingTables } from "./tables";
+import { count, firstOf, hasAlnum, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables } from "./tables";
 
 interface Part {
   start: number;
@@ -74,13 +76,18 @@ export class Adapter {
     const standIns = inside.map((part, n) => days.get(part) ?? this.standIn(part.kind, chosen[n]!, sentence.slice(part.start, part.end)));
     const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
-    const aside = this.symbols.setAside(text, spans);
+    const aside = this.setAside(text, spans);
     const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(text, standIns).map(([own]) => own).join(""));
     return {
       text: aside?.text ?? text,
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
       standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns,
     };
+  }
+
+  /** A text without what the network does not read; null if there is no such thing. */
+  setAside(text: string, parts: readonly Span[] = []): SetAside | null {
+    return this.symbols.setAside(text, parts, findEnclosures(this.tables, this.patterns, this.source, text));
   }
 
   /** A sentence like "1 + 1 = 2", which is its own translation. */
@@ -92,11 +99,11 @@ export class Adapter {
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
-  restore({ standIns, kind, aside, repeated, isOnlyStandIns }: Adapted, sentence: string, written: string): string {
+  restore({ standIns, kind, aside, repeated, isOnlyStandIns }: Adapted, sentence: string, written: string, attend: Attend): string {
     if (isOnlyStandIns) return sentence;
-    const placed = aside ? this.symbols.place(aside, written) : written;
+    const placed = aside ? new Placement(this.tables, this.patterns, aside, written, attend).write() : written;
     const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
-    return this.cutAt(placed, [...standIns, ...left])
+    const joined = this.cutAt(placed, [...standIns, ...left])
       .map(([own, original], n) => {
         let text = this.shapeMarks(sentence, own);
         if (kind) text = this.casing.putBack(text, kind);
@@ -104,6 +111,20 @@ export class Adapter {
         return text + original;
       })
       .join("");
+    return this.openQuote(sentence, joined);
+  }
+
+  /** A translation with the quote before its first word, if only the closing one is there. */
+  private openQuote(sentence: string, text: string): string {
+    const { opened } = this.tables;
+    if (!opened.includes(sentence[0]!) || opened.includes(text[0]!)) return text;
+    for (const [before, behind] of [["«", "»"], ["„", "“"], ["“", "”"], ['"', '"']] as const) {
+      const closed = text.indexOf(behind);
+      const isAlone = before === behind ? (text.split(behind).length - 1) % 2 : closed >= 0 && !text.includes(before);
+      const space = before === "«" && isSpace(text[closed - 1]) ? text[closed - 1]! : "";
+      if (isAlone) return before + space + text;
+    }
+    return text;
   }
 
   private readonly cut: Cut = (word) => {
@@ -187,8 +208,9 @@ export class Adapter {
     return first === undefined || (isUsual(text) && this.source.hasToken(` ${first}`));
   }
 
-  private isLeft(text: string, { start, end, kind }: Part): boolean {
-    return kind === "tag" || (isDecimal(text.slice(start, end)) && end - start <= this.tables.small_number);
+  private isLeft(text: string, part: Part): boolean {
+    const own = text.slice(part.start, part.end);
+    return part.kind === "tag" || (isDecimal(own) && own.length <= this.tables.small_number && !isApart(text, part));
   }
 
   private truecase(sentence: string, parts: readonly Part[], kind: Case): string {

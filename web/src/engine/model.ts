@@ -8,6 +8,7 @@ import type { Drafter } from "./drafts";
 import type { Portraits } from "./engine";
 import { Judge, type JudgingTables } from "./judging";
 import { Network } from "./network";
+import type { Head } from "./placement";
 import type { AdaptingTables } from "./tables";
 import { Tokenizer, type Characters, type Merges } from "./tokenizer";
 import { LearnedUnigram, Unigram, type UnigramTables } from "./unigram";
@@ -24,6 +25,7 @@ export interface Described extends Omit<Model, "loaded"> {
   unspaced: boolean; // the source is written without spaces
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
   adapting: AdaptingTables | null; // null: sentences are read as they are typed
+  alignment: Head | null; // where the words of a translation are aligned; null: nowhere
   judging: JudgingTables;
   portraits: Portraits | null;
   usual: number | null; // the confidence of a translation of what it was trained on

@@ -9,6 +9,7 @@ import type { Edit } from "./edits";
 import type { Plain } from "./answer";
 import { wordPattern } from "../data/words";
 import type { Adapted } from "./adapting";
+import type { Attention } from "./placement";
 import { Changes, resolve } from "./changes";
 import { shapeLogits } from "./distribution";
 import { nameStandIns, type Opened } from "./model";
@@ -136,7 +137,7 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
     const log_prob = found.logProbs[row]!;
     return { log_prob, rank: 0, entropy: 0, ids: [id], texts: [vocabulary[id]!], log_probs: [log_prob] };
   });
-  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation).next().value as Whole | null) : null;
+  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation, true).next().value as Whole | null) : null;
   const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [], whole };
   return { plain, target: predicted.map(({ id }) => id) };
 }
@@ -152,11 +153,35 @@ export function* write(own: Opened, request: Request): Generator<Progress, { tra
   return { translation: restore(own, text, found.written), search: found.search! };
 }
 
-/** What people are shown of what the network wrote: with the names, the case and the marks of its text. */
-export function restore(opened: Opened, text: string, written: readonly number[]): string {
+/**
+ * What people are shown of what the network wrote: with the names, the case and the marks of its text.
+ * `inHaste`: what was set aside is placed without reading the attention.
+ */
+export function restore(opened: Opened, text: string, written: readonly number[], inHaste = false): string {
   const { adapter } = opened;
   const spelled = spell(opened, written);
-  return adapter ? adapter.restore(adapter.adapt(text.trim()), text.trim(), spelled) : spelled;
+  const attend = (own: string, message: string) => (inHaste ? null : readAttention(opened, own, message));
+  return adapter ? adapter.restore(adapter.adapt(text.trim()), text.trim(), spelled, attend) : spelled;
+}
+
+/** The cross-attention of a translation in the head that aligns its words; null if nothing tells which. */
+function readAttention({ about, network, source, target }: Opened, text: string, message: string): Attention | null {
+  const [keys, queries] = [source.read(text, about.unspaced), target.read(message)];
+  const longest = about.settings.model.positions.max_positions;
+  if (!about.alignment || Math.max(keys.length, queries.length) >= longest) return null;
+  const { layer, head, row } = about.alignment;
+  const state = network.pass([...keys.map(({ id }) => id), EOS], [BOS, ...queries.map(({ id }) => id)]);
+  const found = state.tensors.get(`decoder.${layer}.cross_attention.weights`);
+  if (!found || found.shape.length !== 3) return null;
+  const [heads, first] = [found.shape[0]!, Number(row === "reads")];
+  const [perHead, perQuery, perKey] = (found as { steps?: number[] }).steps ?? strides(found.shape);
+  const at = (one: number, query: number, key: number) => found.data[one * perHead! + (first + query) * perQuery! + key * perKey!]!;
+  const mean = (query: number, key: number) => Array.from({ length: heads }, (_, one) => at(one, query, key)).reduce((a, b) => a + b, 0) / heads;
+  const inHalves = (whole: string, pieces: readonly { start: number; end: number }[]) => pieces.map(({ start, end }) => utf16(whole, [start, end]));
+  return {
+    source: inHalves(text, keys), target: inHalves(message, queries),
+    weights: head === null ? mean : (query, key) => at(head, query, key),
+  };
 }
 
 function* find(
@@ -388,7 +413,7 @@ function split({ about, adapter }: Opened, text: string): Part[] {
   return found.map(({ span, key }, n) => {
     const [start, end] = adapter?.symbols.findMoved(text, span, found[n + 1]?.span[0] ?? text.length) ?? [0, 0];
     const own = text.slice(...span) + text.slice(start, end);
-    return { span: [count(text.slice(0, span[0])), count(text.slice(0, span[1]))], key, text: own, read: adapter?.symbols.setAside(own)?.text ?? own };
+    return { span: [count(text.slice(0, span[0])), count(text.slice(0, span[1]))], key, text: own, read: adapter?.setAside(own)?.text ?? own };
   });
 }
 
@@ -411,7 +436,7 @@ function utf16(text: string, [start, end]: [number, number]): [number, number] {
 
 /** The text as its user gets it; null if that is `bare`, which the network wrote for the one sentence that it is. */
 function* translateAll(
-  opened: Opened, request: Request, parts: Part[], chosen: number, own: number[], bare: string | null,
+  opened: Opened, request: Request, parts: Part[], chosen: number, own: number[], bare: string | null, inHaste = false,
 ): Generator<Progress, Whole | null> {
   let [translation, at] = ["", 0];
   const sentences: Sentence[] = [];
@@ -421,7 +446,7 @@ function* translateAll(
     at = end;
     const { prefix: _, hypothesis: __, ...plain } = request;
     const steps = find(opened, { ...plain, edits: [] }, readSource(opened, text).map(({ id }) => id), NO_EDITS, key);
-    const said = restore(opened, text, number === chosen ? own : (yield* whole(steps)).written);
+    const said = restore(opened, text, number === chosen ? own : (yield* whole(steps)).written, inHaste);
     if (said === bare) return null;
     const from = count(translation);
     translation += said;

@@ -1,13 +1,15 @@
 /** Symbols that training lacked, which the network does not read, as `text/symbols.py` has it. */
 
-import { hasAlnum, isAlnum, type AdaptingTables, type Patterns } from "./tables";
+import type { Enclosure } from "./enclosures";
+import { hasAlnum, isAlnum, isSpace, type AdaptingTables, type Patterns } from "./tables";
 
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
-interface Aside {
+export interface Aside {
   symbols: string;
   gap: Span; // in the text that is left
   spaced: [before: boolean, behind: boolean];
+  around: Span | null; // what it encloses together with another one, in what is left
 }
 
 /** A text without its unknown symbols; `places`: where each of its halves stood, and its end. */
@@ -16,8 +18,6 @@ export interface SetAside {
   spans: Span[];
   asides: Aside[];
 }
-
-const isSpace = (letter: string | undefined): boolean => letter !== undefined && /^\s$/u.test(letter);
 
 export class Symbols {
   constructor(
@@ -47,52 +47,22 @@ export class Symbols {
   }
 
   /** A text without its unknown symbols and some parts; null if it has none, or nothing else. */
-  setAside(text: string, parts: readonly Span[] = []): SetAside | null {
+  setAside(text: string, parts: readonly Span[] = [], enclosures: readonly Enclosure[] = []): SetAside | null {
     const spans = [...parts];
     for (const run of this.patterns.all("aside", text)) {
       const own = run.groups!["aside"]!;
       const start = run.index + run[0].length - run[0].trimStart().length;
-      const end = start + own.length;
-      if (this.isUnknown(own) && !parts.some(([a, b]) => start < b && a < end)) spans.push([start, end]);
+      const span: Span = [start, start + own.length];
+      if (this.isUnknown(own) && !touches(span, parts)) spans.push(span);
     }
-    return spans.length ? this.takeOut(text, spans.sort((one, two) => one[0] - two[0])) : null;
+    const marks = enclosures.filter(({ start, end }) => !touches([start, start + 1], spans) && !touches([end - 1, end], spans));
+    for (const { start, end } of marks) spans.push([start, start + 1], [end - 1, end]);
+    return spans.length ? this.takeOut(text, spans.sort((one, two) => one[0] - two[0]), marks) : null;
   }
 
-  /** A translation with the symbols, in proportion to where they stood. */
-  place({ text, asides }: SetAside, said: string): string {
-    let [written, at] = ["", 0];
-    for (const aside of asides) {
-      const place = Math.max(at, this.findPlace(text, aside, said));
-      written += said.slice(at, place);
-      at = place;
-      const [left, right] = [written.at(-1), said[at]];
-      const needsLeft = left !== undefined && !isSpace(left) && (aside.spaced[0] || meet(left, aside.symbols));
-      const isOpen = right !== undefined && !isSpace(right) && !this.tables.closing.includes(right);
-      const needsRight = isOpen && (aside.spaced[1] || meet(aside.symbols, right));
-      written += (needsLeft ? " " : "") + aside.symbols + (needsRight ? " " : "");
-    }
-    return written + said.slice(at);
-  }
-
-  private findPlace(text: string, { gap }: Aside, said: string): number {
-    const ends = this.patterns.all("marked_word", text).map((word) => word.index + word[0].length);
-    const before = ends.filter((end) => end <= gap[0]).length;
-    if (before < ends.length && !hasAlnum(text.slice(gap[1]))) return this.endOf(said);
-    if (before === 0 || before === ends.length) return before ? said.length : 0;
-    const place = Math.round((said.length * before) / ends.length);
-    const words = this.patterns.all("marked_word", said);
-    const within = words.find((word) => word.index < place && place < word.index + word[0].length);
-    return within ? within.index + within[0].length : place;
-  }
-
-  private endOf(said: string): number {
-    let end = said.length;
-    while (end && this.tables.last_marks.includes(said[end - 1]!)) end--;
-    return end;
-  }
-
-  private takeOut(text: string, spans: readonly Span[]): SetAside | null {
+  private takeOut(text: string, spans: readonly Span[], enclosures: readonly Enclosure[]): SetAside | null {
     let [left, at] = ["", 0];
+    const commas = new Map(enclosures.flatMap(({ start, end, comma }) => [[start, comma], [end - 1, comma]] as const));
     const origins: Span[] = [];
     const asides: Aside[] = [];
     const keep = (from: number, to: number) => {
@@ -108,12 +78,21 @@ export class Symbols {
       const start = left.length;
       const spaced: [boolean, boolean] = [begin < first, last < stop];
       if (this.chooseGap(text, [begin, stop], spaced)) {
+        if (commas.get(first)) {
+          left += commas.get(first)!;
+          origins.push([first, last]);
+        }
         left += " ";
         origins.push([stop - Number(spaced[1]), stop]);
       }
-      asides.push({ symbols: text.slice(first, last), gap: [start, left.length], spaced });
+      asides.push({ symbols: text.slice(first, last), gap: [start, left.length], spaced, around: null });
     }
     keep(at, text.length);
+    for (const { start, end, marks } of enclosures) {
+      const both = [start, end - 1].map((place) => asides[spans.findIndex(([first]) => first === place)]!);
+      const around: Span = [both[0]!.gap[1], both[1]!.gap[0]];
+      both.forEach((aside, n) => Object.assign(aside, { symbols: marks[n], around }));
+    }
     return hasAlnum(left) ? { text: left, spans: origins, asides } : null;
   }
 
@@ -125,4 +104,4 @@ export class Symbols {
   }
 }
 
-const meet = (left: string, right: string): boolean => isAlnum(left.at(-1)!) && isAlnum(right[0]!);
+const touches = ([start, end]: Span, others: readonly Span[]): boolean => others.some(([a, b]) => start < b && a < end);

@@ -12,8 +12,10 @@ export interface AdaptingTables {
   stand_ins: { copies: string[]; names: string[]; numbers: string[]; years: string[] };
   quotes: [string, string];
   single_quotes: string;
+  opened: string[]; // quotes that a sentence may begin with
   capitals: [before: Record<string, string>, after: Record<string, string>];
   dates: DateTables;
+  enclosures: EnclosureTables;
   patterns: Record<PatternName, string>;
   trailing: string;
   brackets: Record<string, string>; // the closing one: the opening one
@@ -50,8 +52,18 @@ interface DateTables {
   last_day: number;
 }
 
+/** Quotes and brackets that training met too seldom: see `text/enclosures.py`. */
+interface EnclosureTables {
+  rare: string[];
+  written: Record<string, [opening: string, closing: string]>;
+  brackets: string[];
+  comma: string;
+  most_quoted: number;
+}
+
 type PatternName =
   | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "cased_word" | "elided" | "symbols" | "aside" | "end"
+  | "enclosed" | "enclosed_hint" | "stop"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
@@ -96,5 +108,6 @@ export const isAlnum = (text: string): boolean => /^[\p{L}\p{N}]+$/u.test(text);
 export const hasAlnum = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 export const count = (text: string): number => Array.from(text).length;
 export const hasLetter = (text: string): boolean => /\p{L}/u.test(text);
+export const isSpace = (letter: string | undefined): boolean => letter !== undefined && /^\s$/u.test(letter);
 /** The first character, which may be two halves. */
 export const firstOf = (text: string): string => Array.from(text)[0] ?? "";

@@ -70,6 +70,11 @@ export class Tokenizer {
     return this.read(text).map(({ id }) => id);
   }
 
+  /** The ids of a word as it stands behind a mark, where no space is before it. */
+  encodeInside(word: string): number[] {
+    return this.readWord(this.clean(word, false)).map(({ id }) => id);
+  }
+
   /** The tokens of a text with their spans; `unspaced`: white space between Chinese is no text. */
   read(text: string, unspaced = false): Piece[] {
     const letters = this.clean(text, unspaced);

@@ -8,7 +8,8 @@ import re
 from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
-from glassformer.text import casing, stand_ins, symbols, typography, verbatim
+from glassformer.text import casing, enclosures, stand_ins, symbols, typography, verbatim
+from glassformer.text.enclosures import Enclosures
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
@@ -30,6 +31,9 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "elided": casing.ELIDED,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
+    "enclosed": enclosures.ENCLOSED,
+    "enclosed_hint": enclosures.HINT,
+    "stop": enclosures.STOP,
     "end": symbols.END,
     "moved": symbols.MOVED,
     "mark": symbols.MARKS,
@@ -51,6 +55,7 @@ LISTS = {
     "small_in_titles": sorted(casing.SMALL_IN_TITLES),
     "closing": "".join(sorted(CLOSING)),
     "last_marks": LAST_MARKS,
+    "opened": typography.OPENED,
     "touches_next": symbols.TOUCHES_NEXT,
     "touches_former": symbols.TOUCHES_FORMER,
 }
@@ -91,9 +96,22 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
             for table in casing.find_capitals(adapter.target_lang)
         ],
         "dates": _describe_dates(adapter.days),
+        "enclosures": _describe_enclosures(Enclosures(*adapter.tokenizers)),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LISTS,
         **LIMITS,
+    }
+
+
+def _describe_enclosures(finder: Enclosures) -> dict[str, Any]:
+    """Return the kinds of rare marks, what is written for each, and what the network reads."""
+    quotes = dict.fromkeys(("double",), finder.quotes)
+    return {
+        "rare": sorted(finder.rare),
+        "written": quotes | enclosures.WRITTEN,
+        "brackets": enclosures.BRACKETS,
+        "comma": finder.comma,
+        "most_quoted": enclosures.MOST_QUOTED,
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.config import Config
 from glassformer.engine.native_model import explain_settings
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
@@ -29,7 +30,10 @@ from glassformer.text.learned_unigram import LearnedUnigram
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
 from glassformer.translate.adapting import Adapter
+from glassformer.translate.align.alignments import find_head
+from glassformer.translate.align.choose_head import load_choice
 from glassformer.translate.familiarity import measure_usual
+from glassformer.translator import Translator
 
 from .adapting import describe_adapting
 from .four_bits import shorten
@@ -70,6 +74,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
         "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
+        "alignment": _describe_head(folder, config),
         "judging": describe_judging(languages, tokenizers, folder),
         "portraits": read_findings(folder, HEADS),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
@@ -83,6 +88,15 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
     return save(
         stored, {name: json.dumps(each, ensure_ascii=False) for name, each in written.items()}
     )
+
+
+def _describe_head(folder: Path, config: Config) -> dict[str, Any] | None:
+    """Return where the page reads from which words are aligned; None if nothing tells."""
+    stored = load_choice(folder, config)
+    if stored:
+        return stored.candidate._asdict()
+    head = find_head(folder, Translator.load(folder, device="cpu").searcher)
+    return head._asdict() if head else None
 
 
 def describe_for_page(model: Path | str) -> dict[str, Any]:

@@ -17,7 +17,8 @@ _OUTSIDE = {name: f"[{inside}]" for name, inside in _CLASSES.items()}
 _OUTSIDE |= {name.upper(): f"[^{inside}]" for name, inside in _CLASSES.items()}
 _OUTSIDE |= {"b": _EDGE, "Z": "$"}
 _LAST = r"(?=\n?(?![^]))"  # the end, or the line break there
-_NO_DIGITS = {r"[^\W\d_]": r"[\p{L}\p{Nl}\p{No}]", r"[^\W\d]": r"[\p{L}\p{Nl}\p{No}_]"}
+_NEGATED = {r"[^\W\d_]": r"[\p{L}\p{Nl}\p{No}]", r"[^\W\d]": r"[\p{L}\p{Nl}\p{No}_]"}
+_NEGATED[r"[^\W_]"] = r"[\p{L}\p{N}]"
 _SAME = re.compile(r"\\(?:[nrtfv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})")  # in both notations
 _ASTRAL = re.compile(r"\\U([0-9a-fA-F]{8})")
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
@@ -107,7 +108,7 @@ class _Writer:
         return rf"\{name}" if name in _SYNTAX else name
 
     def _write_class(self) -> str:
-        for own, written in _NO_DIGITS.items():
+        for own, written in _NEGATED.items():
             if self.pattern.startswith(own, self.at):
                 self.at += len(own)
                 return written

@@ -2,7 +2,7 @@
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -34,15 +34,19 @@ class Alignments:
         self._lock = threading.Lock()
 
     def align(
-        self, folder: Path, model: Attending, texts: Sequence[ParallelText]
+        self,
+        folder: Path,
+        model: Attending,
+        texts: Sequence[ParallelText],
+        find: Callable[[str], list[Span]] = find_marked_words,
     ) -> list[list[MarkedLink]]:
         """Return links between the words of each text and its translation.
 
-        Words are counted as `find_marked_words` does. folder: that of the model.
+        folder: that of the model. find: what returns the spans of the words that are counted.
         """
         pairs, homes = list[Pair](), list[tuple[int, int, int]]()
         for number, both in enumerate(texts):
-            of_source, of_text = find_marked_words(both.source), find_marked_words(both.text)
+            of_source, of_text = find(both.source), find(both.text)
             for (source, target), extended in zip(both.parts, both.sources, strict=True):
                 first, source_words = _cut_words(of_source, source)
                 second, target_words = _cut_words(of_text, target)
@@ -69,12 +73,18 @@ class Alignments:
         """
         with self._lock:
             if model not in self._heads:
-                known = load_choice(folder, model.config)
-                if known is None:
-                    samples = [_read(model, *pair) for pair in read_golden(folder)]
-                    known = choose_alone(model, samples or pairs)
-                self._heads[model] = known.candidate
+                self._heads[model] = (
+                    find_head(folder, model) or choose_alone(model, pairs).candidate
+                )
             return self._heads[model]
+
+
+def find_head(folder: Path, model: Attending) -> AlignmentCandidate | None:
+    """Return the head stored with a model, else one chosen on its own sentences; None without."""
+    known = load_choice(folder, model.config)
+    if known is None and (samples := [_read(model, *pair) for pair in read_golden(folder)]):
+        known = choose_alone(model, samples)
+    return known.candidate if known else None
 
 
 def read_golden(folder: Path) -> list[tuple[str, str]]:

@@ -12,3 +12,8 @@ MarkedLink = tuple[int, int, float]  # a word of the source, one of the translat
 
 def find_marked_words(text: str) -> list[Span]:
     return [match.span() for match in WORD.finditer(text)]
+
+
+def find_unmarked_words(text: str) -> list[Span]:
+    """Return the spans of the words that have a letter or digit."""
+    return [span for span in find_marked_words(text) if text[span[0]].isalnum()]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..model.files.directory import ALIGNMENT, SHIPPED, locate
-from ..translate.align.choose_head import (
+from glassformer.model.files.directory import ALIGNMENT, SHIPPED, locate
+from glassformer.translate.align.choose_head import (
     AlignmentChoice,
     check_candidate,
     choose_alone,
@@ -16,8 +16,8 @@ from ..translate.align.choose_head import (
     load_choice,
     save_choice,
 )
-from ..translate.align.links import GoldSet, Joining, join_links
-from ..translate.align.pairs import (
+from glassformer.translate.align.links import GoldSet, Joining, join_links
+from glassformer.translate.align.pairs import (
     AlignedPair,
     AlignmentCandidate,
     Pair,
@@ -27,7 +27,7 @@ from ..translate.align.pairs import (
     is_read_by_character,
     read_pair,
 )
-from ..translator import Translator
+from glassformer.translator import Translator
 
 # Ways to choose a head that agreement does not change.
 SURER = ("hand", "gold", "guided", "agreement")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer import Context
 
-from ..data.files import cut_chunks
-from .options import (
+from glassformer.cli.options import (
     AS_JSON,
     DEVICE,
     MODEL,
@@ -22,13 +21,23 @@ from .options import (
     opt,
     pick_pair,
 )
-from .terminal import CHUNK, keep_apart, name_lines, open_output, show_progress, to_json, warn
+from glassformer.cli.terminal import (
+    CHUNK,
+    keep_apart,
+    name_lines,
+    open_output,
+    show_progress,
+    to_json,
+    warn,
+)
+from glassformer.data.files import cut_chunks
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
-    from ..evaluate.aligner import Aligner
-    from ..translate.align.links import GoldSet, Links
-    from ..translate.align.pairs import AlignedPair
+    from glassformer.data.corpus import Corpus
+    from glassformer.translate.align.links import GoldSet, Links
+    from glassformer.translate.align.pairs import AlignedPair
+
+    from ..aligner import Aligner
 
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
@@ -91,7 +100,7 @@ def align(
         return align_without_model(context.params)
     pair = pick_pair(files, source, target)
     keep_apart(output, *pair, gold)
-    from ..data.corpus import find_data
+    from glassformer.data.corpus import find_data
 
     corpus = find_data(pair).train
     lines = corpus.fingerprints()[0].lines
@@ -115,9 +124,10 @@ def align(
 
 def align_without_model(options: dict[str, Any]) -> None:
     """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
-    from ..data.corpus import find_data
-    from ..foundation.extensions import need_addition
-    from ..translate.align.links import measure_links, write_pharaoh
+    from glassformer.data.corpus import find_data
+    from glassformer.translate.align.links import measure_links, write_pharaoh
+
+    from ..statistical import align_statistically, split_pairs
 
     pair = pick_pair(
         [options["model"], *(options["files"] or ())], options["source"], options["target"]
@@ -125,19 +135,18 @@ def align_without_model(options: dict[str, Any]) -> None:
     keep_apart(options["output"], *pair, options["gold"], options["learn_from"])
     texts = list(find_data(pair).train)
     more = find_data(options["learn_from"]).train if options["learn_from"] else ()
-    align_statistically = need_addition("align_statistically", "--engine eflomal")
     links = align_statistically(texts, more, options["join"] or "grow-diag")
     with open_output(options["output"]) as out:
         out.writelines(f"{write_pharaoh(each)}\n" for each in links)
     if options["gold"]:
-        sides = need_addition("split_pairs", "--engine eflomal")(texts)
+        sides = split_pairs(texts)
         gold = load_gold(options, [(len(a), len(b)) for a, b in zip(*sides, strict=True)])
         warn(f"{measure_links(links, gold.pairs)}")
 
 
 def load_gold(options: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
     """Return the gold links as the options say, and warn of those beyond their sentences."""
-    from ..translate.align.links import read_gold
+    from glassformer.translate.align.links import read_gold
 
     swapped = options["gold_order"] == ORDERS[1]
     links = read_gold(options["gold"], lengths, first=options["gold_first"], swapped=swapped)
@@ -148,7 +157,7 @@ def load_gold(options: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSe
 
 def check_align_options(options: dict[str, Any]) -> None:
     """Raise ValueError for a value that an option does not take."""
-    from ..translate.align.links import JOININGS
+    from glassformer.translate.align.links import JOININGS
 
     check_choice("gold-order", options["gold_order"], ORDERS)
     check_choice("row", options["row"], ROWS)
@@ -163,7 +172,7 @@ def prepare_aligner(corpus: Corpus, settings: dict[str, Any]) -> tuple[Aligner, 
 
     The choice of heads is printed; --save stores it in the model directories.
     """
-    from ..evaluate.aligner import SAMPLE, Aligner
+    from ..aligner import SAMPLE, Aligner
 
     texts = list(corpus if settings["gold"] else islice(corpus, SAMPLE))
     options = {"reverse": settings["reverse"], "how": settings["join"] or "grow-diag"}
@@ -181,7 +190,7 @@ def prepare_aligner(corpus: Corpus, settings: dict[str, Any]) -> tuple[Aligner, 
 
 
 def write_links(aligned: AlignedPair) -> str:
-    from ..translate.align.links import write_pharaoh
+    from glassformer.translate.align.links import write_pharaoh
 
     return write_pharaoh(aligned.links)
 
@@ -212,7 +221,7 @@ def tell_links(aligner: Aligner, text: tuple[str, str], aligned: AlignedPair) ->
 
 def report(results: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
     """Warn of lines that could not be aligned, and compare the links with the gold links."""
-    from ..translate.align.links import measure_links
+    from glassformer.translate.align.links import measure_links
 
     if too_long:
         warn(f"{name_lines(too_long)} is too long for this model: no links")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
-from glassformer.evaluate.aligner import Aligner
+from glassformer.extensions.alignment.aligner import Aligner
 from glassformer.model.files.directory import locate
 from tools.demo_corpus import pairs
 

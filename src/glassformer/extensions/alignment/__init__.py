@@ -1,0 +1,3 @@
+"""Alignment of the words of two texts: by the heads of a model, or without one by eflomal."""
+
+VERBS = {"align": ("Use", "score", "cli.align.align")}
