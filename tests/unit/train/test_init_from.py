@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from glassformer.config import Config
-from glassformer.model.files.directory import Tokenizers, build_model, load_model
+from glassformer.model.files.directory import Tokenizers, build_model, load_model, open_model
 from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
-from glassformer.train.plan.init_from import inherit, load_initial_weights
+from glassformer.train.plan import init_from
+from glassformer.train.plan.init_from import InitialWeights, inherit
 from glassformer.train.publish.card import read_facts
 from glassformer.train.run.checkpoint import checkpoints
 from glassformer.train.run.updates import Updater
@@ -62,7 +64,7 @@ def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
     _, old, network = load_model(parent)
     new = Tokenizers.load(tmp_path / "m")
     made = build_model(config, new)
-    load_initial_weights(made, tmp_path / "m" / "run", new)
+    InitialWeights.open(tmp_path / "m" / "run").copy_to(made, new)
     before, after = network.output_table.weight, made.output_table.weight
     kept = fresh = 0
     for id, token in enumerate(new.source.vocabulary):
@@ -78,6 +80,29 @@ def test_known_tokens_keep_their_vectors_and_new_ones_get_a_mean(
     state = made.state_dict()
     for name, tensor in network.state_dict().items():
         assert "table" in name or torch.equal(tensor, state[name]), name
+
+
+def test_a_run_opens_its_initial_model_once(
+    tmp_path: Path, parent: Path, other_corpus: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Growing the batch makes several networks, each with the same weights."""
+    opened, given = list[Path](), list[InitialWeights]()
+    copy_to = InitialWeights.copy_to
+
+    def count(folder: Path) -> object:
+        opened.append(folder)
+        return open_model(folder)
+
+    def give(self: InitialWeights, network: nn.Module, tokenizers: Tokenizers) -> list[str]:
+        given.append(self)
+        return copy_to(self, network, tokenizers)
+
+    monkeypatch.setattr(init_from, "open_model", count)
+    monkeypatch.setattr(InitialWeights, "copy_to", give)
+    config = inherit(parent, ["train.steps=1", "train.batch_tokens=64", "train.fit_batch=true"])
+    train(config, other_corpus, tmp_path / "m", parent=parent, quiet=True)
+    assert opened == [tmp_path / "m" / "run" / "parent"]
+    assert len(given) > 1 and len({*map(id, given)}) == 1
 
 
 def test_a_parent_that_was_better_stays(

@@ -31,6 +31,8 @@ from ...model.files.directory import (
     save_model,
 )
 from ...model.files.meta_model import make_meta_model
+from ...model.files.tensors import load_fp32
+from ...model.files.weights_file import WeightsFile
 from ...text import Tokenizer
 from ..publish.card import hash_file, read_facts
 
@@ -126,22 +128,50 @@ def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     return Config.read(raw, changes)
 
 
-def load_initial_weights(model: EncoderDecoder, run: Path, tokenizers: Tokenizers) -> None:
-    """Initialize a fresh model with the weights of the initial model kept in `run`, if any.
+@dataclass(frozen=True)
+class InitialWeights:
+    """The weights that a run begins with, opened once: the copies that its folder keeps."""
 
-    A token that the initial model knows keeps its embeddings; a new one gets the mean of the
-    embeddings of the tokens into which the initial tokenizer splits it.
-    """
-    if not (run / PARENT).is_dir():
-        return
-    _, known, parent = load_model(run / PARENT)
-    weights = parent.state_dict()
+    whole: tuple[Tokenizers, WeightsFile] | None  # of the initial model, if there is one
+    parts: Sequence[WeightsFile]  # of the models of which parts are taken by name
+
+    @classmethod
+    def open(cls, run: Path) -> InitialWeights:
+        """Open the models in a run's folder. ValueError, in one sentence, if one is damaged."""
+        whole = open_model(run / PARENT)[1:] if (run / PARENT).is_dir() else None
+        numbered = sorted((run / INITIAL).glob("*"), key=lambda path: int(path.name))
+        return cls(whole, [open_model(folder)[2] for folder in numbered])
+
+    def copy_to(self, network: nn.Module, tokenizers: Tokenizers) -> list[str]:
+        """Give a fresh network its initial weights; return, in words, which parts came from where.
+
+        A token that the initial model knows keeps its embeddings; a new one gets the mean of the
+        embeddings of the tokens into which the initial tokenizer splits it.
+        """
+        if self.whole:
+            known, weights = self.whole
+            network.load_state_dict(_remap_weights(load_fp32(weights), known, tokenizers))
+        remarks, drawn = list[str](), dict(network.named_parameters())
+        for number, weights in enumerate(self.parts):
+            taken = _take(network, load_fp32(weights))
+            for name in taken:
+                drawn.pop(name, None)
+            remarks.append(f"{', '.join(_sum_up(taken)) or 'nothing'} from model {number}")
+        if remarks and drawn:
+            remarks.append(f"drawn as usual: {', '.join(_sum_up(drawn))}")
+        return remarks
+
+
+def _remap_weights(
+    weights: dict[str, Tensor], known: Tokenizers, new: Tokenizers
+) -> dict[str, Tensor]:
+    """Return the weights with the embeddings of both vocabularies remapped to others."""
     for name, rows in weights.items():
         if name.startswith("source_embedding.table"):
-            weights[name] = _remap_embeddings(rows, known.source, tokenizers.source)
+            weights[name] = _remap_embeddings(rows, known.source, new.source)
         elif name.startswith(("target_embedding.table", "output_")):
-            weights[name] = _remap_embeddings(rows, known.target, tokenizers.target)
-    model.load_state_dict(weights)
+            weights[name] = _remap_embeddings(rows, known.target, new.target)
+    return weights
 
 
 def _remap_embeddings(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
@@ -243,23 +273,6 @@ def _check(folder: Path, own: Config, config: Config) -> None:
             f"text.vocabulary={config.text.vocabulary} has no effect: the tokens of {folder} are "
             f"kept (text.vocabulary={own.text.vocabulary})"
         )
-
-
-def load_parts(network: nn.Module, run: Path) -> list[str]:
-    """Give a fresh network what it has in common with the models in the run's folder.
-
-    Return, in a sentence for each model, what it gave, and what is drawn as usual.
-    """
-    remarks, drawn = list[str](), dict(network.named_parameters())
-    for folder in sorted((run / INITIAL).glob("*"), key=lambda path: int(path.name)):
-        known = load_model(folder)[2].state_dict()
-        taken = _take(network, known)
-        for name in taken:
-            drawn.pop(name, None)
-        remarks.append(f"{', '.join(_sum_up(taken)) or 'nothing'} from model {folder.name}")
-    if remarks and drawn:
-        remarks.append(f"drawn as usual: {', '.join(_sum_up(drawn))}")
-    return remarks
 
 
 def _take(network: nn.Module, known: Mapping[str, Tensor]) -> list[str]:

@@ -45,7 +45,7 @@ from .auto import (
     suit_batch,
 )
 from .ideas import find_ideas
-from .init_from import BATCH
+from .init_from import BATCH, InitialWeights
 from .run_folder import (
     ValidGroup,
     read_extended_valid,
@@ -77,6 +77,7 @@ class PreparedRun:
     groups: list[ValidGroup]  # of the validation text, in its order
     usual_extra: int  # a decode.max_extra that cuts off hardly any translation
     record: dict[str, Any]
+    initial: InitialWeights
 
     @property
     def first(self) -> tuple[list[str], list[str]]:
@@ -112,7 +113,8 @@ def prepare_run(out: Path, report: Reporter) -> PreparedRun:
     valid = read_extended_valid(folder) if config.data.context else read_valid(folder)
     groups = [ValidGroup(**each) for each in record.get("valid_groups", ())]
     groups = groups or [ValidGroup(name="", pair=None, pairs=len(valid[0]))]
-    return PreparedRun(config, tokenizers, store, valid, groups, extra, record)
+    initial = InitialWeights.open(folder)
+    return PreparedRun(config, tokenizers, store, valid, groups, extra, record, initial)
 
 
 def find_separator(config: Config, tokenizers: Tokenizers) -> int | None:

@@ -17,7 +17,7 @@ from ...translator import Translator
 from ..plan import plan as planning
 from ..plan.hooks import NONE, Hooks, Loss
 from ..plan.ideas import find_ideas
-from ..plan.init_from import freeze, load_initial_weights, load_parts
+from ..plan.init_from import freeze
 from ..plan.preparation import PreparedRun
 from . import validation
 from .distributed import ProcessGroup
@@ -68,8 +68,7 @@ class Setup:
         train, tokenizers = self.config.train, self.prepared.tokenizers
         torch.manual_seed(train.seed)
         model = build_model(self.config, tokenizers)
-        load_initial_weights(model, self.folder, tokenizers)
-        for part in load_parts(model, self.folder):
+        for part in self.prepared.initial.copy_to(model, tokenizers):
             self.report.say_once(f"Weights: {part}")
         freeze(model, train.freeze)
         if train.lora_rank:
