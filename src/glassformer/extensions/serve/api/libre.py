@@ -1,6 +1,6 @@
 """LibreTranslate's HTTP API, so that its clients work with this server unchanged."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -8,12 +8,15 @@ from fastapi.responses import StreamingResponse
 
 from glassformer.extensions.documents.formats import ENDINGS
 from glassformer.foundation.version import __version__
+from glassformer.translate.sentence import Sentence
+from glassformer.translate.writing import join_texts
 
 from ..api_error import ApiError
 from ..limits import wait_for
 from ..rate_limit import Charge
 from ..request_log import LogEntry, TheLogEntry
 from ..service.languages import Routes
+from ..service.model_pool import PooledModel
 from ..service.service import Service, TheService
 from ..service.streams import EVENTS, HEADERS, format_event
 from .bodies import read_body
@@ -43,6 +46,7 @@ async def _answer(service: Service, order: TranslateRequest, owner: str, entry: 
     with service.access.charge(owner, characters) as charge:
         routes = await service.languages.choose_routes(order.texts, order.source, order.target)
         entry.note(models=routes.names)
+        _check_routes(order, routes)
         if order.is_stream:
             events = _stream(service, order, routes, charge)
             return StreamingResponse(events, media_type=EVENTS, headers=HEADERS)
@@ -50,33 +54,63 @@ async def _answer(service: Service, order: TranslateRequest, owner: str, entry: 
         return answer if order.is_list else _take_first(answer)
 
 
+def _check_routes(order: TranslateRequest, routes: Routes) -> None:
+    """Raise ApiError for a look inside two models: what lies between them is not shown."""
+    for route in routes.models.values():
+        if len(route) > 1 and (order.alignment or order.confidence):
+            both = " and ".join(model.id for model in route)
+            raise ApiError(400, f"alignment and confidence need one model, this takes {both}")
+
+
 async def _translate(
-    service: Service, order: TranslateRequest, routes: Routes
+    service: Service, order: TranslateRequest, routes: Routes, known: Sequence[Sentence] = ()
 ) -> dict[str, list[Any]]:
-    """Return the fields of the answer, each as a list with one entry for each text."""
-    results: list[list[str]] = [[] for _ in order.texts]
-    inside: list[dict[str, Any]] = [{} for _ in order.texts]
+    """Return the fields of the answer, each as a list with one entry for each text.
+
+    known: the sentences of a text that is the only one, if they are translated already.
+    """
+    results: list[tuple[list[str], dict[str, Any]]] = [([], {}) for _ in order.texts]
     for code, route in routes.models.items():
         places = [place for place, own in enumerate(routes.codes) if own == code]
         texts = [order.texts[place] for place in places]
-        ways = await service.translation_service.translate_as(
-            order.form, texts, route, order.alternatives + 1
-        )
-        if order.alignment or order.confidence:
-            insights = await service.translation_service.look_inside(
-                texts, route, order.alignment, order.confidence
-            )
-            for place, each in zip(places, insights, strict=True):
-                inside[place] = each
-        for place, way in zip(places, ways, strict=True):
-            results[place] = way
+        translated = await _translate_by(service, order, route, texts, known)
+        for place, each in zip(places, translated, strict=True):
+            results[place] = each
     answer: dict[str, list[Any]] = {"detectedLanguage": routes.detected} if routes.detected else {}
-    answer["translatedText"] = [best for best, *_ in results]
+    answer["translatedText"] = [best for (best, *_), _ in results]
     if order.alternatives:
-        answer["alternatives"] = [others for _, *others in results]
-    for name in inside[0] if inside else ():
-        answer[name] = [each[name] for each in inside]
+        answer["alternatives"] = [others for (_, *others), _ in results]
+    for name in results[0][1] if results else ():
+        answer[name] = [insight[name] for _, insight in results]
     return answer
+
+
+async def _translate_by(
+    service: Service,
+    order: TranslateRequest,
+    route: Sequence[PooledModel],
+    texts: Sequence[str],
+    known: Sequence[Sentence],
+) -> list[tuple[list[str], dict[str, Any]]]:
+    """Return for each text its best translations, and what is asked about the first of them."""
+    translation, n_best = service.translation_service, order.alternatives + 1
+    if order.form == "html":
+        pages = await translation.translate_markup(texts, route, n_best)
+        return [(ways, {}) for ways in pages]
+    if known:
+        translated = [join_texts(text, known) for text in texts]
+    else:
+        translated = await translation.translate_texts(texts, route, n_best)
+    insights = await translation.look_inside(
+        [best for best, *_ in translated],
+        route[0] if route else None,
+        alignment=order.alignment,
+        confidence=order.confidence,
+    )
+    return [
+        ([each.text for each in ways], insight)
+        for ways, insight in zip(translated, insights, strict=True)
+    ]
 
 
 def _take_first(answer: dict[str, list[Any]]) -> dict[str, Any]:
@@ -88,16 +122,17 @@ async def _stream(
 ) -> AsyncIterator[bytes]:
     """Yield an event for each sentence of one text as soon as it is translated, then the whole."""
     (text,), (code,) = order.texts, routes.codes
+    route, sentences = routes.models[code], list[Sentence]()
     try:
-        async for span, translation in service.translation_service.stream(
-            text, routes.models[code]
-        ):
-            yield format_event("sentence", {"source": span, "translatedText": translation})
-        yield format_event("done", _take_first(await _translate(service, order, routes)))
+        async for sentence, translation in service.translation_service.stream(text, route):
+            sentences.append(sentence)
+            yield format_event("sentence", {"source": sentence.span, "translatedText": translation})
+        known = sentences if len(route) == 1 else ()  # as the first model translated them
+        yield format_event("done", _take_first(await _translate(service, order, routes, known)))
     except (ApiError, ValueError) as error:
         service.access.give_back(charge)
-        sentence = error.sentence if isinstance(error, ApiError) else str(error)
-        yield format_event("error", {"error": sentence})
+        reason = error.sentence if isinstance(error, ApiError) else str(error)
+        yield format_event("error", {"error": reason})
 
 
 @router.post("/detect", openapi_extra=DETECT)

@@ -11,10 +11,9 @@ from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 from glassformer.extensions.documents.translating import write_pages
 from glassformer.text.context import PrecedingLines, list_contexts
-from glassformer.text.unicode import Span
 from glassformer.translate.align.alignments import Alignments
 from glassformer.translate.align.marked_words import MarkedLink, find_marked_words
-from glassformer.translate.checking import cap_confidence
+from glassformer.translate.checking import cap_confidence, keep_source
 from glassformer.translate.options import choose_options
 from glassformer.translate.sentence import Sentence, TranslatedText
 from glassformer.translate.writing import join_texts
@@ -63,14 +62,27 @@ class TranslationService:
         contexts: Sequence[str] | None = None,
     ) -> list[list[str]]:
         """Return the best translations of each text; only the last model gives several."""
-        translations = [[text] for text in texts]
-        for place, model in enumerate(route):
-            most = n_best if place == len(route) - 1 else 1
-            before = None if place else contexts
-            sources = [best for best, *_ in translations]
-            translated = await self._translate_texts(sources, model, most, before)
-            translations = [[each.text for each in ways] for ways in translated]
-        return translations
+        translated = await self.translate_texts(texts, route, n_best, contexts)
+        return [[each.text for each in ways] for ways in translated]
+
+    async def translate_texts(
+        self,
+        texts: Sequence[str],
+        route: Sequence[PooledModel],
+        n_best: int = 1,
+        contexts: Sequence[str] | None = None,
+    ) -> list[list[TranslatedText]]:
+        """Return the best translations of each text, with the sentences that the last model read.
+
+        Without a model, a text is its own translation.
+        """
+        if not route:
+            return [[TranslatedText(text, text, (), ())] for text in texts]
+        *before, last = route
+        for model in before:
+            translated = await self._translate_texts(texts, model, 1, contexts)
+            texts, contexts = [best.text for best, *_ in translated], None
+        return await self._translate_texts(texts, last, n_best, contexts)
 
     async def translate_markup(
         self,
@@ -108,8 +120,12 @@ class TranslationService:
 
     async def stream(
         self, text: str, route: Sequence[PooledModel]
-    ) -> AsyncIterator[tuple[Span, str]]:
-        """Yield each sentence's span and translation, in order, as soon as it is known."""
+    ) -> AsyncIterator[tuple[Sentence, str]]:
+        """Yield each sentence, in order, as soon as its translation by the whole route is known.
+
+        It is as the first model translated it; one that has no translation stays as it is. Raises
+        ApiError if all are such.
+        """
         if not route:
             return
         translator = await self._open(route[0])
@@ -118,32 +134,36 @@ class TranslationService:
             asyncio.ensure_future(self._translate_sentence(translator, each, route[1:]))
             for each in sentences
         ]
+        failed = 0
         try:
             for sentence, task in zip(sentences, tasks, strict=True):
-                yield sentence.span, await _keep_failed(sentence, task, is_alone=len(tasks) == 1)
+                try:
+                    translated, text = await task
+                except ApiError as error:
+                    _check_passing(error)
+                    failed += 1
+                    if failed == len(tasks):
+                        raise
+                    translated, text = keep_source(sentence, error.sentence), sentence.text
+                yield translated, text
         finally:
             for task in tasks:
                 task.cancel()
 
     async def look_inside(
-        self, texts: Sequence[str], route: Sequence[PooledModel], alignment: bool, confidence: bool
+        self,
+        translated: Sequence[TranslatedText],
+        model: PooledModel | None,
+        alignment: bool,
+        confidence: bool,
     ) -> list[dict[str, Any]]:
         """Return for each text which words belong together, and how sure its translation is.
 
-        Raises ApiError if the route has two models: what lies between them is not shown.
+        model: that which translated them; None if they are their own translations.
         """
-        if not route:
-            nothing = {"alignment": [], "confidence": 1.0, "sentences": []}
-            names = ["alignment"] * alignment + ["confidence", "sentences"] * confidence
-            return [{name: nothing[name] for name in names} for _ in texts]
-        if len(route) > 1:
-            both = " and ".join(model.id for model in route)
-            raise ApiError(400, f"alignment and confidence need one model, this takes {both}")
-        translated = [best for best, *_ in await self._translate_texts(texts, route[0], 1)]
-        answers: list[dict[str, Any]] = [{} for _ in texts]
+        answers: list[dict[str, Any]] = [{} for _ in translated]
         if alignment:
-            translator, folder = await self._open(route[0]), route[0].folder
-            links = await run_sync(translator.writer.align, self.alignments, folder, translated)
+            links = await self._align(translated, model) if model else [[] for _ in translated]
             for answer, text, linked in zip(answers, translated, links, strict=True):
                 answer["alignment"] = _name_links(text, linked)
         if confidence:
@@ -185,14 +205,20 @@ class TranslationService:
             return translator
         return await run_sync(self.model_pool.load, model)
 
+    async def _align(
+        self, translated: Sequence[TranslatedText], model: PooledModel
+    ) -> list[list[MarkedLink]]:
+        writer = (await self._open(model)).writer
+        return await run_sync(writer.align, self.alignments, model.folder, translated)
+
     async def _translate_sentence(
         self, translator: Translator, sentence: Sentence, route: Sequence[PooledModel]
-    ) -> str:
-        """Return the translation of a sentence by a model, and then by those of a route."""
+    ) -> tuple[Sentence, str]:
+        """Return a sentence that a model translated, and its translation by those of a route."""
         options = choose_options(translator.config.decode)
         (translated,) = await self.batcher.search(translator, [sentence], options)
         ((text,),) = await self.translate([translated.translations[0].text], route)
-        return text
+        return translated, text
 
     async def _translate_texts(
         self,
@@ -214,17 +240,6 @@ class TranslationService:
             join_texts(text, [next(translated) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
         ]
-
-
-async def _keep_failed(sentence: Sentence, task: asyncio.Future[str], is_alone: bool) -> str:
-    """Return the translation of a sentence; it stays as it is if it has none and is not alone."""
-    try:
-        return await task
-    except ApiError as error:
-        _check_passing(error)
-        if is_alone:
-            raise
-        return sentence.text
 
 
 def _check_passing(error: ApiError) -> None:
