@@ -196,12 +196,14 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 # What the network reads of these, and what it makes of the first ones.
-SEEN, SEEN_THOROUGH = 11, 19
+SEEN, SEEN_THOROUGH = 13, 21
 PEOPLE = (
     "I am SO tired \U0001f634 of it, Aoife.",
     "My friend (a doctor) lives in Berlin.",
     "He read \u201cParis\u201d and 'best' books [today]!",
     "(It was raining.)",
+    "where do you live",
+    "Peter likes 3 (big) cats",
     "\u201cI love you,\u201d she said.",
     "We won\u2019t go to \u201cParis\u201d\u2026",
     "THE CAT IS ON THE MAT.",

@@ -10,11 +10,12 @@ and keeps the counts in `characters.json`; for a model without that file its tok
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from unicodedata import normalize
 
+from .final_stops import count_stops
 from .patterns import LazyPattern
 from .unicode import Span
 
@@ -58,15 +59,20 @@ _STRAIGHT = LazyPattern(r'(^|[\s(\[{\u2014\u2013-])?"')
 
 
 def watch_characters(lines: Iterable[str], counts: dict[str, int]) -> Iterator[str]:
-    """Yield the lines as they are, and add to `counts` how often each mark of COUNTED occurs."""
+    """Yield the lines, and add to `counts` how often each mark of COUNTED occurs, and stops."""
     batch: list[str] = []
     for line in lines:
         batch.append(line)
         if len(batch) == 10_000:
-            _count(batch, counts)
+            _count_lines(batch, counts)
             batch.clear()
         yield line
-    _count(batch, counts)
+    _count_lines(batch, counts)
+
+
+def _count_lines(lines: Sequence[str], counts: dict[str, int]) -> None:
+    _count(lines, counts)
+    count_stops(lines, counts)
 
 
 def _count(texts: Iterable[str], counts: dict[str, int]) -> None:

@@ -7,13 +7,17 @@ translated with the sentence, and the symbol follows it. Those within a sentence
 placed in the translation by its alignment: see `align.symbols`.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .enclosures import Enclosure
 from .patterns import LazyPattern
 from .unicode import Span
+
+if TYPE_CHECKING:
+    from .enclosures import Enclosure
 
 # Arrows, technical signs, shapes, dingbats and emoji, but neither brackets nor numbers in circles.
 _SIGN = (

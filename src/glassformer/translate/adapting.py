@@ -23,6 +23,7 @@ from ..text.casing import (
     put_case_back,
     truecase,
 )
+from ..text.final_stops import choose_stop, find_usual_stop, strip_stop
 from ..text.patterns import LazyPattern
 from ..text.spacing import is_unspaced, name_base
 from ..text.stand_ins import (
@@ -68,6 +69,7 @@ class AdaptedSentence(NamedTuple):
     stand_ins: tuple[StandIn, ...] = ()
     asides: tuple[Span, ...] = ()  # in `text`: what is taken out, and placed by the alignment
     repeated: tuple[str, ...] = ()  # numbers that the network has to write as it reads them
+    stop: str = ""  # at the end of `text`: the mark that the sentence lacks
 
     @property
     def is_only_stand_ins(self) -> bool:
@@ -131,6 +133,13 @@ class Adapter:
         is_capital_noun = name_base(self.source_lang) in CAPITAL_NOUNS
         return bool(known) and not is_capital_noun and not is_unspaced(self.target_lang)
 
+    @cached_property
+    def usual_stop(self) -> str:
+        """Return the mark at the end of nearly all sentences of the training text, or ""."""
+        characters = self.tokenizers.source.normalization.characters
+        counts = characters.counts if characters and characters.is_counted else {}
+        return find_usual_stop(counts, self.tokenizers.source.has_token)
+
     def adapt(self, sentence: str, attempt: int = 0) -> AdaptedSentence | None:
         """Return a sentence as the model knows such; None if it is one already.
 
@@ -139,6 +148,20 @@ class Adapter:
         """
         if not self.tokenizers.source.has_character_map:
             return None
+        adapted = self._replace(sentence, attempt)
+        if adapted and adapted.is_only_stand_ins:
+            return adapted
+        read = adapted.text if adapted else sentence
+        stop = choose_stop(read, self.usual_stop, self.source_lang)
+        if not stop:
+            return adapted
+        adapted = adapted or AdaptedSentence(sentence)
+        origins = adapted.origins or [(place, place + 1) for place in range(len(sentence))]
+        end = len(sentence), len(sentence)
+        return adapted._replace(text=read + stop, origins=[*origins, end], stop=stop)
+
+    def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
+        """Return a sentence in its usual case with stand-ins; None if it needs neither."""
         if self.has_letters and not any(map(str.isalpha, sentence)):  # 1 + 1 = 2
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
@@ -209,6 +232,8 @@ class Adapter:
         if adapted and adapted.is_only_stand_ins:
             return sentence
         case = adapted.case if adapted else None
+        if adapted and adapted.stop:
+            translation = strip_stop(translation, adapted.stop)
         segments = [*cut_at_stand_ins(translation, adapted.list_repeated() if adapted else ())]
         shaped = [shape_marks(sentence, text, self.target_lang, kind) for text, _ in segments]
         if case:
@@ -239,7 +264,12 @@ class Adapter:
             parts = []
         if adapted.case == "upper":
             translation = truecase(translation, "upper", self._cut_target)
-        return replace_parts(translation, parts, [part.kind for part in parts])
+        text, origins = replace_parts(translation, parts, [part.kind for part in parts])
+        if adapted.stop and translation[-1:].isalnum():
+            space = " " * (adapted.stop == "?" and self.tokenizers.target.has_token(" ?"))
+            text += space + adapted.stop
+            origins += [(len(translation), len(translation))] * (len(space) + 1)
+        return text, origins
 
     def is_whole(self, adapted: AdaptedSentence | None, translation: str) -> bool:
         """Return whether all that a translation has to repeat is in it, once."""

@@ -33,6 +33,7 @@ export interface Adapted {
   aside: SetAside | null;
   repeated: string[]; // what was taken out together with symbols
   isOnlyStandIns: boolean; // there is nothing to translate
+  stop: string; // at the end of `text`: the mark that the sentence lacks
 }
 
 const NO_LETTER = "0";
@@ -72,16 +73,19 @@ export class Adapter {
       [inside, chosen] = [[], []];
       parts = parts.filter((part) => !this.tables.plain_kinds.includes(part.kind));
     }
-    const { text, origins } = replaceParts(cased, inside, chosen);
+    const { text: replaced, origins } = replaceParts(cased, inside, chosen);
     const standIns = inside.map((part, n) => days.get(part) ?? this.standIn(part.kind, chosen[n]!, sentence.slice(part.start, part.end)));
     const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
+    const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(replaced, standIns).map(([own]) => own).join(""));
+    const stop = isOnlyStandIns ? "" : this.chooseStop(replaced);
+    const text = replaced + stop;
+    if (stop) origins.push([sentence.length, sentence.length]);
     const aside = this.setAside(text, spans);
-    const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(text, standIns).map(([own]) => own).join(""));
     return {
       text: aside?.text ?? text,
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
-      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns,
+      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns, stop,
     };
   }
 
@@ -95,15 +99,16 @@ export class Adapter {
     const { origins } = replaceParts(text, [], []);
     const standIns = [this.standIn("sign", text, text)];
     const names = new Map(standIns.flatMap((each) => each.names));
-    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true };
+    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true, stop: "" };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
-  restore({ standIns, kind, aside, repeated, isOnlyStandIns }: Adapted, sentence: string, written: string, attend: Attend): string {
+  restore({ standIns, kind, aside, repeated, isOnlyStandIns, stop }: Adapted, sentence: string, written: string, attend: Attend): string {
     if (isOnlyStandIns) return sentence;
     const placed = aside ? new Placement(this.tables, this.patterns, aside, written, attend).write() : written;
+    const whole = stop ? this.stripStop(placed, stop) : placed;
     const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
-    const joined = this.cutAt(placed, [...standIns, ...left])
+    const joined = this.cutAt(whole, [...standIns, ...left])
       .map(([own, original], n) => {
         let text = this.shapeMarks(sentence, own);
         if (kind) text = this.casing.putBack(text, kind);
@@ -112,6 +117,22 @@ export class Adapter {
       })
       .join("");
     return this.openQuote(sentence, joined);
+  }
+
+  /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
+  private chooseStop(text: string): string {
+    const { usual, of_questions, questions } = this.tables.stop;
+    if (!usual || !isAlnum(Array.from(text).at(-1) ?? " ")) return "";
+    const isQuestion = questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
+    return isQuestion ? of_questions[usual]! : usual;
+  }
+
+  /** A translation without the mark that stands for the one that its sentence lacked. */
+  private stripStop(text: string, stop: string): string {
+    let end = text.length;
+    while (end && this.tables.stop.written[stop]!.includes(text[end - 1]!)) end--;
+    if (text.length - end !== 1) return text;
+    return text.slice(0, end).replace(/[ \u00a0\u202f]+$/u, "");
   }
 
   /** A translation with the quote before its first word, if only the closing one is there. */

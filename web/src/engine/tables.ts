@@ -15,6 +15,7 @@ export interface AdaptingTables {
   opened: string[]; // quotes that a sentence may begin with
   capitals: [before: Record<string, string>, after: Record<string, string>];
   dates: DateTables;
+  stop: StopTables;
   enclosures: EnclosureTables;
   patterns: Record<PatternName, string>;
   trailing: string;
@@ -50,6 +51,14 @@ interface DateTables {
   counts_to_24: boolean;
   half: string;
   last_day: number;
+}
+
+/** The mark that a sentence lacks at its end: see `text/final_stops.py`. */
+interface StopTables {
+  usual: string; // at the end of nearly all sentences of the training text, or ""
+  questions: string | null; // how they begin, in small letters
+  of_questions: Record<string, string>; // the mark of a question for that of a sentence
+  written: Record<string, string>; // what stands for it in a translation
 }
 
 /** Quotes and brackets that training met too seldom: see `text/enclosures.py`. */

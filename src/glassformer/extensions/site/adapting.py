@@ -8,7 +8,15 @@ import re
 from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
-from glassformer.text import casing, enclosures, stand_ins, symbols, typography, verbatim
+from glassformer.text import (
+    casing,
+    enclosures,
+    final_stops,
+    stand_ins,
+    symbols,
+    typography,
+    verbatim,
+)
 from glassformer.text.enclosures import Enclosures
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
@@ -96,10 +104,22 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
             for table in casing.find_capitals(adapter.target_lang)
         ],
         "dates": _describe_dates(adapter.days),
+        "stop": _describe_stop(adapter),
         "enclosures": _describe_enclosures(Enclosures(*adapter.tokenizers)),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LISTS,
         **LIMITS,
+    }
+
+
+def _describe_stop(adapter: Adapter) -> dict[str, Any]:
+    """Return the marks at the end of sentences and of questions, and how questions begin."""
+    questions = final_stops.find_questions(adapter.source_lang)
+    return {
+        "usual": adapter.usual_stop,
+        "questions": write_for_javascript(questions.pattern) if questions else None,
+        "of_questions": final_stops.STOPS,
+        "written": final_stops.WRITTEN,
     }
 
 

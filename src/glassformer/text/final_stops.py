@@ -1,0 +1,63 @@
+"""The mark at the end of a sentence that is typed without one.
+
+A network whose training text hardly has a line without a stop, as collections of sentences do,
+loses the thread of one: it says the end twice, or goes on. So it reads a stop there, and the
+translation loses it again. A training counts the lines without one, in `characters.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from .spacing import name_base
+
+STOPS = {".": "?", "。": "？", "।": "?"}  # what ends a sentence, and what ends a question
+LINES, OPEN = "lines", "lines without a stop"  # what is counted
+RARE = 0.02  # of the lines: fewer are without a stop
+_ENDS = tuple(".!?…‥。！？｡؟।:;,\"'”’»)]}")
+WRITTEN = {".": ".!", "。": "。！.!", "।": "।.!", "?": "?", "？": "？?"}  # in a translation
+
+
+def count_stops(lines: Sequence[str], counts: dict[str, int]) -> None:
+    """Add to `counts` how many lines there are, and how many end without a mark."""
+    counts[LINES] = counts.get(LINES, 0) + len(lines)
+    without = sum(not line.rstrip().endswith(_ENDS) for line in lines)
+    counts[OPEN] = counts.get(OPEN, 0) + without
+
+
+def find_usual_stop(counts: Mapping[str, int], is_known: Callable[[str], bool]) -> str:
+    """Return the stop that a sentence of this training text ends with; "" if many have none."""
+    if not 0 <= counts.get(OPEN, 0) < RARE * counts.get(LINES, 0):
+        return ""
+    return next((stop for stop in STOPS if is_known(stop)), "")
+
+
+@cache
+def find_questions(language: str | None) -> re.Pattern[str] | None:
+    """Return what finds the beginning of a question, in small letters; None if not known."""
+    import tomllib  # few texts lack a stop
+
+    path = Path(__file__).with_name("questions.toml")
+    known = tomllib.loads(path.read_text(encoding="utf-8")).get(name_base(language))
+    return re.compile("|".join(known)) if known else None
+
+
+def choose_stop(text: str, usual: str, language: str | None) -> str:
+    """Return the mark that a sentence lacks at its end; "" if it lacks none.
+
+    usual: see `find_usual_stop`.
+    """
+    if not usual or not text[-1:].isalnum():
+        return ""
+    questions = find_questions(language)
+    is_question = questions and questions.match(text.lower())
+    return STOPS[usual] if is_question else usual
+
+
+def strip_stop(text: str, stop: str) -> str:
+    """Return a translation without the mark that stands for the one that its source lacked."""
+    bare = text.rstrip(WRITTEN[stop])
+    return bare.rstrip(" \u00a0\u202f") if len(text) - len(bare) == 1 else text
