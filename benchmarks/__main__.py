@@ -42,6 +42,7 @@ VERBS = {
     "Checks of translations": ("guards", "familiarity"),
     "Reading": ("sentences",),
     "Looking inside": ("cuts", "circuits"),
+    "Changes of the code": ("fingerprints",),
     "Pages": ("gallery", "notebook"),
 }
 

@@ -16,7 +16,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from glassformer.extensions.pictures import PICTURES
-from glassformer.extensions.pictures.parts import style
+from glassformer.extensions.pictures.parts import embedding, style
 from glassformer.extensions.pictures.parts.fonts import MONO, SANS, find_family
 from glassformer.extensions.pictures.parts.nodes import spell
 from glassformer.extensions.pictures.parts.plan import read_figure_words
@@ -160,6 +160,17 @@ def test_svg_is_text_with_its_sources(id: str, find_scene: Callable[[str], Scene
     assert rules.startswith("text{white-space:pre}"), "a text may begin or end with a space"
     for mark in told:
         check_font(mark, _read_fonts(rules))
+
+
+def test_the_fonts_of_a_picture_do_not_tell_when_it_was_drawn(
+    find_scene: Callable[[str], Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = set[str]()
+    for seconds in ("0", "86400"):  # in place of the present time
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
+        embedding._cut_font.cache_clear()
+        drawn.add(write_svg(find_scene("V49")))
+    assert len(drawn) == 1 and RULE.search(drawn.pop())
 
 
 RULE = re.compile(

@@ -64,7 +64,10 @@ def _cut_font(file: str, characters: str) -> bytes:
     from fontTools.ttLib import TTFont
 
     options = Options(flavor="woff", hinting=False, name_IDs=[], notdef_outline=True)
-    with as_file(files(__package__) / "typefaces" / file) as path, TTFont(path) as font:
+    with (
+        as_file(files(__package__) / "typefaces" / file) as path,
+        TTFont(path, recalcTimestamp=False) as font,  # the same picture has the same bytes
+    ):
         codes = {ord(each) for each in characters} & set(font.getBestCmap())
         if not codes:
             return b""
