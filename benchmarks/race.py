@@ -21,7 +21,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,26 @@ class RaceCorpus:
         raise ValueError(f"{self.folder}: no {' or '.join(names)} in {' and '.join(self.langs)}")
 
 
+@dataclass(frozen=True)
+class Heat:
+    """One training of the race, and the folder of what it gives."""
+
+    corpus: RaceCorpus
+    minutes: float  # of a processor
+    system: str
+    seed: int
+    out: Path
+
+    @property
+    def folder(self) -> Path:
+        times = self.out / self.corpus.name / f"{self.minutes:g}-minutes"
+        return times / self.system / f"seed-{self.seed}"
+
+    def to_json(self) -> dict[str, Any]:
+        named = {"corpus": self.corpus.name, "minutes": self.minutes}
+        return {**named, "system": self.system, "seed": self.seed}
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corpus", nargs=4, action="append", required=True, metavar=("NAME", "DIR", "SRC", "TGT")
@@ -84,7 +104,8 @@ def main(options: argparse.Namespace) -> None:
             for system in options.systems:
                 for seed in options.seeds:
                     if system not in left_out:
-                        found += run(options, corpus, minutes, system, seed, left_out)
+                        heat = Heat(corpus, minutes, system, seed, options.out)
+                        found += run(heat, options.work or find_cache(), left_out)
     facts = {"machine": tell_machine(), "results": found, "left_out": left_out}
     write_text(options.out / "race.json", json.dumps(facts, indent=1) + "\n")
     table = render(options, found, left_out)
@@ -92,85 +113,62 @@ def main(options: argparse.Namespace) -> None:
     print(table)
 
 
-def run(
-    options: argparse.Namespace,
-    corpus: RaceCorpus,
-    minutes: float,
-    system: str,
-    seed: int,
-    left_out: dict[str, str],
-) -> list[dict[str, Any]]:
-    """Return the result of one training, from RUNS if it is there; none if that is impossible."""
-    place = options.out / corpus.name / f"{minutes:g}-minutes" / system / f"seed-{seed}"
-    kept = place / "result.json"
+def run(heat: Heat, work: Path, left_out: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the result of one training, from its folder if it is there; none if impossible."""
+    kept = heat.folder / "result.json"
     if not kept.is_file():
-        train: Callable[..., dict[str, Any]] = learn_elsewhere if system in ENGINES else learn_here
         try:
-            result = train(options, corpus, minutes, system, seed, place)
+            is_other = heat.system in ENGINES
+            result = learn_elsewhere(heat, work) if is_other else learn_here(heat)
         except (ValueError, subprocess.CalledProcessError) as error:
-            left_out[system] = str(error)
-            print(f"left out: {system}: {error}", file=sys.stderr)
+            left_out[heat.system] = str(error)
+            print(f"left out: {heat.system}: {error}", file=sys.stderr)
             return []
-        lines = list(read_lines(corpus.find("test")[1]))
+        lines = list(read_lines(heat.corpus.find("test")[1]))
         quality = score_quality(
-            result.pop("said"), [lines], target_lang=corpus.langs[1], metrics=METRICS
+            result.pop("said"), [lines], target_lang=heat.corpus.langs[1], metrics=METRICS
         )
         scores = {name: quality[name].value for name in METRICS}
-        named = {"corpus": corpus.name, "minutes": minutes, "system": system, "seed": seed}
         signature = quality["BLEU"].signature
-        write_json(kept, named | result | scores | {"signature": signature})
+        write_json(kept, heat.to_json() | result | scores | {"signature": signature})
     return [dict(json.loads(kept.read_text(encoding="utf-8")))]
 
 
-def learn_here(
-    options: argparse.Namespace,
-    corpus: RaceCorpus,
-    minutes: float,
-    system: str,
-    seed: int,
-    place: Path,
-) -> dict[str, Any]:
+def learn_here(heat: Heat) -> dict[str, Any]:
     """Train by `train` or `night`, and return the translations and the CPU-seconds."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    out, began = place / "out", count_seconds()
+    shutil.rmtree(heat.folder, ignore_errors=True)
+    heat.folder.mkdir(parents=True)
+    out, began, corpus = heat.folder / "out", count_seconds(), heat.corpus
     langs = ("--source-lang", corpus.langs[0], "--target-lang", corpus.langs[1])
     valid, test = (corpus.find(part) for part in ("valid", "test"))
-    ends = ("--minutes", minutes / count_cores(), "--seed", seed, "--out", out)
+    ends = ("--minutes", heat.minutes / count_cores(), "--seed", heat.seed, "--out", out)
     given = [*corpus.find("train"), *langs, *ends, *("--valid", valid[0], "--valid", valid[1])]
-    if system == "night":
+    if heat.system == "night":
         run_glassformer("night", *given, "--test", test[0], "--test", test[1])
     else:
         run_glassformer("train", *given)
     spent = count_seconds() - began
-    model = out / "model" if system == "night" else out
+    model = out / "model" if heat.system == "night" else out
     said = run_glassformer("translate", model, test[0]).removesuffix("\n").split("\n")
     return {"cpu": spent, "said": said}
 
 
-def learn_elsewhere(
-    options: argparse.Namespace,
-    corpus: RaceCorpus,
-    minutes: float,
-    system: str,
-    seed: int,
-    place: Path,
-) -> dict[str, Any]:
+def learn_elsewhere(heat: Heat, work: Path) -> dict[str, Any]:
     """Train another toolkit on the tokens of auto; return its translations and CPU-seconds."""
-    work = (options.work or find_cache()) / "race" / corpus.name
-    python = install(system, options.work or find_cache())
-    task = prepare_task(corpus, minutes, work)
+    system, corpus, place = heat.system, heat.corpus, work / "race" / heat.corpus.name
+    python = install(system, work)
+    task = prepare_task(corpus, heat.minutes, place)
     width = task.prepared.config.model.d_model
     rate = width**-0.5 * WARMUP**-0.5  # the highest of the paper's schedule
-    chosen = {"rate": rate, "warmup": WARMUP, "dropout": DROPOUT, "seed": seed}
+    chosen = {"rate": rate, "warmup": WARMUP, "dropout": DROPOUT, "seed": heat.seed}
     write_json(task.folder / "learning.json", chosen)
     ids = task.prepared.tokenizers.source.encode_many([*read_lines(corpus.find("test")[0])])
     write_text(task.folder / "test.source", "".join(" ".join(map(str, row)) + "\n" for row in ids))
-    command = [python, "-m", f"benchmarks.engines.learn_{system}", task.folder, 60 * minutes]
+    command = [python, "-m", f"benchmarks.engines.learn_{system}", task.folder, 60 * heat.minutes]
     environment = make_environment({}, is_ours=False)
-    subprocess.run([*map(str, command)], env=environment, cwd=work, check=True)
+    subprocess.run([*map(str, command)], env=environment, cwd=place, check=True)
     row = json.loads((task.folder / f"{system}.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    place.mkdir(parents=True, exist_ok=True)
+    heat.folder.mkdir(parents=True, exist_ok=True)
     return {"cpu": row["cpu"], "updates": row["updates"], "said": read_said(task, row["said"])}
 
 

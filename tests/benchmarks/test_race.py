@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import race
 from benchmarks.__main__ import main
-from benchmarks.race import RaceCorpus
+from benchmarks.race import Heat, RaceCorpus
 from glassformer.foundation.disk import write_text
 
 
@@ -32,15 +32,16 @@ def test_each_is_run_once_and_a_failure_is_said(
 ) -> None:
     made = list[tuple[str, float, int]]()
 
-    def learn(
-        options: Any, corpus: Any, minutes: float, system: str, seed: int, place: Path
-    ) -> Any:
-        made.append((system, minutes, seed))
-        if system == "joeynmt":
+    def learn(heat: Heat, work: Path | None = None) -> Any:
+        made.append((heat.system, heat.minutes, heat.seed))
+        if heat.system == "joeynmt":
             raise ValueError("joeynmt could not be installed: no network")
-        place.mkdir(parents=True)
-        right = system == "night"
-        return {"cpu": 30.0 * minutes, "said": ["one two test now" if right else "one two"] * 4}
+        heat.folder.mkdir(parents=True)
+        right = heat.system == "night"
+        return {
+            "cpu": 30.0 * heat.minutes,
+            "said": ["one two test now" if right else "one two"] * 4,
+        }
 
     monkeypatch.setattr(race, "learn_here", learn)
     monkeypatch.setattr(race, "learn_elsewhere", learn)

@@ -80,11 +80,7 @@ class MethodTable:
             numbers = {"named": self.trials[each.named].word, "share": each.share}
             rows.append(each._asdict() | numbers | {"named_at": each.named})
         return {
-            "text": self.trace.text,
-            "translation": self.trace.translation,
-            "word": self.asked.word,
-            "rival": self.asked.rival,
-            "row": self.asked.row,
+            **self.asked.describe(self.trace),
             "plain": self.plain,
             "first_layer": self.first_layer,
             "methods": rows,

@@ -75,11 +75,7 @@ class Why:
     def to_json(self) -> dict[str, Any]:
         """Return all but the exact sum's edges, as JSON."""
         return {
-            "text": self.trace.text,
-            "translation": self.trace.translation,
-            "word": self.asked.word,
-            "rival": self.asked.rival,
-            "row": self.asked.row,
+            **self.asked.describe(self.trace),
             "lead": self.lead,
             "gap": self.gap,
             "inputs": self.inputs,

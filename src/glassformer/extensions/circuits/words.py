@@ -4,7 +4,7 @@ It imports a network from the weights that a recording has, so that a saved one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -25,6 +25,16 @@ class WordChoice(NamedTuple):
     rival: str
     row: int
     contrast: WordContrast
+
+    def describe(self, trace: Trace) -> dict[str, Any]:
+        """Return what is asked about a recorded translation, as JSON."""
+        return {
+            "text": trace.text,
+            "translation": trace.translation,
+            "word": self.word,
+            "rival": self.rival,
+            "row": self.row,
+        }
 
 
 def ask_word(

@@ -88,7 +88,7 @@ def check_data(
     fixed = name_fixed(fix, *langs) if fix else []
     from glassformer.data.corpus import find_data
 
-    from .. import check_kinds, realign
+    from .. import check_kinds
 
     kinds = check_kinds((fix_kinds or "sure").replace(" ", "").split(","))
     result = find_data(data, *langs)
@@ -101,16 +101,7 @@ def check_data(
     report = _examine(result.train, sides, others, thorough=not quick)
     _write_report(report, report_to, as_json)
     if fix:
-        left = report
-        if report["unrelated"]:
-            hint = "; without --quick, a shift of the lines is found and repaired" * quick
-            raise ValueError(
-                "--fix wrote nothing: the sides are unrelated, and nothing tells which of their "
-                f"lines are partners{hint}"
-            )
-        if report.misalignments and "misaligned" in kinds:
-            sides = realign(*sides, report)
-            left = _examine(result.train, sides, others, thorough=True)
+        sides, left = _realign(result.train, sides, report, others, kinds, quick=quick)
         best = _choose_best(sides, left, keep_best, by_model, langs) if keep_best else None
         kept = _write_fixed(sides, left, fixed, kinds, best)
         if not as_json:
@@ -215,6 +206,33 @@ def _print(report: Report) -> None:
 def _print_blindness(report: Report) -> None:
     if report.blindness:
         print(f"\n{report.blindness}")
+
+
+def _realign(
+    corpus: Corpus,
+    sides: Sides,
+    report: Report,
+    others: Mapping[str, Corpus],
+    kinds: Collection[str],
+    *,
+    quick: bool,
+) -> tuple[Sides, Report]:
+    """Return the sides with each line beside its partner, if that is wanted, and their report.
+
+    ValueError if nothing tells which lines are partners.
+    """
+    from .. import realign
+
+    if report["unrelated"]:
+        hint = "; without --quick, a shift of the lines is found and repaired" * quick
+        raise ValueError(
+            "--fix wrote nothing: the sides are unrelated, and nothing tells which of their "
+            f"lines are partners{hint}"
+        )
+    if not (report.misalignments and "misaligned" in kinds):
+        return sides, report
+    sides = realign(*sides, report)
+    return sides, _examine(corpus, sides, others, thorough=True)
 
 
 def _choose_best(

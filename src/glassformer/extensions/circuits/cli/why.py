@@ -11,11 +11,12 @@ from glassformer.cli.terminal import show_progress, to_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from glassformer.see.trace import Trace
     from glassformer.translator import Translator
 
     from ..edges import WordContrast
-    from ..words import WordChoice
+    from ..methods import MethodTable
+    from ..transfer import Measured
+    from ..why import Why
 
 BY = ("block", "head")
 
@@ -76,14 +77,12 @@ def why(
     glassformer why my-model "The cat sleeps." --word Le --rival La --counterpart "The cow sleeps."
     glassformer why my-model "The cat sleeps." --word chat --methods
     """
-    from glassformer.foundation.disk import write_json
     from glassformer.foundation.extensions import need_addition
     from glassformer.foundation.messages import LANGUAGES
     from glassformer.translator import Translator
 
-    from ...lab.contrastive import read_contrastive
-    from ..report import tell_why
-    from ..transfer import pair_up
+    from ..methods import compare_methods
+    from ..report import tell_methods, tell_why
     from ..why import explain_word
     from ..words import ask_word
 
@@ -95,10 +94,10 @@ def why(
     trace = translator.see(text, level="attention", target=target)
     asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
     if methods:
-        print_methods(trace, asked, output, as_json)
+        table = compare_methods(trace, asked)
+        print_answer(table, tell_methods(table), output, as_json)
         return
-    items = read_contrastive(pairs) if pairs else []
-    measured = pair_up(translator, items) if pairs else None
+    measured, left_out = read_pairs(translator, pairs) if pairs else (None, 0)
     with show_progress("searching", None) as tell:
         result = explain_word(
             trace,
@@ -107,29 +106,33 @@ def why(
             counterpart_text=counterpart,
             sentences=read_questions(translator, sentences),
             pairs=measured,
-            left_out=len(items) - len(measured or ()),
+            left_out=left_out,
             by_head=by == "head",
             keep=keep,
             tick=tell,
         )
-    if output:
-        write_json(output, result.to_json())
+    print_answer(result, tell_why(result), output, as_json)
     if picture:
         need_addition("draw_circuit", "a picture")(result, picture, lang)
-    print(to_json(result.to_json()) if as_json else tell_why(result))
 
 
-def print_methods(trace: Trace, asked: WordChoice, output: Path | None, as_json: bool) -> None:
-    """Print what other methods name for a word, and write it to a file if one is given."""
+def print_answer(answer: Why | MethodTable, text: str, output: Path | None, as_json: bool) -> None:
+    """Print an answer as text or as JSON, and write it to a file if one is given."""
     from glassformer.foundation.disk import write_json
 
-    from ..methods import compare_methods
-    from ..report import tell_methods
-
-    table = compare_methods(trace, asked)
     if output:
-        write_json(output, table.to_json())
-    print(to_json(table.to_json()) if as_json else tell_methods(table))
+        write_json(output, answer.to_json())
+    print(to_json(answer.to_json()) if as_json else text)
+
+
+def read_pairs(translator: Translator, path: Path) -> tuple[list[Measured], int]:
+    """Return the sentences of a file with their counterparts, and how many have none."""
+    from ...lab.contrastive import read_contrastive
+    from ..transfer import pair_up
+
+    items = read_contrastive(path)
+    measured = pair_up(translator, items)
+    return measured, len(items) - len(measured)
 
 
 def read_target_ids(translator: Translator, source: str) -> Callable[[str], list[int]]:

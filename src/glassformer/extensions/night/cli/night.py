@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer import Exit
 
@@ -10,6 +11,9 @@ from glassformer.cli.options import AS_JSON, DEVICE, arg, flag, opt
 from glassformer.cli.terminal import INTERRUPTED, to_json
 from glassformer.cli.train import DATA
 from glassformer.foundation.sizes import SIZES
+
+if TYPE_CHECKING:
+    from ..state import NightRequest, NightState
 
 
 def night(
@@ -66,22 +70,18 @@ def night(
     glassformer night train.en train.de --out my-night --until 07:00
     glassformer night train.en train.de --out my-night --minutes 60 --mono-target more.de
     """
-    from glassformer.foundation.progress import Reporter
-    from glassformer.train.run.process import hold_lock
-
-    from ..night import Night, StoppedNight, describe_state, drop_steps
-    from ..state import NightRequest, begin_state, read_state, write_state
+    from ..night import drop_steps
+    from ..state import NightRequest, read_state
 
     if minutes is not None and until:
         raise ValueError("--minutes and --until both say how long it may take: give one of them")
-    begun = read_state(out)
-    if not files and begun is None:
+    if not files and read_state(out) is None:
         raise ValueError(f"{out} holds no night to go on with: name the pairs, source first")
+    if "-" in (files or ()):
+        raise ValueError("a night reads its pairs again after a stop: name files, not -")
     langs = (
         (source_lang, target_lang) if not files else find_languages(files, source_lang, target_lang)
     )
-    if "-" in (files or ()):
-        raise ValueError("a night reads its pairs again after a stop: name files, not -")
     request = NightRequest(
         data=place(files),
         source_lang=langs[0] or "",
@@ -95,24 +95,48 @@ def night(
         seed=seed,
         changes=changes or [],
     )
+    state, model = run_night(out, request, minutes, until, device, quiet)
+    if no_keep:
+        drop_steps(out)
+    print_outcome(out, state, model, as_json)
+
+
+def run_night(
+    out: Path,
+    request: NightRequest,
+    minutes: float | None,
+    until: str | None,
+    device: str,
+    quiet: bool,
+) -> tuple[NightState, Path]:
+    """Begin a night or go on with it, to its end; return its state and its model."""
+    from glassformer.foundation.progress import Reporter
+    from glassformer.train.run.process import hold_lock
+
+    from ..night import Night, StoppedNight
+    from ..state import begin_state, write_state
+
     with hold_lock(out / "steps"):
         state = begin_state(out, request, minutes, until)
         out.mkdir(parents=True, exist_ok=True)
         write_state(out, state)
-        result = Night(out, state, Reporter(quiet), device)
         try:
-            model = result.run()
+            return state, Night(out, state, Reporter(quiet), device).run()
         except StoppedNight as error:
             print(error)
             raise Exit(INTERRUPTED) from None
-    if no_keep:
-        drop_steps(out)
+
+
+def print_outcome(out: Path, state: NightState, model: Path, as_json: bool) -> None:
+    """Print the scores and where the model is; or all that was done, as JSON."""
+    from ..night import describe_state
+
     if as_json:
         print(to_json(describe_state(state) | {"model": str(model)}))
-    else:
-        tested = next(each for each in state.said[::-1] if each.startswith("on the test text"))
-        print(f"{tested[0].upper()}{tested[1:]}")
-        print(f"The model is in {model}; {out / 'report.md'} says what was done, and why")
+        return
+    tested = next(each for each in state.said[::-1] if each.startswith("on the test text"))
+    print(f"{tested[0].upper()}{tested[1:]}")
+    print(f"The model is in {model}; {out / 'report.md'} says what was done, and why")
 
 
 def place(paths: list[str] | None) -> list[str]:

@@ -52,16 +52,6 @@ class TranslationService:
         """
         if form == "html":
             return await self.translate_markup(texts, route, n_best, contexts, failures)
-        return await self.translate(texts, route, n_best, contexts)
-
-    async def translate(
-        self,
-        texts: Sequence[str],
-        route: Sequence[PooledModel],
-        n_best: int = 1,
-        contexts: Sequence[str] | None = None,
-    ) -> list[list[str]]:
-        """Return the best translations of each text; only the last model gives several."""
         translated = await self.translate_texts(texts, route, n_best, contexts)
         return [[each.text for each in ways] for ways in translated]
 
@@ -217,8 +207,8 @@ class TranslationService:
         """Return a sentence that a model translated, and its translation by those of a route."""
         options = choose_options(translator.config.decode)
         (translated,) = await self.batcher.search(translator, [sentence], options)
-        ((text,),) = await self.translate([translated.translations[0].text], route)
-        return translated, text
+        ((best,),) = await self.translate_texts([translated.translations[0].text], route)
+        return translated, best.text
 
     async def _translate_texts(
         self,
