@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -173,6 +172,8 @@ def repeat_options(args: Sequence[str], options: Collection[str]) -> Iterator[st
 
 def is_data(name: str) -> bool:
     """Return whether a name is that of a file or folder, or a prefix of one."""
+    from glob import escape
+
     path = Path(name)
     return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
 

@@ -36,25 +36,6 @@ class TranslationService:
         self.model_pool, self.batcher, self.limits = model_pool, batcher, limits
         self.alignments, self.pages = Alignments(), PageReader()
 
-    async def translate_as(
-        self,
-        form: str,
-        texts: Sequence[str],
-        route: Sequence[PooledModel],
-        n_best: int = 1,
-        contexts: Sequence[str] | None = None,
-        failures: Failures | None = None,
-    ) -> list[list[str]]:
-        """Return the best translations of texts, or of HTML if that is their form.
-
-        contexts: see `Translator.search`; only the first model is given them. `failures` gets the
-        parts of HTML that stay as they are.
-        """
-        if form == "html":
-            return await self.translate_markup(texts, route, n_best, contexts, failures)
-        translated = await self.translate_texts(texts, route, n_best, contexts)
-        return [[each.text for each in ways] for ways in translated]
-
     async def translate_texts(
         self,
         texts: Sequence[str],
@@ -64,7 +45,8 @@ class TranslationService:
     ) -> list[list[TranslatedText]]:
         """Return the best translations of each text, with the sentences that the last model read.
 
-        Without a model, a text is its own translation.
+        contexts: see `Translator.search`; only the first model is given them. Without a model, a
+        text is its own translation.
         """
         if not route:
             return [[TranslatedText(text, text, (), ())] for text in texts]
@@ -82,7 +64,10 @@ class TranslationService:
         contexts: Sequence[str] | None = None,
         failures: Failures | None = None,
     ) -> list[list[str]]:
-        """Return the best translations of HTML; tags surround the words aligned with theirs."""
+        """Return the best translations of HTML; tags surround the words aligned with theirs.
+
+        contexts: as for `translate_texts`. `failures` gets the parts that stay as they are.
+        """
         translations = [[text] for text in texts]
         for place, model in enumerate(route):
             most = n_best if place == len(route) - 1 else 1
@@ -177,18 +162,30 @@ class TranslationService:
             part = slice(first, first + PARAGRAPHS)
             texts, before = document.texts[part], contexts[part]
             try:
-                ways = await self.translate_as(
-                    document.form, texts, route, contexts=before, failures=document.failures
-                )
+                written += await self._translate_part(document, texts, route, before)
             except ApiError as error:
                 _check_passing(error)
                 errors.append(error)
                 document.failures.add(texts, error.sentence)
-                ways = [[text] for text in texts]
-            written += [best for best, *_ in ways]
+                written += texts
         if errors and len(errors) * PARAGRAPHS >= len(document.texts):
             raise errors[0]
         return written
+
+    async def _translate_part(
+        self,
+        document: DocumentTexts,
+        texts: Sequence[str],
+        route: Sequence[PooledModel],
+        contexts: Sequence[str],
+    ) -> list[str]:
+        """Return the translations of some texts of a document; its failures get what has none."""
+        if document.form == "html":
+            failures = document.failures
+            pages = await self.translate_markup(texts, route, contexts=contexts, failures=failures)
+            return [best for best, *_ in pages]
+        translated = await self.translate_texts(texts, route, contexts=contexts)
+        return [best.text for best, *_ in translated]
 
     async def _open(self, model: PooledModel) -> Translator:
         if translator := self.model_pool.take(model):
