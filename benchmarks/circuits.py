@@ -1,10 +1,12 @@
 """Measure how few edges decide il or elle, over riddles, and whether they do in other riddles.
 
     python -m benchmarks circuits [MODEL] [--riddles 48] [--by block] [--out FILE]
+    python -m benchmarks circuits --pictures
 
 Each riddle has a counterpart with another adjective and the other answer. For each, the smallest
 circuit is searched; then one circuit for half of the riddles together, in which an edge is the same
-at all positions, and what it keeps in the other half.
+at all positions, and what it keeps in the other half. With --pictures, instead, what pictures
+V119 and V120 show is measured anew.
 """
 
 from __future__ import annotations
@@ -22,14 +24,20 @@ import torch
 from glassformer.extensions.circuits.circuit import find_circuit
 from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast
 from glassformer.extensions.circuits.faithfulness import Faithfulness
+from glassformer.extensions.circuits.methods import compare_methods
 from glassformer.extensions.circuits.rivals import measure_random
 from glassformer.extensions.circuits.transfer import stack_written
-from glassformer.extensions.circuits.why import FoundCircuit, judge
+from glassformer.extensions.circuits.why import FoundCircuit, explain_word, judge
+from glassformer.extensions.circuits.words import ask_word
+from glassformer.extensions.pictures.circuits import MEASURED, describe_drawing
 from glassformer.model.files.directory import write_json
+from glassformer.see.tokens import read_source
 from glassformer.translator import Translator
 
 from .pronoun_riddles import Reader, Riddle, collect, find_donors
 
+WIDE = "The animal didn't cross the street because it was too wide."
+TIRED = WIDE.replace("wide", "tired")
 GROUP = 24  # riddles, at most, whose circuit is searched together
 
 
@@ -101,15 +109,31 @@ def find_shared(
     }
 
 
+def measure_drawn(translator: Translator) -> dict[str, Any]:
+    """Return what pictures V119 and V120 show: a circuit, and what methods name."""
+    trace = translator.see(WIDE, level="attention")
+    asked = ask_word(trace, "elle", "il")
+    counterpart = [each.id for each in read_source(translator, TIRED)]
+    answer = explain_word(trace, asked, counterpart=counterpart, counterpart_text=TIRED)
+    return {
+        "circuit": describe_drawing(answer),
+        "methods": compare_methods(trace, asked).to_json(),
+    }
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="?", default="demo")
     parser.add_argument("--riddles", type=int, default=48)
     parser.add_argument("--by", choices=("block", "head"), default="block")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--pictures", action="store_true")
 
 
 def main(options: argparse.Namespace) -> None:
-    translator = Translator.load(options.model, device="cpu")
+    translator = Translator.load(options.model, device="cpu", precision="fp32")
+    if options.pictures:
+        write_json(MEASURED, measure_drawn(translator))
+        return
     reader = Reader(translator)
     riddles = collect(reader, options.riddles)
     donors = find_donors(reader, riddles, "adjective")

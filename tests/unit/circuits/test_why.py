@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,9 @@ def test_the_command_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "qu'elle leads qu'il by +8.3" in said and "On 2 other sentences (1 left out)" in said
     found = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
     check_page(said, found)
-    drawn = (tmp_path / "why.svg").read_text(encoding="utf-8")
-    assert drawn.count("opacity: 0.55") == 2 * found["circuits"][0]["size"], "arcs and heads"
+    size, of = (f"{found['circuits'][0][name]:,}".replace(",", "\u202f") for name in ("size", "of"))
+    drawn = unescape((tmp_path / "why.svg").read_text(encoding="utf-8"))
+    assert f"not “qu'il”: {size} of {of} edges, all at “wide” and after “parce”" in drawn
     transfer = found["transfer"]
     assert transfer["kept"] > 0.2 > max(transfer["random"])
     assert found["gap"] < 1e-4
@@ -81,6 +83,8 @@ def test_the_command_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         assert circuit["kept"] >= 0.9 > circuit["dearest"]
         assert circuit["size"] <= 0.05 * circuit["of"]
         assert max(circuit["random"]) < 0.2
+        assert len(circuit["losses"]) == circuit["size"]
+        assert min(circuit["losses"]) == pytest.approx(circuit["kept"] - circuit["dearest"])
     by_counterpart = found["circuits"][0]
     assert by_counterpart["elsewhere"] == "counterpart"
     at_source = {edge["position"] for edge in by_counterpart["edges"] if edge["side"] == "source"}

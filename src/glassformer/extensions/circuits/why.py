@@ -40,6 +40,7 @@ class FoundCircuit:
     kept: float
     without: float  # what all edges but these keep: completeness
     dearest: float  # what is left without the cheapest of its edges: minimality
+    losses: tuple[float, ...]  # what is lost without each of its edges alone
     random: tuple[float, ...]
     connected: tuple[float, ...]
 
@@ -179,6 +180,7 @@ def judge(faithfulness: Faithfulness, edges_N: Tensor, elsewhere: Elsewhere) -> 
     """Return a circuit with its faithfulness, completeness and minimality, beside random ones."""
     edges_N = edges_N[faithfulness.differentiate(edges_N).argsort(descending=True)]
     single = faithfulness.measure(edges_N, 1 - torch.eye(len(edges_N)))
+    kept = faithfulness.measure_one(edges_N)
     return FoundCircuit(
         elsewhere,
         faithfulness.whole,
@@ -186,9 +188,10 @@ def judge(faithfulness: Faithfulness, edges_N: Tensor, elsewhere: Elsewhere) -> 
         faithfulness.size,
         tuple(edges_N.tolist()),
         tuple(faithfulness.name(edges_N)),
-        faithfulness.measure_one(edges_N),
+        kept,
         faithfulness.measure_one(edges_N, 1.0),
         single.max().item(),
+        tuple((kept - single).tolist()),
         tuple(measure_random(faithfulness, len(edges_N), RANDOM)),
         tuple(measure_connected(faithfulness, len(edges_N), RANDOM)),
     )

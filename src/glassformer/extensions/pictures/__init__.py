@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .pictures import PICTURES, Picture, draw
 
 ADDS = {
-    "draw_circuit": "circuit_drawing.draw_circuit",
+    "draw_circuit": "circuits.draw_circuit",
     "draw_picture": "pictures.draw",
     "draw_typed_pictures": "cli.drawing.draw_what_is_wanted",
 }

@@ -24,7 +24,8 @@ CHAPTERS = (  # the number of the last picture, and the titles
     (111, "Questions, answered by experiment", "用实验回答的问题"),
     (113, "One number, and everything at once", "一个数，与全部"),
     (114, "Variants of attention", "注意力的变体"),
-    (999, "One side alone", "只用一侧"),
+    (118, "One side alone", "只用一侧"),
+    (999, "Why this word?", "为什么是这个词？"),
 )
 
 

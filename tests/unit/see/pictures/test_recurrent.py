@@ -77,7 +77,17 @@ def draw_scene(id: str, trace: Trace, **options: Any) -> Scene:
 
 
 def test_the_pictures_of_a_recurrent_network() -> None:
-    measured = ["V107", "V108", "V109", "V110", "V111", "V114", "V117"]  # of no recording
+    measured = [
+        "V107",
+        "V108",
+        "V109",
+        "V110",
+        "V111",
+        "V114",
+        "V117",
+        "V119",
+        "V120",
+    ]  # of no recording
     assert ["V02", "V72", *(f"V{n}" for n in range(92, 103)), *measured] == IDS
     assert find_picture("V02").scene is not find_picture("V02", "rnn").scene
     assert "V102" in [picture.id for picture in list_pictures("transformer")]
