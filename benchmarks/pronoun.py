@@ -1,11 +1,12 @@
 """Find out where a model from English to French settles whether `it` is il or elle.
 
-    python -m benchmarks pronoun [MODEL] [--riddles 480] [--out docs] [--pairs FILE]
+    python -m benchmarks pronoun [MODEL] [--riddles 480] [--out docs] [--pairs FILE] [--page]
 
-Over riddles that were not in training, as many of each order and gender: the measurements of
-`glassformer probe`, and those that need sentences made by the grammar. Writes OUT/pronoun.md with
-its pictures, OUT/pronoun.json with the figures, and, for the model that ships, what the title of
-picture V49 says; with --pairs, instead, the riddles as a file that `glassformer probe` reads.
+What `glassformer why` says of one sentence; then, over riddles that were not in training, as many
+of each order and gender, the measurements of `glassformer probe`, and those that need sentences
+made by the grammar. Writes OUT/pronoun.md with its pictures, OUT/pronoun.json with the figures,
+and, for the model that ships, what the title of picture V49 says; with --pairs, instead, the
+riddles as a file that `glassformer probe` reads; with --page, what `why` says anew, and the page.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from glassformer.extensions.lab.probing import (
     swap_vectors,
 )
 from glassformer.extensions.pictures.measured import MEASURED
+from glassformer.foundation.disk import read_json
 from glassformer.model.files.directory import SHIPPED, locate, write_json
 from glassformer.see.files import fingerprint
 from glassformer.see.recorded import Parameters
 from glassformer.translator import Translator
 from tools.demo_corpus import list_riddle_words
 
+from .pronoun_commands import run_commands
 from .pronoun_page import write_page
 from .pronoun_riddles import Reader, Riddle, collect, find_donors, write_riddles
 
@@ -113,15 +116,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--riddles", type=int, default=480)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs")
     parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--page", action="store_true")
 
 
 def main(options: argparse.Namespace) -> None:
+    if options.page:
+        found = read_json(options.out / "pronoun.json") | {"said": run_commands(options.model)}
+        write_json(options.out / "pronoun.json", found)
+        write_page(found, options.model, options.out)
+        return
     translator = Translator.load(options.model, device="cpu")
     if options.pairs:
         reader = Reader(translator)
         write_riddles(collect(reader, options.riddles), reader, options.pairs)
         return
-    found = study_all(translator, options.riddles)
+    found = study_all(translator, options.riddles) | {"said": run_commands(options.model)}
     found["weights_sha256"] = fingerprint(Parameters(translator.model.state_dict()))
     write_json(options.out / "pronoun.json", found)
     write_page(found, options.model, options.out)

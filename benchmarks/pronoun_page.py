@@ -17,6 +17,8 @@ from glassformer.extensions.pictures.parts.render import render_scene
 from glassformer.extensions.pictures.parts.scene import Scene
 from glassformer.model.files.directory import write_text
 
+from .pronoun_commands import tell_command
+
 CELL = (30.0, 19.0)
 WORDS = {
     "right": "the right noun",
@@ -31,7 +33,7 @@ class Report(Outline):
     """A figure of measurements, which belongs to no recording."""
 
     def __init__(self) -> None:
-        super().__init__("all", None, "en")
+        self.name, self.lang, self.data, self.facts = "all", "en", {}, {}
 
     def say(self, key: str, /, **values: Any) -> str:
         return {"topic": "What the pronoun hangs on"}[key]
@@ -157,7 +159,9 @@ def tell(found: dict[str, Any], model: str) -> str:
         f"| {each['cut']} | {each['right']:.1%} | {each['odds']:+.1f} |" for each in found["cut"]
     )
     single = [min(head for row in rows for head in row[:-1]) for rows in found["silence"].values()]
+    said = {name: tell_command(name, model, lines) for name, lines in found["said"].items()}
     return TEXT.format(
+        **said,
         model=model,
         riddles=found["riddles"],
         pairs=2 * found["pairs"],
@@ -187,15 +191,62 @@ The famous picture of the Transformer draws a line from *it* to *animal*. So we 
 which translates every such sentence correctly, how it does it. In short: **not that way.** Inside
 the encoder, *it* collects nothing that is used. The decision is made in the decoder, at the step
 that writes the pronoun: that step first attends to the *adjective*, and a few layers later to the
-noun that the adjective describes. We call such a sentence, with two nouns and one *it*, a riddle.
+noun that the adjective describes.
 
-`python -m benchmarks pronoun` measures all of this again and writes this page. It uses the code of
+First we follow one sentence with `glassformer why` ([why.md](why.md)), then we count over hundreds.
+
+## The adjective
+
+{adjective}
+
+The *counterpart* has another adjective and the other answer. An *edge* is what one part of the
+network writes at a word and a later part reads. The edges of the circuit carry what they carry in
+our sentence, all others what they carry in the counterpart, and yet most of the lead is there. Its
+edges are at two places: at the adjective, in the encoder, and after *parce*, in the decoder, at the
+step that writes the pronoun. None is at *it* and none at a noun. What the adjective decides goes
+from its own place to the decoder.
+
+## The noun
+
+The gender must come from somewhere. Here the street becomes a bridge, *le pont*:
+
+{noun}
+
+The French before the pronoun stays: it says *la rue*. So the lead nearly vanishes, but does not
+turn round. Besides the step itself, these edges are at *street*, and after *la* and *traversé*,
+where the decoder writes *rue* and *la*; one is at *wide*. The gender comes from the English noun
+and from the French one. At *it* there is again no edge. A river, *la rivière*, is feminine as a
+street is, and changes next to nothing:
+
+{same_gender}
+
+Nor does the gender of the noun that is not meant. A banana is feminine in French:
+
+{other_noun}
+
+## *it*
+
+{it}
+
+Value zeroing, which asks where a position's values are read, names *it*. With *it* hidden from the
+decoder, or from the whole network, `{model}` writes the same pronoun. Of all words only the
+adjective changes it when it is hidden.
+
+## Many sentences
+
+One sentence is one sentence. We call such a one, with two nouns and one *it*, a riddle.
+`python -m benchmarks pronoun` measures all of this page again and writes it. It uses the code of
 `glassformer probe`, which asks any model ([evaluate.md](evaluate.md)). There are {riddles} riddles
 that were not in training, with as many *il* as *elle*, and as many with the right noun first as
 second. `{model}` translates {translated:.1%} of them with the right pronoun. The rest of this page
 is about one step: we give the French up to the pronoun, and compare the right pronoun with the
 wrong one. The right one is likelier in {right:.1%} of the riddles, by a factor of e^{odds:.1f} in
-the median riddle.
+the median riddle. These two commands ask most of it again, of those riddles that a table can hold:
+
+```
+python -m benchmarks pronoun --pairs riddles.tsv
+glassformer probe {model} riddles.tsv
+```
 
 ## What attends to the right noun?
 
