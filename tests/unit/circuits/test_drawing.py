@@ -113,8 +113,11 @@ def test_heads_share_a_place_and_are_named(trace: Trace, stored: dict[str, Any])
     end = NodeSpot("target", 7, 2, "cross_attention")
     edges = gather_edges(found)
     assert edges.losses[start, end] == 0.75 and edges.heads[start] == {3, 5}
-    texts = [mark.text for mark in draw(trace, found).texts]
-    assert "heads 3, 5" in texts and "heads 0, 4" in texts
+    scene = draw(trace, found)
+    texts = [mark.text for mark in scene.texts]
+    assert "self-att. 3, 5" in texts and "cross-att. 0, 4" in texts
+    assert "numbers are those of heads" in scene.description
+    assert "numbers are" not in make_scene(trace, "V119").description
     assert locate_node("decoder.1.ssru", "target", 0).kind == "ssru"
 
 

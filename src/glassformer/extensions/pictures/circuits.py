@@ -112,6 +112,7 @@ def compose_circuit(plan: g.Outline, answer: Answer, origin: str = "") -> g.Scen
         lead=g.spell(answer["lead"]),
         nothing=g.spell(answer["nothing"]),
         joints=plan.say("joints") if chart.joints else "",
+        numbers=plan.say("numbers") if any(chart.edges.heads.values()) else "",
     )
 
 
@@ -261,7 +262,7 @@ class CircuitMap(g.Node):
         area, look = self.find(spot), style.role(FILLS.get(spot.kind, "attention"))
         text = self.plan.say(spot.kind)
         if heads := sorted(self.edges.heads[spot]):
-            text = self.plan.say("heads", heads=", ".join(map(str, heads)))
+            text = self.plan.say(f"heads_{spot.kind}", heads=", ".join(map(str, heads)))
         sheet.box(x + area.x, y + area.y, *BOX, fill=look.fill, edge=look.ink, round=4, layer=4)
         label = g.tiny(text, look.ink, fit=BOX[0] - 2)
         label.place(
