@@ -39,7 +39,9 @@ def is_built() -> bool:
         return False
     sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]
-    sources.append(STATIC.parents[2] / "foundation" / "messages.json")  # which the app shows too
+    package = STATIC.parents[2]  # of whose texts the app shows some, too
+    sources += [package / "foundation/messages.json"]
+    sources += [package / "extensions/flashcards/messages.json"]
     built = index.stat().st_mtime
     return all(path.stat().st_mtime <= built for path in sources if path.is_file())
 

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ANSWERS, CARDS, CHAPTERS, chapterOf, POINTERS } from "../src/story/cards";
+import { CARDS, CHAPTERS, chapterOf, POINTERS } from "../src/story/cards";
 import { cutFunction, SOURCES } from "../src/story/code";
-import { listDue, review, today, writeAnki, writeLogseq, type Kept } from "../src/story/recall";
 import { fill, listTexts } from "../src/messages";
 import table from "../src/story/messages.json";
 import { fillCard, tell } from "../src/story/tell";
@@ -59,15 +58,7 @@ describe("the cards", () => {
     }
   });
 
-  it("put each slip on one card, and at least fifteen of them", () => {
-    const placed = CARDS.flatMap((card) => card.wrong ?? []);
-    expect([...placed].sort()).toEqual(Object.keys(en.misconceptions).sort());
-    expect(placed.length).toBeGreaterThanOrEqual(15);
-  });
-
-  it("answer every question with a picture", () => {
-    expect(Object.keys(ANSWERS)).toEqual(Object.keys(en.recall));
-    for (const id of Object.values(ANSWERS)) expect(CARDS.map((card) => card.id)).toContain(id);
+  it("have a pointer for each text of one", () => {
     expect(Object.keys(POINTERS)).toEqual(Object.keys(en.pointers));
   });
 
@@ -125,51 +116,6 @@ describe("the numbers of the cards", () => {
 
   it("are filled in", () => {
     expect(fill("{S}×{d}, {other}", { S: 3, d: 64 })).toBe("3×64, {other}");
-  });
-});
-
-describe("recall", () => {
-  const know = (kept: Kept | undefined, day: number) => review(kept, "knew", day);
-
-  it("brings a known card back later and later, a missed one at once", () => {
-    let kept = know(undefined, 100);
-    expect(kept.due).toBe(101);
-    kept = know(kept, 101);
-    expect(kept.due).toBe(104);
-    kept = know(kept, 104);
-    expect(kept.due).toBe(104 + Math.round(3 * 2.5));
-    const missed = review(kept, "missed", 112);
-    expect([missed.due, missed.interval, missed.ease < kept.ease]).toEqual([112, 0, true]);
-    expect(review(kept, "unsure", 112).due).toBeLessThan(know(kept, 112).due);
-  });
-
-  it("never lets the ease fall so far that intervals shrink", () => {
-    let kept: Kept | undefined;
-    for (let n = 0; n < 20; n++) kept = review(kept, "missed", n);
-    expect(kept!.ease).toBe(1.3);
-  });
-
-  it("asks what is due, the most overdue first, then what is new", () => {
-    const kept = {
-      a: { due: 9, interval: 1, ease: 2 },
-      b: { due: 12, interval: 1, ease: 2 },
-      c: { due: 5, interval: 1, ease: 2 },
-    };
-    expect(listDue(["new", "a", "b", "c"], kept, 10)).toEqual(["c", "a", "new"]);
-  });
-
-  it("counts days as the reader's clock does", () => {
-    const late = Date.UTC(2026, 0, 1, 23, 30);
-    expect(today(late, 0) + 1).toBe(today(late, -60)); // an hour east it is tomorrow already
-  });
-
-  it("writes what Anki reads: one line a card, three columns", () => {
-    const lines = writeAnki({ a: { question: "one\ttwo", answer: "three\nfour" } })
-      .trimEnd()
-      .split("\n");
-    expect(lines.slice(0, 2)).toEqual(["#separator:tab", "#html:false"]);
-    expect(lines.at(-1)).toBe("one two\tthree four\tglassformer::a");
-    expect(writeLogseq({ a: { question: "q", answer: "r" } })).toBe("- q #card\n\t- r\n");
   });
 });
 

@@ -11,3 +11,6 @@ export const IN_FIRST_PAGE = typeof window !== "undefined" && window.top !== win
 
 /** The folder of the pictures of the story; "": there is none. */
 export const PICTURES = find("alternate");
+
+/** The guide to the course, in English; "": the site has no documentation. */
+export const GUIDE = find("help");

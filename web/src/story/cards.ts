@@ -12,7 +12,6 @@ export interface Card {
   worked?: true; // its picture is an example computed by hand, not the reader's sentence
   measured?: true; // nor is this one's: it shows what was measured
   code?: [Source, string][]; // functions of the package
-  wrong?: string[]; // slips that belong here
   without?: true; // it has no picture of its own
   network?: "demo-rnn" | "demo-rnn-attention"; // of which its picture is drawn, if not of the reader's
 }
@@ -50,53 +49,50 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V13", go: cell("source.ids[0]"), worked: true },
     {
       id: "V14", go: cell("source_embedding.embedded[0,0]"), tensor: "source_embedding.embedded",
-      code: [["embedding", "forward"]], wrong: ["length-by-width"],
+      code: [["embedding", "forward"]],
     },
-    { id: "V15", go: cell("source_embedding.embedded[0,0]"), wrong: ["in-lowest-encoder"] },
+    { id: "V15", go: cell("source_embedding.embedded[0,0]") },
     { id: "V16", go: whatif("word") },
-    { id: "V17", go: cell("source_embedding.sum[0,0]"), wrong: ["six-rows"] },
+    { id: "V17", go: cell("source_embedding.sum[0,0]") },
     { id: "V18", go: whatif("sentence"), tensor: "memory" },
   ],
   positions: [
     {
       id: "V19", go: cell("source_embedding.sum[0,0]"), tensor: "source_embedding.sum",
-      wrong: ["positions-learned"],
     },
-    { id: "V20", go: positions({ "positions.d": "4" }), worked: true, wrong: ["same-but-order"] },
+    { id: "V20", go: positions({ "positions.d": "4" }), worked: true },
     {
       id: "V21", worked: true,
       go: positions({ "positions.layout": "concatenated", "positions.grid": "tensor2tensor" }),
     },
-    { id: "V22", go: positions(), worked: true, wrong: ["higher-is-finer"] },
+    { id: "V22", go: positions(), worked: true },
     { id: "V23", go: positions({ "positions.d": "20" }), worked: true },
     {
       id: "V24", go: positions({ "positions.d": "4" }), worked: true,
-      wrong: ["two-exponents", "second-is-two"],
     },
     { id: "V25", go: positions(), worked: true },
     {
-      id: "V26", go: positions(), worked: true, wrong: ["differ-markedly", "works-at-any-length"],
+      id: "V26", go: positions(), worked: true,
     },
     {
-      id: "V27", go: positions(), worked: true, wrong: ["exclusive-or"],
+      id: "V27", go: positions(), worked: true,
       code: [["positions", "rates"], ["positions", "sinusoids"]],
     },
-    { id: "V28", go: whatif("positions"), wrong: ["same-output"] },
-    { id: "V29", go: whatif("row"), wrong: ["positions-small"] },
+    { id: "V28", go: whatif("positions") },
+    { id: "V29", go: whatif("row") },
   ],
   vectors: [
     { id: "V30", go: map("encoder.0") },
     { id: "V31", go: map("encoder.0") },
     {
-      id: "V32", go: cell(`${LOOK}.query[0,0,0]`), tensor: `${LOOK}.query`, wrong: ["key-is-v"],
+      id: "V32", go: cell(`${LOOK}.query[0,0,0]`), tensor: `${LOOK}.query`,
     },
     { id: "V33", go: cell(`${LOOK}.scores[0,0,0]`), tensor: `${LOOK}.scores` },
-    { id: "V34", go: whatif("scale"), wrong: ["explode"] },
+    { id: "V34", go: whatif("scale") },
     { id: "V35", go: attention("encoder", "matrix"), tensor: `${LOOK}.weights` },
     { id: "V36", go: attention("encoder", "stages") },
     {
       id: "V37", go: cell(`${LOOK}.context[0,0,0]`), tensor: `${LOOK}.context`,
-      wrong: ["includes-itself"],
     },
     { id: "V38", go: cell(`${LOOK}.context[0,0,0]`) },
   ],
@@ -116,23 +112,22 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V46", go: attention("encoder", "matrix") },
     {
       id: "V47", go: cell(`${LOOK}.query[-1,0,0]`), code: [["attention", "_split"]],
-      wrong: ["split-input"],
     },
     { id: "V48", go: map(`encoder.0.${ENCODER}`) },
   ],
   sentence: [
-    { id: "V49", go: attention("encoder", "lines"), wrong: ["grammar-heads"] },
+    { id: "V49", go: attention("encoder", "lines") },
     { id: "V50", go: attention("encoder", "lines") },
-    { id: "V51", go: attention("encoder", "lines", -1), wrong: ["shares-as-weights"] },
+    { id: "V51", go: attention("encoder", "lines", -1) },
     { id: "V52", go: attention("cross", "lines") },
-    { id: "V53", go: attention("encoder", "derived"), wrong: ["weights-explain"] },
-    { id: "V54", go: attention("cross", "matrix", -1), wrong: ["last-layer-aligns"] },
+    { id: "V53", go: attention("encoder", "derived") },
+    { id: "V54", go: attention("cross", "matrix", -1) },
     { id: "V55", go: translate, tensor: `decoder.0.${CROSS}.weights` },
   ],
   masks: [
     {
       id: "V56", go: cell(`decoder.0.${DECODER}.mask[0,0,0]`), tensor: `decoder.0.${DECODER}.mask`,
-      code: [["masks", "causal_mask"]], wrong: ["lower-triangle"],
+      code: [["masks", "causal_mask"]],
     },
     { id: "V57", go: attention("decoder", "stages"), worked: true },
     {
@@ -140,10 +135,9 @@ export const CHAPTERS: Record<string, Card[]> = {
     },
     {
       id: "V59", go: cell(`${LOOK}.mask[0,0,0]`), code: [["masks", "padding_mask"]],
-      wrong: ["words-to-infinity"],
     },
-    { id: "V60", go: translate, wrong: ["fixed-length"] },
-    { id: "V61", go: translate, wrong: ["length-is-batch"] },
+    { id: "V60", go: translate },
+    { id: "V61", go: translate },
     { id: "V62", go: attention("decoder", "stages") },
   ],
   parts: [
@@ -158,33 +152,33 @@ export const CHAPTERS: Record<string, Card[]> = {
     { id: "V65", go: whatif("residual"), code: [["layers", "forward"]] },
     { id: "V66", go: cell(`${LOOK}_residual.normed[0,0]`), tensor: `${LOOK}_residual.normed` },
     { id: "V67", go: whatif("norm") },
-    { id: "V68", go: cell(`${LOOK}_residual.normed[0,0]`), wrong: ["unbiased"] },
+    { id: "V68", go: cell(`${LOOK}_residual.normed[0,0]`) },
     { id: "V69", go: map("encoder") },
   ],
   stacks: [
     { id: "V70", go: map("encoder.0") },
     { id: "V71", go: map("encoder", "1") },
-    { id: "V72", go: translate, wrong: ["all-parallel"] },
+    { id: "V72", go: translate },
     { id: "V73", go: attention("encoder", "matrix") },
   ],
   decoder: [
-    { id: "V74", go: map("decoder.0"), wrong: ["hands-over-kv"] },
+    { id: "V74", go: map("decoder.0") },
     { id: "V75", go: translate },
     { id: "V76", go: attention("decoder", "matrix") },
     { id: "V77", go: translate, tensor: `decoder.0.${CROSS}.weights` },
     { id: "V78", go: cell(`decoder.0.${CROSS}.key[0,0,0]`), tensor: "memory" },
     { id: "V79", go: map("", "1") },
     {
-      id: "V80", go: cell("probabilities[0,0]"), tensor: "last", wrong: ["right-word-wins"],
+      id: "V80", go: cell("probabilities[0,0]"), tensor: "last",
     },
     { id: "V81", go: { view: "translate", search: "greedy" } },
-    { id: "V82", go: { view: "translate", search: "beam" }, wrong: ["less-error"] },
+    { id: "V82", go: { view: "translate", search: "beam" } },
     { id: "V83", go: { view: "translate", search: "sample" } },
   ],
   training: [
-    { id: "V84", go: training("rows"), worked: true, wrong: ["subtract"] },
+    { id: "V84", go: training("rows"), worked: true },
     { id: "V85", go: training("rows"), worked: true },
-    { id: "V86", go: training("rows"), worked: true, wrong: ["sums-off"] },
+    { id: "V86", go: training("rows"), worked: true },
     { id: "V87", go: training("rows"), worked: true },
     { id: "V88", go: training("rows") },
     { id: "V89", go: training("curves"), worked: true },
@@ -235,16 +229,6 @@ export function findCard(id: string): Card {
 export function chapterOf(card: Card): string {
   return Object.entries(CHAPTERS).find(([, cards]) => cards.includes(card))![0];
 }
-
-/** Which card answers a question with its picture. */
-export const ANSWERS: Record<string, string> = {
-  structure: "V03", fan: "V04", "encoder-layer": "V05", "decoder-layer": "V06", input: "V19",
-  "one-hot": "V14", context: "V18", "why-positions": "V28", rotation: "V26",
-  "low-dimensions": "V22", "three-vectors": "V32", "why-scale": "V34", softmax: "V35",
-  average: "V38", "why-heads": "V42", "output-matrix": "V44", mask: "V58", "feed-forward": "V63",
-  residual: "V65", norm: "V68", cross: "V77", "last-step": "V80", beam: "V82", loss: "V84",
-  teacher: "V90", parallel: "V72",
-};
 
 /** Where others explain it; without the scheme, for nothing here is fetched. */
 export const POINTERS: Record<string, string> = {

@@ -47,6 +47,7 @@ DEMO = {"en": "gallery/demo", "zh": "gallery/demo/zh"}  # the folder of the stor
 GALLERY = {"en": "gallery/index.html", "zh": f"{DEMO['zh']}/index.html"}
 # Written by `make site` before these pages; without them no card leads there.
 DOCUMENTATION = {"en": "docs/index.html", "zh": "docs/zh/index.html"}
+GUIDE = "docs/course.html"  # to which the app leads learners
 COUNTS = (("numbers", "parameters"), ("words", "words"))  # what a card counts, by what is told
 CHINESE = {"en": "英语", "fr": "法语", "de": "德语", "zh": "中文", "es": "西班牙语"}
 COLOURS = 128  # of a picture that is drawn for the site
@@ -68,7 +69,7 @@ def write_site(
     folder.mkdir(parents=True, exist_ok=True)
     pages[NETWORKS] = build_networks_page()
     for name, html in pages.items():
-        write_text(folder / name, html)
+        write_text(folder / name, link_guide(html) if (folder / GUIDE).is_file() else html)
     trace = record_sentence("demo", RIDDLE if gallery else FIRST)  # kept pictures are of the riddle
     result = copy_gallery(gallery, folder) if gallery else draw_gallery(trace, folder)
     result += draw_in_chinese(trace, folder, result)
@@ -80,6 +81,11 @@ def write_site(
     for lang in LANGUAGES:
         write_text(folder / INDEX[lang], tell_index(lang, facts, threads, result))
     return [folder / name for name in (*pages, *INDEX.values(), *result)]
+
+
+def link_guide(html: str) -> str:
+    """Return a page of the app that says where the guide to the course is."""
+    return html.replace("<title>", f'<link rel="help" href="{GUIDE}">\n<title>', 1)
 
 
 def build_networks_page() -> str:

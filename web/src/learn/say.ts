@@ -1,0 +1,4 @@
+import { sayFrom } from "../messages";
+import table from "./messages.json";
+
+export const say = sayFrom(table);
