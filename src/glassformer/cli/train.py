@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from ..train.seeds import SeedsSummary
 
 T = TypeVar("T")
+# The codes of ISO 639-1, which files of text end in.
+LANGUAGES = """
+aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de
+dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id
+ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu
+lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu
+rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr
+ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
 RECIPES = ("auto", "paper")
 NAMES = (*RECIPES, *SIZES)
 
@@ -156,6 +165,7 @@ def _begin(
     if recipe and not texts and not (recipe in NAMES or Path(recipe).suffix == ".toml"):
         raise ValueError(f"{recipe}: no file, folder or recipe of that name is there")
     config = choose_config(recipe, settings["size"], settings["parent"], typed, changes, init_from)
+    config = name_languages(config, texts)
     has_data = texts or any(each.paths for each in config.data.corpus)
     if missing := [*(["--data"] * (not has_data)), *(["--out"] * (not out))]:
         alone = ", or --resume alone" if len(missing) > 1 else ""
@@ -227,6 +237,21 @@ def join_data(files: Sequence[T] | None, data: Sequence[T] | None) -> list[T]:
     if files and data:
         raise ValueError(f"{files[0]} and --data {data[0]}: give the data in one of these ways")
     return [*(files or data or ())]
+
+
+def name_languages(config: Config, files: Sequence[str]) -> Config:
+    """Return settings with the languages that two files end in, if no setting names one.
+
+    So the validation text may be a prefix, and sentences are split and marks written as in these
+    languages.
+    """
+    data = config.data
+    if len(files) != 2 or data.source_lang or data.target_lang:
+        return config
+    codes = [Path(file.removesuffix(".gz")).suffix[1:] for file in files]
+    if codes[0] == codes[1] or not {*LANGUAGES.split()} >= {*codes}:
+        return config
+    return config.changed(data=dict(zip(("source_lang", "target_lang"), codes, strict=True)))
 
 
 def choose_config(

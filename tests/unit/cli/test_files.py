@@ -14,7 +14,7 @@ import pytest
 
 from glassformer import train as training
 from glassformer.cli import main
-from glassformer.cli.train import part_words
+from glassformer.cli.train import name_languages, part_words
 from glassformer.config import Config
 from tools.demo_corpus import pairs
 
@@ -206,3 +206,21 @@ def test_a_training_gets_its_files_in_order(run: Run, monkeypatch: pytest.Monkey
         assert run(f"train {words} --out m")[::2] == (2, "glassformer: begun\n")
     files = [Path("test.en"), Path("test.fr")]
     assert begun == [("auto", files), ("small", files), ("small", files)]
+
+
+@pytest.mark.parametrize(
+    ("files", "languages"),
+    [
+        (["a.en", "b.fr"], ("en", "fr")),
+        (["a.fo.gz", "b.da"], ("fo", "da")),
+        (["a.en", "b.en"], (None, None)),
+        (["a.txt", "b.fr"], (None, None)),
+        (["a.xx", "b.fr"], (None, None)),
+        (["a.tsv"], (None, None)),
+    ],
+)
+def test_files_name_the_languages(files: list[str], languages: tuple[str | None, ...]) -> None:
+    data = name_languages(Config(), files).data
+    assert (data.source_lang, data.target_lang) == languages
+    named = Config().changed(data={"source_lang": "de"})
+    assert name_languages(named, files) == named
