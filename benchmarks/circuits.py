@@ -6,7 +6,7 @@
 Each riddle has a counterpart with another adjective and the other answer. For each, the smallest
 circuit is searched; then one circuit for half of the riddles together, in which an edge is the same
 at all positions, and what it keeps in the other half. With --pictures, instead, what pictures
-V119 and V120 show is measured anew.
+V119 to V121 show is measured anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from glassformer.extensions.circuits.methods import compare_methods
 from glassformer.extensions.circuits.rivals import measure_random
 from glassformer.extensions.circuits.transfer import stack_written
 from glassformer.extensions.circuits.why import FoundCircuit, explain_word, judge
-from glassformer.extensions.circuits.words import ask_word
+from glassformer.extensions.circuits.words import ask_word, read_counterpart
 from glassformer.extensions.pictures.circuits import MEASURED, describe_drawing
 from glassformer.model.files.directory import write_json
 from glassformer.see.tokens import read_source
@@ -38,6 +38,7 @@ from .pronoun_riddles import Reader, Riddle, collect, find_donors
 
 WIDE = "The animal didn't cross the street because it was too wide."
 TIRED = WIDE.replace("wide", "tired")
+SIZES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 76, 96, 128, 256, 512, 1024, 2048)  # edges
 GROUP = 24  # riddles, at most, whose circuit is searched together
 
 
@@ -110,14 +111,39 @@ def find_shared(
 
 
 def measure_drawn(translator: Translator) -> dict[str, Any]:
-    """Return what pictures V119 and V120 show: a circuit, and what methods name."""
+    """Return what pictures V119 to V121 show: a circuit, what methods name, circuits by size."""
     trace = translator.see(WIDE, level="attention")
     asked = ask_word(trace, "elle", "il")
     counterpart = [each.id for each in read_source(translator, TIRED)]
     answer = explain_word(trace, asked, counterpart=counterpart, counterpart_text=TIRED)
+    other = read_counterpart(asked, TIRED, lambda text: counterpart)
+    assert answer.network is not None
+    with torch.no_grad():
+        others = answer.network.run([other]).written
+        faithfulness = Faithfulness(answer.network, [asked.contrast], others, by_position=True)
+        sizes = measure_sizes(faithfulness, answer.circuits[0])
     return {
         "circuit": describe_drawing(answer),
         "methods": compare_methods(trace, asked).to_json(),
+        "sizes": sizes,
+    }
+
+
+def measure_sizes(faithfulness: Faithfulness, circuit: FoundCircuit) -> dict[str, Any]:
+    """Return what circuits of each size keep: the best of 20 random ones, and grown ones.
+
+    One grows by the edges with the largest attributions, one is the found one, whose edges come by
+    what is lost without each.
+    """
+    order_N = faithfulness.integrate().argsort(descending=True)
+    losses_N = torch.tensor(circuit.losses)
+    own_N = torch.tensor(circuit.numbers)[losses_N.argsort(descending=True)]
+    own = [size for size in SIZES if size < len(own_N)] + [len(own_N)]
+    return {
+        "all": faithfulness.size,
+        "random": [(size, max(measure_random(faithfulness, size))) for size in SIZES],
+        "attributed": [(size, faithfulness.measure_one(order_N[:size])) for size in SIZES],
+        "found": [(size, faithfulness.measure_one(own_N[:size])) for size in own],
     }
 
 

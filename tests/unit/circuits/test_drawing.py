@@ -1,4 +1,4 @@
-"""What pictures V119 and V120 draw of a circuit and of methods is what is measured."""
+"""What pictures V119 to V121 draw of circuits and of methods is what is measured."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ def test_what_is_drawn_is_what_is_measured(demo: Translator, stored: dict[str, A
     for one, two in zip(stored["methods"]["methods"], found["methods"]["methods"], strict=True):
         assert (one["method"], one["named"]) == (two["method"], two["named"])
         assert one["scores"] == pytest.approx(two["scores"], abs=1e-3)
+    for name in ("attributed", "random"):
+        for one, two in zip(stored["sizes"][name], found["sizes"][name], strict=True):
+            assert one[0] == two[0] and one[1] == pytest.approx(two[1], abs=0.02)
+    size, kept = found["sizes"]["found"][-1]
+    assert size == len(again["edges"]) and kept == pytest.approx(again["kept"], abs=1e-5)
 
 
 def draw(trace: Trace, found: dict[str, Any], lang: str = "en") -> Scene:
@@ -133,3 +138,25 @@ def test_a_method_is_framed_by_whether_it_was_right(trace: Trace, stored: dict[s
     frames = [m.edge for m in scene.marks if isinstance(m, BoxMark) and m.layer == 5]
     assert frames.count(style.LIT) == sum(right)
     assert frames.count(style.SOFT) == len(right) - sum(right)
+
+
+def test_circuits_of_each_size_are_points(trace: Trace, stored: dict[str, Any]) -> None:
+    """Each dot stands as high as its circuit keeps, between the lines of 0 and 100 %."""
+    scene = make_scene(trace, "V121")
+    paths = [mark for mark in scene.marks if isinstance(mark, PathMark)]
+    lines = sorted(mark.points[0][1] for mark in paths if mark.ink == style.HAIR)
+    whole, nothing = lines[0], lines[-1]
+    inks = {"found": style.LIT, "attributed": style.role("model").ink, "random": style.SOFT}
+    for name, ink in inks.items():
+        dots = [
+            mark.area.middle[1]
+            for mark in scene.marks
+            if isinstance(mark, BoxMark) and mark.fill == ink and mark.layer == 4
+        ]
+        shares = [(nothing - dot) / (nothing - whole) for dot in dots]
+        wanted = [share for _, share in stored["sizes"][name]]
+        assert shares == pytest.approx(wanted, abs=1e-6), name
+    (size, kept), (most, luck) = stored["sizes"]["found"][-1], stored["sizes"]["random"][-1]
+    shown = f"{most:,}".replace(",", "\u202f")
+    assert f"The right {size} edges keep {100 * kept:.0f} %" in scene.title
+    assert f"{shown} drawn at random keep {100 * luck:.0f} %" in scene.title

@@ -1,4 +1,4 @@
-"""The figures of why a word was written: its circuit (V119), and what methods name (V120)."""
+"""The figures of why a word was written: its circuit, methods, circuits by size (V119-V121)."""
 
 from __future__ import annotations
 
@@ -345,6 +345,46 @@ def draw_methods(plan: g.Outline) -> g.Scene:
         ),
         of=len(words),
         text=table["text"],
+    )
+
+
+@g.figure("sizes")
+def draw_sizes(plan: g.Outline) -> g.Scene:
+    """Show how much circuits of each size keep, well chosen ones and random ones (V121)."""
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    table, word = measured["sizes"], _strip(measured["circuit"]["word"])
+    curves = []
+    for name, ink in {"found": style.LIT, "attributed": "model", "random": style.SOFT}.items():
+        sizes, shares = zip(*table[name], strict=True)
+        ink = style.role(ink).ink if ink in style.ROLES else ink
+        label = "" if name == "found" else plan.say(name)  # it ends beside another curve
+        percents = [100 * share for share in shares]
+        curves.append(g.Curve(sizes, percents, ink, 2.4, label, dots=True, name=name))
+    (size, kept), (most, luck) = table["found"][-1], table["random"][-1]
+    plot = plan.plot(
+        curves,
+        "edges",
+        "kept",
+        width=400,
+        height=230,
+        beside=150,
+        x=(1, table["all"]),
+        y=(-5, 110),
+        x_ticks=[1, 10, 100, 1000],
+        y_ticks=[0, 25, 50, 75, 100],
+        log_x=True,
+    )
+    return plan.compose(
+        plot,
+        callouts=[g.Callout("found", "found", "left", 110)],
+        origin="measured",
+        size=size,
+        kept=g.percent(kept),
+        most=g.spell(most, 0),
+        luck=g.percent(luck),
+        of=g.spell(table["all"], 0),
+        word=word,
+        text=measured["circuit"]["text"],
     )
 
 

@@ -92,7 +92,7 @@ def test_a_query_may_be_a_number_or_a_token(trace: Trace, query: int | str) -> N
 @pytest.mark.parametrize(
     ("id", "options", "said"),
     [
-        ("V199", {}, "there is no picture V199; did you mean V120"),
+        ("V199", {}, "there is no picture V199; did you mean V121"),
         ("cat", {}, "there is no picture cat; did you mean V"),
         ("", {}, "there is no picture “”"),
         ("V37", {"layer": 3}, "layer=3: there are 3, 0 to 2"),

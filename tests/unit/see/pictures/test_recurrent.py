@@ -87,6 +87,7 @@ def test_the_pictures_of_a_recurrent_network() -> None:
         "V117",
         "V119",
         "V120",
+        "V121",
     ]  # of no recording
     assert ["V02", "V72", *(f"V{n}" for n in range(92, 103)), *measured] == IDS
     assert find_picture("V02").scene is not find_picture("V02", "rnn").scene
