@@ -95,6 +95,20 @@ def test_the_bars_are_those_of_the_circuit(lang: str, trace: Trace, stored: dict
     assert str(len(found["edges"])) in scene.title
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "said"),
+    [
+        (None, "carry on average over other sentences"),
+        ("", "carry in the counterpart"),
+        ("A cow.", "carry in “A cow”"),
+    ],
+)
+def test_the_note_says_what_other_edges_carry(
+    elsewhere: str | None, said: str, trace: Trace, stored: dict[str, Any]
+) -> None:
+    assert said in draw(trace, stored["circuit"] | {"elsewhere": elsewhere}).description
+
+
 def test_another_word_is_seen(trace: Trace, stored: dict[str, Any]) -> None:
     """An edge at a third word changes the title, and joins what an attention reads there."""
     found = copy.deepcopy(stored["circuit"])

@@ -65,7 +65,7 @@ def describe_drawing(why: Any) -> dict[str, Any]:
             "source": trace.settings.encoder_layers,
             "target": trace.settings.decoder_layers,
         },
-        "elsewhere": why.counterpart if circuit.elsewhere == "counterpart" else None,
+        "elsewhere": None if circuit.elsewhere == "mean" else why.counterpart or "",
     }
     numbers = ("lead", "nothing", "of", "kept", "without", "random", "connected")
     return answer | {name: getattr(circuit, name) for name in numbers} | {"edges": edges}
@@ -106,14 +106,20 @@ def compose_circuit(plan: g.Outline, answer: Answer, origin: str = "") -> g.Scen
         of=g.spell(answer["of"], 0),
         kept=g.percent(answer["kept"]),
         places=plan.say("and").join(places),
-        elsewhere=plan.say("counterpart", text=answer["elsewhere"].rstrip("."))
-        if answer["elsewhere"]
-        else plan.say("mean"),
+        elsewhere=_tell_elsewhere(plan, answer["elsewhere"]),
         lead=g.spell(answer["lead"]),
         nothing=g.spell(answer["nothing"]),
         joints=plan.say("joints") if chart.joints else "",
         numbers=plan.say("numbers") if any(chart.edges.heads.values()) else "",
     )
+
+
+def _tell_elsewhere(plan: g.Outline, counterpart: str | None) -> str:
+    """Return where all other edges carry what they carry; a counterpart may be ids without text."""
+    if counterpart is None:
+        return plan.say("mean")
+    text = counterpart.rstrip(".")
+    return plan.say("counterpart", text=text) if text else plan.say("no_text")
 
 
 def _compare(plan: g.Outline, answer: Answer) -> g.Node:
