@@ -11,7 +11,7 @@ from pathlib import Path
 
 # Each verb is a module here with `add_options(parser)` and `main(options)`.
 VERBS = {
-    "Speed": ("train", "translate", "sizes", "learning", "quality", "gpu", "precision"),
+    "Speed": ("train", "translate", "sizes", "learning", "quality", "gpu", "precision", "cpu"),
     "Details of speed": (
         "taps",
         "busy",

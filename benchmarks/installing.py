@@ -32,6 +32,8 @@ ENGINES = {
     "marian": Engine("pymarian", ("pymarian==1.12.42",), needs_torch=False),
     "eole": Engine("eole", ("eole==0.6.4",)),
     "ctranslate2": Engine("ctranslate2", ("ctranslate2==4.8.5",), needs_torch=False),
+    "fxtranslate": Engine("fxtranslate", ("fxtranslate==0.5.0",), needs_torch=False),
+    "onnxruntime": Engine("onnxruntime", ("onnxruntime==1.32.0",), needs_torch=False),
 }
 
 

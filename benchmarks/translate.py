@@ -164,7 +164,7 @@ def run(
         texts,
         references and [references[n] for n in kept],
         Config.load(folder / CONFIG).data.target_lang,
-        _write_sentences(tokenizers, texts, work),
+        write_sentences(tokenizers, texts, work),
         settings,
         rounds,
         work,
@@ -196,7 +196,7 @@ def demo_texts(model: Path | str, count: int = 300) -> list[str]:
     return [source for source, _ in islice(pairs(*langs, count, 1, "test"), count)]
 
 
-def _write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -> Path:
+def write_sentences(tokenizers: Tokenizers, texts: Sequence[str], work: Path) -> Path:
     ids = tokenizers.source.encode_many(list(texts))
     vocabulary = list(tokenizers.source.vocabulary)
     found = {

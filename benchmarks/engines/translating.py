@@ -45,9 +45,9 @@ def serve(
     """Answer the benchmark's requests until it closes the connection.
 
     {"tune": settings}: find the best of the `choices` on a few sentences. {"all": settings,
-    "write": path}: translate all sentences at once. {"alone": settings}: translate the first
-    sentences one by one; with "count": 1 only the first, as in a cold start. An engine that must be
-    opened again for other settings is opened before the time is measured.
+    "write": path}: translate all sentences, at once or in parts of "part". {"alone": settings}:
+    translate the first sentences one by one; with "count": 1 only the first, as in a cold start.
+    An engine that must be opened again for other settings is opened before the time is measured.
     """
     every = range(len(sentences.texts))
     for request in turns.asked(**facts):
@@ -62,7 +62,7 @@ def serve(
         else:
             translate(every[:2], request["all"])
             cpu = time.process_time()
-            found, took = _time(translate, every, request["all"])
+            found, took = _time(_in_parts(translate), every, request["all"])
             tokens = sum(len(row) + 1 for row in found)
             Path(request["write"]).write_text(json.dumps(found), encoding="utf-8")
             turns.answer(seconds=took, tokens=tokens, cpu=time.process_time() - cpu)
@@ -77,6 +77,17 @@ def _tune(
         took = min(_time(translate, rows, {**settings, **choice})[1] for _ in range(2))
         best = min(best, (took, choice), key=lambda pair: pair[0])
     return best[1]
+
+
+def _in_parts(translate: Translate) -> Translate:
+    """Return a translate that is given as many sentences at once as the settings' `part` says."""
+
+    def run(rows: Sequence[int], settings: dict[str, Any]) -> Rows:
+        size = settings.get("part", len(rows))
+        starts = range(0, len(rows), size)
+        return [row for at in starts for row in translate(rows[at : at + size], settings)]
+
+    return run
 
 
 def _time(

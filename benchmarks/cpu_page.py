@@ -1,0 +1,169 @@
+"""The page of the benchmark of processors: quality against speed, and a table, for each machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from math import log10
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+KEYS = {"schema", "command", "date", "machine", "texts", "versions", "rows"}
+GROUP = ("model", "cores", "set", "beam", "batch")
+OURS = "glassformer"
+WIDTH, HEIGHT, EDGE = 640, 280, 48
+LABEL, LINE = 130, 14  # the room of a name in the picture
+COLUMNS = {
+    "words_per_second": ("words/s", ",.0f"),
+    "ratio": ("speed against the first engine", ".2f"),
+    "sentence_ms": ("ms a sentence", ".1f"),
+    "start_ms": ("cold start, ms", ".0f"),
+    "resident_mib": ("MiB resident", ".0f"),
+    "disk_mb": ("MB on disk", ".1f"),
+    "joules": ("joules", ".1f"),
+    "bleu": ("BLEU", ".2f"),
+    "chrf": ("chrF++", ".2f"),
+    "same_as_fxtranslate": ("same as fxtranslate", ".1%"),
+}
+COLORS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+STYLE = """
+:root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--line:#bbb;--lost:#fbe9e2}
+@media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#161616;--line:#555;--lost:#43261b}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
+max-width:70rem;margin:2rem auto;padding:0 1rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;white-space:nowrap}
+td,th{padding:.2rem .6rem;border-bottom:1px solid var(--line);text-align:right}
+td:first-child,th:first-child{text-align:left}.lost{background:var(--lost)}
+svg{max-width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}
+.axis{stroke:var(--line)}.pareto{fill:none;stroke:var(--ink);stroke-dasharray:4 3}
+"""
+
+
+def read_results(folder: Path) -> list[Row]:
+    """Return all results of a folder; raise ValueError for a file that is not one."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(result, dict) or result.get("schema") != 1 or KEYS - set(result):
+            raise ValueError(f"{path}: not a result of `python -m benchmarks cpu`")
+        found.append(result)
+    return found
+
+
+def draw(results: Sequence[Row]) -> str:
+    """Return the page."""
+    parts = "".join(map(_draw_machine, results)) or "<p>There is no result yet.</p>"
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>Translation on ordinary processors</title><style>{STYLE}</style>"
+        "<h1>Translation on ordinary processors</h1><p>Groups in which glassformer is not the "
+        "fastest come first, and the rows that are faster are coloured. The dashed line joins the "
+        f"engines that no other beats in both quality and speed.</p>{parts}</html>\n"
+    )
+
+
+def find_lost(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that are faster than the fastest of ours, or all if ours is missing."""
+    ours = [row["words_per_second"] for row in rows if row["engine"].startswith(OURS)]
+    return [row for row in rows if not ours or row["words_per_second"] > max(ours)]
+
+
+def find_pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points, by speed, that no other point beats in both speed and quality."""
+    kept = list[tuple[float, float]]()
+    for speed, quality in sorted(set(points), reverse=True):
+        if not kept or quality > kept[-1][1]:
+            kept.append((speed, quality))
+    return kept[::-1]
+
+
+def _draw_machine(result: Row) -> str:
+    machine = result["machine"]
+    groups = dict[tuple[Any, ...], list[Row]]()
+    for row in result["rows"]:
+        if "refused" not in row:
+            groups.setdefault(tuple(row[key] for key in GROUP), []).append(row)
+    order = sorted(groups.items(), key=lambda item: not find_lost(item[1]))
+    memory = f", {machine['memory']:.0f} GiB" if machine["memory"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return (
+        f"<h2>{escape(machine['processor'])}, {machine['cores']} cores{memory}</h2>"
+        f"<p>{escape(result['date'])}. {escape(versions)}.<br>"
+        f"<code>{escape(result['command'])}</code></p>"
+        + "".join(_draw_group(key, rows, result) for key, rows in order)
+        + _draw_refused([row for row in result["rows"] if "refused" in row])
+        + f"<details><summary>Processor flags</summary>{escape(' '.join(machine['flags']))}"
+        "</details>"
+    )
+
+
+def _draw_group(key: tuple[Any, ...], rows: list[Row], result: Row) -> str:
+    model, cores, kind, beam, batch = key
+    text = result["texts"][model]
+    how = "one at a time" if batch == 1 else f"batches of {batch}"
+    search = "greedy" if beam == 1 else f"beam {beam}"
+    title = f"{model}: {cores} {'core' if cores == 1 else 'cores'}, {kind}, {search}, {how}"
+    lost = find_lost(rows)
+    rows = sorted(rows, key=lambda row: (row not in lost, -row["words_per_second"]))
+    heads = "".join(f"<th>{head}" for head, _ in COLUMNS.values())
+    body = "".join(
+        f"<tr{' class=lost' if row in lost else ''}><td>{escape(row['engine'])}{_tell_cells(row)}"
+        for row in rows
+    )
+    return (
+        f"<h3>{escape(title)}</h3><p>{text['sentences']:,} sentences of {escape(text['name'])}."
+        f"</p>{_draw_chart(rows)}"
+        f"<div class=wide><table><tr><th>engine{heads}{body}</table></div>"
+    )
+
+
+def _tell_cells(row: Row) -> str:
+    values = ((row.get(key), form) for key, (_, form) in COLUMNS.items())
+    return "".join(f"<td>{'–' if value is None else format(value, form)}" for value, form in values)
+
+
+def _draw_refused(rows: Sequence[Row]) -> str:
+    """Return the list of what was not measured, each reason once for an engine and a model."""
+    said = dict.fromkeys(f"{x['model']}, {x['engine'] or 'all'}: {x['refused']}" for x in rows)
+    items = "".join(f"<li>{escape(each)}" for each in said)
+    return f"<h3>Not measured</h3><ul>{items}</ul>" if items else ""
+
+
+def _draw_chart(rows: Sequence[Row]) -> str:
+    """Return the picture of quality against speed, or nothing if no quality is known."""
+    name = "bleu" if all(row["bleu"] is not None for row in rows) else "same_as_fxtranslate"
+    if any(row[name] is None for row in rows):
+        return ""
+    points = [(log10(row["words_per_second"]), row[name]) for row in rows]
+    spans = [(min(values), max(values)) for values in zip(*points, strict=True)]
+    spans = [(low - (high - low or 1) / 10, high + (high - low or 1) / 10) for low, high in spans]
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        x, y = ((v - low) / (high - low) for v, (low, high) in zip(point, spans, strict=True))
+        return EDGE + x * (WIDTH - 4 * EDGE), HEIGHT - EDGE - y * (HEIGHT - 2 * EDGE)
+
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, find_pareto(points)))
+    engines = list(dict.fromkeys(row["engine"].split()[0] for row in rows))
+    dots, labels = "", list[tuple[float, float]]()
+    for row, point in zip(rows, points, strict=True):
+        (x, y), color = place(point), COLORS[engines.index(row["engine"].split()[0]) % len(COLORS)]
+        dots += f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
+        while any(abs(x - a) < LABEL and abs(y - b) < LINE for a, b in labels):
+            y += LINE  # below a label that would be covered
+        labels.append((x, y))
+        dots += f'<text x="{x + 8:.1f}" y="{y + 4:.1f}">{escape(row["engine"])}</text>'
+    bottom, low, high = HEIGHT - EDGE, *(10**x for x in spans[0])
+    quality = "BLEU" if name == "bleu" else "share that is the same as fxtranslate's"
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
+        f'aria-label="{quality} against words a second">'
+        f'<path class="axis" fill="none" d="M{EDGE} {EDGE / 2}V{bottom}H{WIDTH - EDGE}"/>'
+        f'<polyline class="pareto" points="{line}"/>{dots}'
+        f'<text x="4" y="16">{quality}: {spans[1][0]:.3g} to {spans[1][1]:.3g}</text>'
+        f'<text x="{EDGE}" y="{bottom + 18}">{low:,.0f}</text>'
+        f'<text x="{WIDTH - EDGE}" y="{bottom + 18}" text-anchor="end">{high:,.0f} words/s '
+        "(logarithmic)</text></svg>"
+    )
