@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from .config import Config, Decode
 from .engine import Weights
+from .foundation.machine.extras import need
 from .foundation.reloading import Reloadable, remember_source
 from .foundation.text_arguments import expect_text, normalize_texts
 from .model.files.directory import open_model, split_pair
@@ -211,6 +212,7 @@ class Translator(TranslationStages, Reloadable):
 
     def see(self, text: str, **keywords: Unpack[RecordKeywords]) -> Trace:
         """Return a recording of the translation of one sentence; see `see.record`."""
+        need("torch")
         from .see.recording import record
 
         return record(self, expect_text("text", text), **keywords)

@@ -240,7 +240,7 @@ def test_what_shows_transformers_says_so(translator: Translator) -> None:
         trace.picture("V54")
     with pytest.raises(ValueError, match="looks inside Transformers, and this is a network=rnn"):
         build_page(trace)
-    assert "<img" not in trace._repr_html_()
+    assert "<iframe" not in trace._repr_html_()
     if not translator.config.model.attending_layers:
         with pytest.raises(ValueError, match="no attention to align words by"):
             list_candidates(translator.config.model)

@@ -61,6 +61,7 @@ TABLE = [
     ["foundation.shared_library"],
     ["foundation.disk", "foundation.validation_errors", "foundation.sizes", "foundation.version"],
     ["foundation"],
+    ["foundation.machine.extras"],
 ]
 FLOOR = {part: floor for floor, parts in enumerate(reversed(TABLE)) for part in parts}
 
@@ -422,6 +423,24 @@ def test_what_needs_torch_says_so(arguments: list[str], extra: str) -> None:
         f"assert main({arguments}) == 2\nprint(sys.stderr.getvalue())"
     )
     assert said.strip().endswith(f"is not installed: pip install 'glassformer[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Translator.load('demo').see('A cat.')",
+        "glassformer.record",
+        "import glassformer.train as training; training.train",
+    ],
+)
+def test_a_notebook_is_told_what_needs_torch(code: str) -> None:
+    """What needs none works in the same session."""
+    said = _run(
+        f"{NO_TORCH}\nimport glassformer\nfrom glassformer import Translator\n"
+        "assert Translator.load('demo').translate('The cat is small.') == 'Le chat est petit.'\n"
+        f"try: exec({code!r})\nexcept (ImportError, ValueError) as error: print(error)"
+    )
+    assert said.strip().endswith("torch, which is not installed: pip install 'glassformer[train]'")
 
 
 # All that translating, scoring, aligning, serving and evaluating import before a model computes.

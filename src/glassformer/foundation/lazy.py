@@ -11,7 +11,17 @@ def import_lazily(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callabl
     def find(name: str) -> Any:
         for module, names in homes.items():
             if name in names:
-                return getattr(import_module(f".{module}", package), name)
+                try:
+                    return getattr(import_module(f".{module}", package), name)
+                except ModuleNotFoundError as error:
+                    raise explain_in_full(error) from None
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find
+
+
+def explain_in_full(error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """Return the error that says what to install, if an extra brings what is missing."""
+    from .machine.extras import explain_missing
+
+    return ModuleNotFoundError(explain_missing(error) or str(error), name=error.name)

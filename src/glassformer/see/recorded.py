@@ -48,11 +48,13 @@ class RecordedTensors:
         parameters: Mapping[str, Array] | None = None,
         vocabulary: Sequence[str] | None = None,
         search_with_beam: Callable[[], Search] | None = None,
+        record_cut: Callable[[str, int], Any] | None = None,
     ):
         self.document, self.tensors = document, tensors
         self.parameters = {} if parameters is None else parameters
         self.vocabulary = vocabulary  # the texts of all target tokens
         self._search_with_beam = search_with_beam  # searches the same sentence with the same model
+        self.record_cut = record_cut  # records it without a word, given with its occurrence
         self.text, self.translation = document.text, document.translation
         self.source: tuple[Token, ...] = document.source  # EOS included
         self.target: tuple[Token, ...] = document.target  # the decoder's rows, BOS included

@@ -91,6 +91,7 @@ def record(
     The translation is made in the translator's precision, the recording in fp32.
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
+    original = translator
     is_searched = decode is not None or bool(prefix or hypothesis)
     is_split = split and target is None
     is_chosen = bool(sentence) and not is_split
@@ -131,7 +132,20 @@ def record(
         Parameters(translator.model.state_dict()),
         translator.tokenizers.target.vocabulary,
         _defer_beam(translator, edited, passage),
+        None if edited.edits or target or prefix else _defer_cut(original, excerpt.text, decode),
     )
+
+
+def _defer_cut(
+    translator: TranslationStages, text: str, decode: Choice
+) -> Callable[[str, int], Trace]:
+    """Return what records the attention of a sentence of which one word cannot be read."""
+
+    def record_cut(word: str, occurrence: int) -> Trace:
+        edits = [{"do": "cut", "word": word, "occurrence": occurrence}]
+        return record(translator, text, split=False, level="attention", decode=decode, edits=edits)
+
+    return record_cut
 
 
 def name_stand_ins(translator: TranslationStages, text: str) -> TranslationStages:

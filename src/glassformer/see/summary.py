@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shutil
-from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from ..config import SIDE_OF
-from ..foundation.extensions import need_addition
+from ..foundation.extensions import find_addition
 from ..text.clause_marks import find_clauses
 from .derive import mean_over_heads
 from .explain import Explanation
@@ -233,17 +232,13 @@ def tell_in_html(trace: RecordedTensors, k: int = 3) -> str:
     return (
         f"{whole}<p><bdi>{escape(trace.text)}</bdi> "
         f"→ <b><bdi>{escape(trace.translation)}</bdi></b></p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{drawn}"
+        f"{drawn}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
 def _tell_attention(trace: RecordedTensors) -> str:
-    draw = need_addition("draw_picture", "a picture")
-    png = b64encode(draw(trace, "V54")._repr_png_()).decode("ascii")
-    return (
-        f'<img alt="Which source word each target word reads" style="max-width:30rem" '
-        f'src="data:image/png;base64,{png}">'
-    )
+    draw = find_addition("frame_threads")
+    return str(draw(trace)) if draw else ""
 
 
 def _tell_step(trace: RecordedTensors, step: int, k: int) -> str:

@@ -37,6 +37,10 @@ class Translation(NamedTuple):
     finished: bool  # whether every part is finished
     parts: list[Part]
 
+    def __repr__(self) -> str:
+        size = f"{len(self.tokens)} tokens, log-probability {self.log_prob:.3f}"
+        return f"<Translation {self.text!r}: {size}{'' if self.finished else ', not finished'}>"
+
 
 class Problem(NamedTuple):
     """A problem with a translation, or with its source text for this model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,34 @@ def test_a_trace_as_html_needs_nothing_from_elsewhere(trace: Trace) -> None:
     html = trace._repr_html_()
     assert not re.search(r"(?:src|href)=['\"](?!data:)|<script|https?:", html)
     assert html.count("<tr>") == 1 + len(trace.predicted)
+
+
+def test_each_word_can_be_cut(translator: Translator) -> None:
+    """The frame has a panel for each word, with what the model says without it."""
+    trace = translator.see("The cat is on the mat.")
+    page = re.search(r'srcdoc="([^"]*)"', trace._repr_html_())
+    assert page
+    frame = unescape(page[1])
+    panels = dict(re.findall(r'for="c(\d+)">✂ ([^<]*)<', frame))
+    assert list(panels.values()) == ["The", "cat", "is", "on", "the", "mat"]
+    for number, word in panels.items():
+        edits = [{"do": "cut", "word": word, "occurrence": 0}]
+        said = translator.see("The cat is on the mat.", edits=edits).translation
+        assert f'class="p{number}"><p><b>{escape(said)}</b>' in frame
+        assert len(re.findall(f'class="cut">{word}<', frame)) == 1
+
+
+def test_a_trace_without_its_model_shows_threads(trace: Trace, tmp_path: Path) -> None:
+    trace.save(tmp_path / "kept")
+    html = Trace.load(tmp_path / "kept")._repr_html_()
+    assert "&lt;svg" in html and "✂" not in html
+
+
+def test_what_a_notebook_shows_of_a_translation(translator: Translator) -> None:
+    found = translator.search("The cat is on the mat.")[0]
+    assert repr(found).startswith(f"<Translation {found.text!r}: {len(found.tokens)} tokens,")
+    assert len(repr(found)) < 120 and f"{found.log_prob:.3f}" in repr(found)
+    assert f"{translator.weights.parameters:,} parameters" in repr(translator)
 
 
 def test_markup_in_a_text_stays_text(translator: Translator) -> None:

@@ -37,7 +37,7 @@ class Flashcard(NamedTuple):
 
 
 def list_flashcards(lang: str) -> Iterator[Flashcard]:
-    """Yield the flashcards in the order of the story: of each card its question, then misconceptions."""
+    """Yield the flashcards in the order of the story: a question, then misconceptions about it."""
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     for card, texts in table["cards"].items():
         if "question" in texts:

@@ -4,4 +4,7 @@ VERBS = {
     "page": ("Use", "serve", "cli.page.page"),
     "site": ("Use", "page", "cli.site.site"),
 }
-ADDS = {"render_evaluation": "evaluation_page.render_page"}
+ADDS = {
+    "frame_threads": "cutting.frame_threads",
+    "render_evaluation": "evaluation_page.render_page",
+}

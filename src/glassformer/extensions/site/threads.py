@@ -1,6 +1,6 @@
 """An SVG of what each word of a translation reads: two columns of words, and threads between."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 import numpy as np
@@ -13,13 +13,18 @@ WIDE, ROW, LETTERS = 340, 27, 128  # pixels of the picture, of a line, and of a 
 FAINTEST, THICK = 0.08, 12.0  # the least weight that is drawn; pixels of a weight of 1
 
 
-def draw_threads(trace: Trace) -> str:
-    """Return the SVG of a recording: cross-attention between words, the mean of all heads."""
-    sources = _list_words(trace.source, trace.text)
-    targets = _list_words(trace.predicted, trace.translation)
+def draw_threads(trace: Trace, cut: int = -1, fresh: Collection[int] = ()) -> str:
+    """Return the SVG of a recording: cross-attention between words, the mean of all heads.
+
+    cut: the place of a source word that is not read. fresh: places of new words of the translation.
+    """
+    sources = locate_words(trace.source, trace.text)
+    targets = locate_words(trace.predicted, trace.translation)
     groups = [[group for group, _ in side] for side in (targets, sources)]
-    weights = merge_words(mean_cross_attention(trace), *groups)
-    high = ROW * max(len(sources), len(targets))
+    weights = np.zeros((len(targets), len(sources)))
+    if weights.size:
+        weights = merge_words(mean_cross_attention(trace), *groups)
+    high = ROW * max(len(sources), len(targets), 1)
     places = [_spread(len(side), high) for side in (sources, targets)]
     drawn = [
         f'<path d="M{LETTERS} {places[0][m]}C{WIDE / 2} {places[0][m]} {WIDE / 2} {places[1][q]} '
@@ -27,18 +32,21 @@ def draw_threads(trace: Trace) -> str:
         f'opacity="{0.2 + 0.7 * weights[q, m]:.2f}"/>'
         for q, m in np.argwhere(weights > FAINTEST).tolist()
     ]
+    marks = ((' class="cut"', {cut}), (' class="fresh"', fresh))
     for side, words in enumerate((sources, targets)):
+        mark, marked = marks[side]
         x, anchor = ((LETTERS - 6, "end"), (WIDE - LETTERS + 6, "start"))[side]
         drawn += [
-            f'<text x="{x}" y="{y + 5}" text-anchor="{anchor}">{escape(word)}</text>'
-            for y, (_, word) in zip(places[side], words, strict=True)
+            f'<text x="{x}" y="{y + 5}" text-anchor="{anchor}"{mark * (n in marked)}>'
+            f"{escape(word)}</text>"
+            for n, (y, (_, word)) in enumerate(zip(places[side], words, strict=True))
         ]
     caption = escape(f"{trace.text} → {trace.translation}")
     head = f'<svg viewBox="0 0 {WIDE} {high}" role="img" aria-label="{caption}">'
     return "".join((head, *drawn, "</svg>"))
 
 
-def _list_words(tokens: Sequence[Token], text: str) -> list[tuple[list[int], str]]:
+def locate_words(tokens: Sequence[Token], text: str) -> list[tuple[list[int], str]]:
     """Return the tokens of each word that says something, with the word."""
     groups = group_words(tokens, text)
     spelt = [text[tokens[group[0]].start : tokens[group[-1]].end].strip() for group in groups]
