@@ -196,12 +196,13 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 # What the network reads of these, and what it makes of the first ones.
-SEEN, SEEN_THOROUGH = 13, 21
+SEEN, SEEN_THOROUGH = 14, 22
 PEOPLE = (
     "I am SO tired \U0001f634 of it, Aoife.",
     "My friend (a doctor) lives in Berlin.",
     "He read \u201cParis\u201d and 'best' books [today]!",
     "(It was raining.)",
+    "2) She sings.",
     "where do you live",
     "Peter likes 3 (big) cats",
     "\u201cI love you,\u201d she said.",

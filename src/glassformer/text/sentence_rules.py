@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .function_words import WORDS
+from .patterns import LazyPattern
 from .spacing import name_base
 
 ALIASES = {"nb": "no", "nn": "no", "hr": "sr", "bs": "sr", "sh": "sr", "gl": "pt", "ms": "id"}
@@ -24,6 +25,11 @@ DOTTED_ORDINALS = {
     *("nn", "no", "pl", "sk", "sl", "sr", "tr"),
 }
 
+# What stands before a line of a list, as "2) " or a bullet.
+_LABEL = r"[-–—*•·▪◦‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|\d{1,3}(?:\.\d{1,3}){2,}\.?"
+LABEL = LazyPattern(rf"(?:{_LABEL})\s+(?=\S)")
+NUMBERED = LazyPattern(rf"(?:(?:{_LABEL})\s+(?=\S)|\d{{1,3}}\.\s+(?![a-z])(?=[^\W\d_]))")
+
 
 class SentenceRules(NamedTuple):
     """The words of one language, or of several, that decide about a full stop before them.
@@ -38,6 +44,14 @@ class SentenceRules(NamedTuple):
     starters: frozenset[str]
     suffixes: tuple[str, ...]
     has_ordinals: bool
+
+
+def find_labels(language: str | None) -> LazyPattern:
+    """Return what finds the label of a line in a list, such as "2) ", where a sentence begins.
+
+    "2. " is no label in a language where it may be "2nd".
+    """
+    return LABEL if find_rules(language).has_ordinals else NUMBERED
 
 
 @cache

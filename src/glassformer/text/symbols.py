@@ -37,16 +37,21 @@ END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
-def strip_symbols(text: str, is_unknown: Callable[[str], object]) -> Span:
-    """Return the span of a sentence without the unknown symbols at its edges, and their marks.
+def strip_symbols(
+    text: str, is_unknown: Callable[[str], object], labels: LazyPattern | None = None
+) -> Span:
+    """Return the span of a sentence without its label and the unknown symbols at its edges.
 
-    text: without white space around it. Symbols within the sentence stay.
+    text: without white space around it. Symbols within the sentence stay; the marks behind symbols
+    are part of them. labels: see `sentence_rules.find_labels`.
     """
-    start, end = 0, len(text)
+    label = labels.match(text) if labels else None
+    start, end = label.end() if label else 0, len(text)
+    begin = start
     if text.isascii():
         return start, end
     for run in reversed([*RUN.finditer(text)]):
-        is_first, is_last = run.start() == 0, END.fullmatch(text, run.end(), end)
+        is_first, is_last = run.start() == begin, END.fullmatch(text, run.end(), end)
         if not (is_first or is_last) or not is_unknown(run[0]):
             continue
         if is_first:

@@ -22,6 +22,7 @@ from ..text.context import (
     list_contexts,
 )
 from ..text.enclosures import Enclosures
+from ..text.sentence_rules import find_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
@@ -68,6 +69,7 @@ class SentenceReader:
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
         self.separator = tokenizers.source.find_tags([SEPARATOR])[0] if has_context else None
+        self._labels = find_labels(data.source_lang)
         self._is_unspaced = is_unspaced(data.source_lang)
 
     @property
@@ -265,10 +267,12 @@ class SentenceReader:
             begin += len(line)
 
     def _strip(self, sentence: str) -> Span:
-        """Return the span of a sentence without unknown symbols at its edges; see `symbols`."""
+        """Return the span of a sentence without its label, and unknown symbols at its edges."""
         if find_language_mark(sentence):
             return 0, len(sentence)
-        return strip_symbols(sentence, self.tokenizers.source.find_unknown)
+        source = self.tokenizers.source
+        labels = self._labels if source.has_character_map else None
+        return strip_symbols(sentence, source.find_unknown, labels)
 
     def _split_long(
         self, text: str, sentences: list[Segment], most: int, longest: int, ids: _Ids

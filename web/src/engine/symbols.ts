@@ -24,12 +24,13 @@ export class Symbols {
     private readonly tables: AdaptingTables, private readonly patterns: Patterns, private readonly isUnknown: (text: string) => boolean,
   ) {}
 
-  /** The span of a sentence without the unknown symbols at its edges, and their marks. */
+  /** The span of a sentence without its label, and unknown symbols and their marks at its edges. */
   strip(text: string): Span {
-    let [start, end] = [0, text.length];
+    const begin = this.patterns.at("label", text, 0)?.[0].length ?? 0;
+    let [start, end] = [begin, text.length];
     for (const run of this.patterns.all("symbols", text).reverse()) {
       const after = run.index + run[0].length;
-      const isFirst = run.index === 0;
+      const isFirst = run.index === begin;
       const isLast = after <= end && this.patterns.fits("end", text.slice(after, end));
       if ((!isFirst && !isLast) || !this.isUnknown(run[0])) continue;
       if (isFirst) start = Math.min(after, end);

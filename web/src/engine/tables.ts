@@ -72,7 +72,7 @@ interface EnclosureTables {
 
 type PatternName =
   | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "cased_word" | "elided" | "symbols" | "aside" | "end"
-  | "enclosed" | "enclosed_hint" | "stop"
+  | "label" | "enclosed" | "enclosed_hint" | "stop"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
