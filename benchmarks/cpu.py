@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -35,7 +36,7 @@ from glassformer.foundation.disk import write_json, write_text
 from glassformer.foundation.machine.device import count_cores
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.version import __version__
-from glassformer.model.files.directory import Tokenizers, locate
+from glassformer.model.files.directory import SHORTLIST, Tokenizers, locate
 from tools.demo_corpus import pairs
 
 from .cpu_page import draw, read_results
@@ -58,6 +59,7 @@ ENGINES = {  # precisions
 GREEDY = {"fxtranslate", "onnxruntime"}  # they have no beam search here
 HELD = {"glassformer", "ctranslate2"}  # these can be held to an instruction set
 FAILURES = (ValueError, OSError, ImportError, subprocess.CalledProcessError, StopIteration)
+PATH = re.compile(r"(?<![\w.])/(?:[^\s/]+/)+")
 ENERGY = Path("/sys/class/powercap/intel-rapl:0/energy_uj")
 BATCH = 32
 SCHEMA = 1
@@ -233,6 +235,7 @@ def refuse(found: dict[str, Any], group: dict[str, Any], engine: str, why: str) 
     """Add a row that says why there is no measurement."""
     lines = [line.strip() for line in why.splitlines() if line.strip()] or ["no reason was given"]
     said = " ".join(dict.fromkeys((lines[0], lines[-1])))
+    said = PATH.sub("", said)  # of folders of this machine
     found["rows"].append({**group, "engine": engine, "refused": said[:300]})
 
 
@@ -251,7 +254,7 @@ def measure_group(
                     side, folder = make_side(engine, precision, task, group, file, work)
                     process = Process(side, work, environment)
                     stack.callback(process.end)
-                    first = process.ask(alone=make_settings(group), count=1)["alone"][0]
+                    first = process.ask(alone=make_settings(task, group), count=1)["alone"][0]
                 except FAILURES as error:
                     refuse(found, vars(group), name, str(error))
                     continue
@@ -307,9 +310,10 @@ def hold_cores(count: int) -> Iterator[None]:
         os.sched_setaffinity(0, every)
 
 
-def make_settings(group: Group) -> dict[str, Any]:
+def make_settings(task: Task, group: Group) -> dict[str, Any]:
     return {
         "beam": group.beam,
+        "shortlist": (task.folder / SHORTLIST).is_file(),  # fxtranslate reads the same list
         "alpha": 0.6,
         "longest": LONGEST,
         "length_penalty": "power",
@@ -323,7 +327,7 @@ def measure(
     opened: dict[str, tuple[Process, Path]], task: Task, group: Group, work: Path, rounds: int
 ) -> list[dict[str, Any]]:
     """Return the rows of the engines, which take turns at single sentences and at batches."""
-    settings, out = make_settings(group), work / "found"
+    settings, out = make_settings(task, group), work / "found"
     out.mkdir(exist_ok=True)
 
     def turn(name: str, part: int) -> dict[str, Any]:

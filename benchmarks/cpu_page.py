@@ -27,7 +27,16 @@ COLUMNS = {
     "chrf": ("chrF++", ".2f"),
     "same_as_fxtranslate": ("same as fxtranslate", ".1%"),
 }
-COLORS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLORS = {
+    "glassformer": "#d55e00",
+    "ctranslate2": "#0072b2",
+    "fxtranslate": "#009e73",
+    "marian": "#cc79a7",
+    "onnxruntime": "#e69f00",
+    "transformers": "#56b4e9",
+}
+OTHER = "#888888"
+LESS = {"sentence_ms", "start_ms", "resident_mib", "disk_mb", "joules"}  # less is better
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--line:#bbb;--lost:#fbe9e2}
 @media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#161616;--line:#555;--lost:#43261b}}
@@ -60,7 +69,8 @@ def draw(results: Sequence[Row]) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>Translation on ordinary processors</title><style>{STYLE}</style>"
         "<h1>Translation on ordinary processors</h1><p>Groups in which glassformer is not the "
-        "fastest come first, and the rows that are faster are coloured. The dashed line joins the "
+        "fastest come first, and the rows that are faster are coloured; the best "
+        "of each column is bold. The dashed line joins the "
         f"engines that no other beats in both quality and speed.</p>{parts}</html>\n"
     )
 
@@ -108,9 +118,10 @@ def _draw_group(key: tuple[Any, ...], rows: list[Row], result: Row) -> str:
     title = f"{model}: {cores} {'core' if cores == 1 else 'cores'}, {kind}, {search}, {how}"
     lost = find_lost(rows)
     rows = sorted(rows, key=lambda row: (row not in lost, -row["words_per_second"]))
+    best = {key: _find_best(key, rows) for key in COLUMNS}
     heads = "".join(f"<th>{head}" for head, _ in COLUMNS.values())
     body = "".join(
-        f"<tr{' class=lost' if row in lost else ''}><td>{escape(row['engine'])}{_tell_cells(row)}"
+        f"<tr{' class=lost' * (row in lost)}><td>{escape(row['engine'])}{_tell_cells(row, best)}"
         for row in rows
     )
     return (
@@ -120,9 +131,21 @@ def _draw_group(key: tuple[Any, ...], rows: list[Row], result: Row) -> str:
     )
 
 
-def _tell_cells(row: Row) -> str:
-    values = ((row.get(key), form) for key, (_, form) in COLUMNS.items())
-    return "".join(f"<td>{'–' if value is None else format(value, form)}" for value, form in values)
+def _find_best(key: str, rows: Sequence[Row]) -> float | None:
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return (min if key in LESS else max)(values, default=None)
+
+
+def _tell_cells(row: Row, best: Row) -> str:
+    """Return the cells of a row; the best of each column is bold."""
+    cells = ""
+    for key, (_, form) in COLUMNS.items():
+        value = row.get(key)
+        said = "–" if value is None else format(value, form)
+        cells += (
+            f"<td>{said if value is None or value != best[key] else f'<strong>{said}</strong>'}"
+        )
+    return cells
 
 
 def _draw_refused(rows: Sequence[Row]) -> str:
@@ -146,23 +169,23 @@ def _draw_chart(rows: Sequence[Row]) -> str:
         return EDGE + x * (WIDTH - 4 * EDGE), HEIGHT - EDGE - y * (HEIGHT - 2 * EDGE)
 
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, find_pareto(points)))
-    engines = list(dict.fromkeys(row["engine"].split()[0] for row in rows))
     dots, labels = "", list[tuple[float, float]]()
     for row, point in zip(rows, points, strict=True):
-        (x, y), color = place(point), COLORS[engines.index(row["engine"].split()[0]) % len(COLORS)]
+        (x, y), color = place(point), COLORS.get(row["engine"].split()[0], OTHER)
         dots += f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
         while any(abs(x - a) < LABEL and abs(y - b) < LINE for a, b in labels):
             y += LINE  # below a label that would be covered
         labels.append((x, y))
         dots += f'<text x="{x + 8:.1f}" y="{y + 4:.1f}">{escape(row["engine"])}</text>'
     bottom, low, high = HEIGHT - EDGE, *(10**x for x in spans[0])
+    lowest, highest = min(row[name] for row in rows), max(row[name] for row in rows)
     quality = "BLEU" if name == "bleu" else "share that is the same as fxtranslate's"
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
         f'aria-label="{quality} against words a second">'
         f'<path class="axis" fill="none" d="M{EDGE} {EDGE / 2}V{bottom}H{WIDTH - EDGE}"/>'
         f'<polyline class="pareto" points="{line}"/>{dots}'
-        f'<text x="4" y="16">{quality}: {spans[1][0]:.3g} to {spans[1][1]:.3g}</text>'
+        f'<text x="4" y="16">{quality}: {lowest:.3g} to {highest:.3g}</text>'
         f'<text x="{EDGE}" y="{bottom + 18}">{low:,.0f}</text>'
         f'<text x="{WIDTH - EDGE}" y="{bottom + 18}" text-anchor="end">{high:,.0f} words/s '
         "(logarithmic)</text></svg>"

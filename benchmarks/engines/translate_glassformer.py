@@ -29,6 +29,7 @@ def main() -> None:
             alpha=settings["alpha"],
             max_ratio=0,
             max_extra=settings["longest"],
+            shortlist=settings.get("shortlist", False) and translator.precision == "int8",
         )
         texts = [sentences.texts[row] for row in rows]
         return [best[0].tokens for best in translator.search(texts, decode=decode, split=False)]
