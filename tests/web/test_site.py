@@ -21,7 +21,7 @@ from glassformer.extensions.site import build
 from glassformer.extensions.site.build import DEMO, INDEX, NETWORKS, draw_gallery, record_sentence
 
 GALLERY = ROOT / "docs" / "gallery"
-MOST = 15e6  # bytes, without the gallery
+MOST = 15.5e6  # bytes, without the gallery
 SENTENCE = "The cat bites the dog."
 FEW = ("V49.png", "V77.png", "V112.png")
 

@@ -46,7 +46,7 @@ class SentenceRules(NamedTuple):
     has_ordinals: bool
 
 
-def find_labels(language: str | None) -> LazyPattern:
+def find_list_labels(language: str | None) -> LazyPattern:
     """Return what finds the label of a line in a list, such as "2) ", where a sentence begins.
 
     "2. " is no label in a language where it may be "2nd".

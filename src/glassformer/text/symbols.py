@@ -43,7 +43,7 @@ def strip_symbols(
     """Return the span of a sentence without its label and the unknown symbols at its edges.
 
     text: without white space around it. Symbols within the sentence stay; the marks behind symbols
-    are part of them. labels: see `sentence_rules.find_labels`.
+    are part of them. labels: see `sentence_rules.find_list_labels`.
     """
     label = labels.match(text) if labels else None
     start, end = label.end() if label else 0, len(text)

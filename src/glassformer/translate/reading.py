@@ -22,7 +22,7 @@ from ..text.context import (
     list_contexts,
 )
 from ..text.enclosures import Enclosures
-from ..text.sentence_rules import find_labels
+from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
@@ -69,7 +69,7 @@ class SentenceReader:
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
         self.separator = tokenizers.source.find_tags([SEPARATOR])[0] if has_context else None
-        self._labels = find_labels(data.source_lang)
+        self._labels = find_list_labels(data.source_lang)
         self._is_unspaced = is_unspaced(data.source_lang)
 
     @property

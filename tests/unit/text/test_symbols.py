@@ -6,7 +6,7 @@ import pytest
 from tests.checked import translate_checked
 
 from glassformer.see.sentences import choose_sentence, translate_whole
-from glassformer.text.sentence_rules import find_labels
+from glassformer.text.sentence_rules import find_list_labels
 from glassformer.text.sentences import cut_spans
 from glassformer.text.spacing import join_sentences
 from glassformer.text.symbols import find_moved_marks, set_aside, strip_symbols
@@ -70,14 +70,14 @@ def test_symbols_at_the_edges_are_left_out(text: str, bare: str) -> None:
     ],
 )
 def test_the_label_of_a_line_is_left_out(text: str, bare: str) -> None:
-    labels = find_labels("en")
+    labels = find_list_labels("en")
     assert text[slice(*strip_symbols(text, lambda run: True, labels))] == bare
     assert strip_symbols(text, lambda run: False) == (0, len(text))
 
 
 def test_an_ordinal_is_no_label(everyday: Translator) -> None:
     text = "2. Mai ist spät."
-    assert strip_symbols(text, lambda run: True, find_labels("de")) == (0, len(text))
+    assert strip_symbols(text, lambda run: True, find_list_labels("de")) == (0, len(text))
     assert everyday.translate("1) She sings. 2) He sleeps.") == "1) Elle chante. 2) Il dort."
 
 

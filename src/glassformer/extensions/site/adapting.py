@@ -19,7 +19,7 @@ from glassformer.text import (
 )
 from glassformer.text.enclosures import Enclosures
 from glassformer.text.patterns import LazyPattern
-from glassformer.text.sentence_rules import find_labels
+from glassformer.text.sentence_rules import find_list_labels
 from glassformer.text.spacing import name_base
 from glassformer.translate import adapting
 from glassformer.translate.adapting import LONGEST_ACRONYM, Adapter
@@ -87,7 +87,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
     if not adapter.tokenizers.source.has_character_map:
         return None
     quotes = typography.find_quotes(adapter.target_lang)
-    patterns = {**PATTERNS, "label": find_labels(adapter.source_lang)}
+    patterns = {**PATTERNS, "label": find_list_labels(adapter.source_lang)}
     return {
         "is_cased": adapter.is_cased,
         "has_letters": adapter.has_letters,
