@@ -10,8 +10,8 @@ from anyio.to_thread import run_sync
 from glassformer.extensions.documents.failures import Failures
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
 
-AT_ONCE = 2  # requests whose pages are read
-SWITCH = 0.0005  # seconds after which another thread has its turn while pages are read
+AT_ONCE = 1  # requests whose pages are read: Python runs one thread at a time
+SWITCH = 0.0001  # seconds after which another thread has its turn while pages are read
 SHORT = 1000  # characters up to which reading is faster than starting a thread
 
 
@@ -28,7 +28,7 @@ def read_pages(texts: Sequence[str], failures: Failures | None = None) -> list[M
 
 
 class PageReader:
-    """Reads pages of HTML in threads, those of a few requests at a time.
+    """Reads pages of HTML in threads, those of one request at a time.
 
     The others wait, and whoever leaves meanwhile costs nothing: pages of many clients can neither
     fill the pool of threads nor keep Python from answering. While pages are read, Python changes

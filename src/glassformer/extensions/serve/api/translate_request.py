@@ -70,8 +70,9 @@ def read_q(q: Any, limits: Limits, form: str) -> list[str]:
 
 def _mend(text: str) -> str:
     """Return a text with U+FFFD for unpaired surrogates, and without NUL."""
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return whole.replace("\0", "")
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "")
 
 
 def _read_word(fields: Mapping[str, Any], name: str) -> str:
