@@ -3,83 +3,34 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from damage.hostile_clients import (
+    CLIENTS,
+    Address,
+    run_server,
+    send_and_leave,
+    write_file,
+    write_page,
+)
 from damage.hostile_units import UNITS
+
+from glassformer.extensions.documents.pages_apart import AT_ONCE
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
-SIZE = 200_000  # bytes of a hostile page
-CLIENTS, STAY = 60, 0.2  # who come at once; seconds until they leave
-SLOWEST = 2.0  # seconds of /health, on a machine that does other things too: idle, 0.2
-
-
-class Address(NamedTuple):
-    pid: int
-    port: int
-
-    def ask(self, path: str, body: object = None) -> tuple[int, bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"Content-Type": "application/json"}
-        try:
-            data = None if body is None else json.dumps(body).encode()
-            connection.request("GET" if body is None else "POST", path, data, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
+SLOWEST = 1.0  # seconds of /health, on a machine that does other things too: idle, 0.1
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Address]:
-    root = str(Path(__file__).parents[3] / "src")
-    command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": root}
-    ) as process:
-        assert process.stdout
-        found = re.search(r":(\d+)/", process.stdout.readline())
-        assert found
-        address = Address(process.pid, int(found[1]))
-        address.ask("/translate", {"q": "A cat.", "source": "en", "target": "fr"})
+    with run_server() as address:
         yield address
-        process.terminate()
-
-
-def write_page(unit: str) -> bytes:
-    text = unit * (SIZE // len(unit.encode()))
-    body = json.dumps({"q": text, "source": "en", "target": "fr", "format": "html"}).encode()
-    head = "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-def write_file(unit: str, name: str) -> bytes:
-    parts = [b'name="source"\r\n\r\nen', b'name="target"\r\n\r\nfr']
-    text = unit.encode() * (SIZE // len(unit.encode()))
-    parts.append(f'name="file"; filename="{name}"\r\n\r\n'.encode() + text)
-    begin = b"--x\r\nContent-Disposition: form-data; "
-    body = b"".join(begin + part + b"\r\n" for part in parts) + b"--x--\r\n"
-    head = "POST /translate_file HTTP/1.1\r\nHost: localhost\r\n"
-    head += "Content-Type: multipart/form-data; boundary=x\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-def send_and_leave(server: Address, request: bytes) -> None:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", server.port), 20) as sock:
-        sock.sendall(request)
-        time.sleep(STAY)
 
 
 def count_under_way(server: Address) -> int:
@@ -116,8 +67,8 @@ def test_nothing_is_left_of_them(server: Address) -> None:
         assert time.monotonic() < end
         time.sleep(0.2)
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
-    if children.exists():
-        assert children.read_text(encoding="ascii").split() == []
+    if children.exists():  # at most those that wait for further pages
+        assert len(children.read_text(encoding="ascii").split()) <= AT_ONCE
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from glassformer.extensions.serve import counting
 from glassformer.extensions.serve.api_error import ApiError
-from glassformer.extensions.serve.counting import count_characters
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.rate_limit import Access
 from glassformer.extensions.serve.running import make_service
@@ -68,8 +68,11 @@ CAT = "The cat is on the mat."
         (f"&lt;{CAT}&gt;", len(CAT) + 2),
     ],
 )
-def test_what_is_translated_counts(counted: Client, page: str, expected: int) -> None:
-    assert count_characters([page], "html") == expected
+@pytest.mark.parametrize("short", [counting.SHORT, 0])  # read in the server, and in a process apart
+def test_what_is_translated_counts(
+    counted: Client, page: str, expected: int, short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "SHORT", short)
     assert translate(counted, page, format="html").status == 200
     assert count_used(counted) == expected
     assert translate(counted, [page, page], format="html").status == 200

@@ -14,15 +14,12 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
-
-from glassformer.foundation.machine.python_process import plan_python
+from typing import IO, Protocol
 
 from .failures import Failures
 from .formats import TranslatableDocument, open_document
 from .markup import read_markup
-
-LENGTH = 8  # bytes that say how long a message is
+from .messages import exchange, limit_address_space, plan_reader, receive, send, send_error
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,9 @@ class DocumentApart:
     tags.
     """
 
-    def __init__(self, process: Process, turn: asyncio.Semaphore, limits: DocumentLimits) -> None:
-        self._process, self._turn, self.limits = process, turn, limits
+    def __init__(self, turn: asyncio.Semaphore, limits: DocumentLimits) -> None:
+        self._turn, self.limits = turn, limits
+        self._process: Process | None = None
         self.form = ""
         self.texts: list[str] = []
         self.readable: list[str] = []
@@ -73,7 +71,8 @@ class DocumentApart:
         async with self._turn:
             try:
                 async with asyncio.timeout(self.limits.seconds):
-                    is_error, answer = await self._exchange(messages)
+                    self._process = self._process or await self._start()
+                    is_error, answer = await exchange(self._process, messages)
             except TimeoutError:
                 raise ValueError(limit) from None
             except (OSError, asyncio.IncompleteReadError):
@@ -87,15 +86,19 @@ class DocumentApart:
             raise ModuleNotFoundError(error["said"], name=error["package"])
         raise ValueError(error["said"])
 
-    async def _exchange(self, messages: Sequence[bytes]) -> tuple[bool, bytes]:
-        orders, answers = self._process.stdin, self._process.stdout
-        assert orders and answers
-        for message in messages:
-            orders.write(len(message).to_bytes(LENGTH) + message)
-        await orders.drain()
-        is_error = await answers.readexactly(1) == b"\1"
-        length = int.from_bytes(await answers.readexactly(LENGTH))
-        return is_error, await answers.readexactly(length)
+    async def _start(self) -> Process:
+        """Start the process: in its turn, since Python takes longer to start than many files."""
+        command, environment = plan_reader(__name__)
+        return await asyncio.create_subprocess_exec(
+            *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
+        )
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._process:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
 
 
 class DocumentSource(Protocol):
@@ -121,42 +124,31 @@ class DocumentProcesses:
         """Give a document; its process ends with the block, however that is left."""
         async with self._places:
             data = source if isinstance(source, bytes) else await source.read()
-            async with self._start(data, name) as document:
+            document = DocumentApart(self._turn, self.limits)
+            try:
+                await document.read(data, name)
                 yield document
-
-    @asynccontextmanager
-    async def _start(self, data: bytes, name: str) -> AsyncIterator[DocumentApart]:
-        command, environment = plan_python(["-m", __name__])
-        process = await asyncio.create_subprocess_exec(
-            *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
-        )
-        try:
-            document = DocumentApart(process, self._turn, self.limits)
-            await document.read(data, name)
-            yield document
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            finally:
+                await document.close()
 
 
 def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
     """Read a document, say what is in it, and write it with the translations that come back."""
-    head, data = json.loads(_receive(inputs)), _receive(inputs)
+    head, data = json.loads(receive(inputs)), receive(inputs)
     try:
-        _limit_memory(head["memory"])
+        limit_address_space(head["memory"])
         document = open_document(data, head["name"])
-        _send(out, _spell(document, head["tags"]))
-        _send(out, document.fill(json.loads(_receive(inputs))))
-        _send(out, json.dumps(document.failures.said).encode())
+        send(out, _spell(document, head["tags"]))
+        send(out, document.fill(json.loads(receive(inputs))))
+        send(out, json.dumps(document.failures.said).encode())
     except ModuleNotFoundError as error:
-        _send_error(out, str(error), error.name or "")
+        send_error(out, str(error), error.name or "")
     except ValueError as error:
-        _send_error(out, str(error))
+        send_error(out, str(error))
     except MemoryError:
-        _send_error(out, f"the document needs more than {head['memory'] >> 20:,} MiB of memory")
+        send_error(out, f"the document needs more than {head['memory'] >> 20:,} MiB of memory")
     except RecursionError:
-        _send_error(out, "the document is damaged: it is nested too deeply")
+        send_error(out, "the document is damaged: it is nested too deeply")
 
 
 def _spell(document: TranslatableDocument, tags: int) -> bytes:
@@ -171,32 +163,5 @@ def _spell(document: TranslatableDocument, tags: int) -> bytes:
     return json.dumps({"form": document.form, "texts": texts, "readable": readable}).encode()
 
 
-def _limit_memory(most: int) -> None:
-    """Let this process have so many bytes of memory, where the system can limit them."""
-    with suppress(ImportError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _receive(inputs: IO[bytes]) -> bytes:
-    length = inputs.read(LENGTH)
-    if len(length) < LENGTH:
-        raise SystemExit  # the server has gone
-    return inputs.read(int.from_bytes(length))
-
-
-def _send(out: IO[bytes], message: bytes, kind: bytes = b"\0") -> None:
-    out.write(kind + len(message).to_bytes(LENGTH) + message)
-    out.flush()
-
-
-def _send_error(out: IO[bytes], sentence: str, package: str = "") -> None:
-    error: dict[str, Any] = {"said": sentence, "package": package}
-    _send(out, json.dumps(error).encode(), b"\1")
-
-
 if __name__ == "__main__":
-    with suppress(AttributeError, OSError):
-        os.nice(5)  # the server answers before
     serve_document(sys.stdin.buffer, sys.stdout.buffer)

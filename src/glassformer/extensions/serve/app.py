@@ -133,6 +133,7 @@ class CompressionMiddleware:
 async def _live(app: FastAPI) -> AsyncIterator[None]:
     yield
     await run_sync(app.state.service.close)
+    await app.state.service.translation_service.pages.close()
 
 
 def _answer_errors(app: FastAPI) -> None:
