@@ -48,8 +48,8 @@ def _spell_mark(mark: TagMark) -> list[Any]:
 
 def unpack_pages(answer: bytes) -> tuple[list[MarkupPage], list[str]]:
     """Return the pages of an answer, and what of them cannot be read."""
-    content, said = json.loads(answer)
-    return [MarkupPage([*map(_make_part, parts)]) for parts in content], said
+    content, reasons = json.loads(answer)
+    return [MarkupPage([*map(_make_part, parts)]) for parts in content], reasons
 
 
 def _make_part(part: str | list[Any]) -> str | Run:

@@ -41,8 +41,8 @@ class PageProcesses:
 
     async def read(self, texts: Sequence[str], failures: Failures) -> list[MarkupPage]:
         """Return the pages in texts of HTML; `failures` gets what cannot be read."""
-        pages, said = await run_sync(unpack_pages, await self._ask({"read": texts}))
-        failures.said += said
+        pages, reasons = await run_sync(unpack_pages, await self._ask({"read": texts}))
+        failures.said += reasons
         return pages
 
     async def close(self) -> None:
