@@ -422,7 +422,7 @@ def test_page_opens_from_disk(kind: str, told: Path, tmp_path: Path, browsers: A
     playwright = pytest.importorskip("playwright.sync_api")
     page = tmp_path / "class.html"
     SavedPage(build_living_page(["demo"])).save(page)
-    assert page.stat().st_size < 2.2e6
+    assert page.stat().st_size < 1.7e6
     greedy = json.loads((told / "told.json").read_text(encoding="utf-8"))["greedy"][:TRIED]
     demo = Translator.load("demo", device="cpu")
     texts = [each["text"] for each in greedy]

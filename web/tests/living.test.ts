@@ -16,6 +16,21 @@ import { readTensor, record, write, type Recorded } from "../src/engine/recordin
 import { BOS, search as searchFor, type SearchSettings, type Step } from "../src/engine/search";
 import type { Request } from "../src/data/server";
 
+/** Packed bytes as letters of a page, one bit after the other. */
+function spell(data: string | Uint8Array): string {
+  const packed = gzipSync(data);
+  let [text, bits, count] = [`${packed.length} `, 0, 0];
+  for (const byte of [...packed, 0, 0]) {
+    bits |= byte << count;
+    for (count += 8; count >= 13; count -= 13) {
+      const number = bits & 8191;
+      for (const digit of [Math.floor(number / 93), number % 93]) text += String.fromCharCode(33 + digit + (digit >= 27 ? 1 : 0));
+      bits >>= 13;
+    }
+  }
+  return text;
+}
+
 const folder = process.env["LIVING"] ?? "";
 const bytes = (name: string) => Uint8Array.from(readFileSync(`${folder}/${name}`)).buffer;
 const json = <T>(name: string) => JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as T;
@@ -140,7 +155,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
     const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
     const about = { version: "", models: [{ ...opened.about, loaded: true }] };
-    const engine = new LocalEngine(new Line(worker), about, () => gzipSync(readFileSync(`${folder}/model`)).toString("base64"));
+    const engine = new LocalEngine(new Line(worker), about, () => spell(readFileSync(`${folder}/model`)));
     const answer = await engine.translate({ text: TEXT });
     expect(answer.translation).toBe("L'animal n'a pas traversé la rue parce qu'il était trop fatigué.");
     expect(answer.attention.shape).toEqual([answer.targetWords.length, answer.sourceWords.length]);
@@ -176,7 +191,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
   });
 
   describe.skipIf(!existsSync(`${folder}/engine.wasm`))("with the engine in C", () => {
-    const [wasm, model] = ["engine.wasm", "model"].map((name) => () => gzipSync(readFileSync(`${folder}/${name}`)).toString("base64"));
+    const [wasm, model] = ["engine.wasm", "model"].map((name) => () => spell(readFileSync(`${folder}/${name}`)));
 
     it("drafts are told first, and the answer is the equations' own", async () => {
       const [host, plain] = [new Host(), new Host()];
@@ -208,7 +223,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     it("what cannot run is left out", async () => {
       const host = new Host();
       const quiet = { tell: () => {} };
-      await host.open(quiet, model!(), gzipSync("no module").toString("base64"));
+      await host.open(quiet, model!(), spell("no module"));
       expect((await host.translate(quiet, { text: TEXT })).document.search).not.toBeNull();
       const draft = await openDrafter(readFileSync(`${folder}/engine.wasm`), bytes("model"), opened.about);
       expect(draft([99_999, 2], opened.about.settings.decode as SearchSettings, 0)).toBeNull();
@@ -218,7 +233,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
   it("answers a page: a cut, each head silenced, samples", async () => {
     const host = new Host();
     const asking = { tell: () => {} };
-    await host.open(asking, gzipSync(readFileSync(`${folder}/model`)).toString("base64"));
+    await host.open(asking, spell(readFileSync(`${folder}/model`)));
     const { id, document } = await host.record(asking, { text: TEXT });
     const cut = await host.edit(asking, id, [{ do: "cut", word: "animal" }]);
     const after = host.find(asking, cut.after).document;

@@ -64,7 +64,7 @@ export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
   const [entries, metadata, begin] = readHeader(bytes);
   const found = new Map<string, Tensor>();
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(entries)) {
-    if (name.endsWith(FACTORS)) continue;
+    if (name.startsWith(FACTORS)) continue;
     const [start, end] = data_offsets;
     found.set(name, { shape, data: widen(bytes, begin + start, end - start, dtype) });
   }
@@ -83,16 +83,17 @@ export function readSafetensors(bytes: ArrayBuffer): Map<string, Tensor> {
 }
 
 /** How matrices of 4 bits are stored: see `extensions/site/four_bits.py`. */
-const [FACTORS, GROUP, QUARTERS] = [".factors", 32, 4];
+const [FACTORS, GROUP, QUARTERS] = ["factors.", 64, 4];
 
 /** Make int8 numbers of those of 4 bits in a file, in place: once. */
 export function lengthen(bytes: ArrayBuffer): void {
   const [entries, , begin] = readHeader(bytes);
-  const read = ({ data_offsets: [start, end] }: Header) => new Int8Array(bytes, begin + start, end - start);
   for (const [name, listed] of Object.entries(entries)) {
-    const shared = entries[`${name}${FACTORS}`];
+    const shared = entries[`${FACTORS}${name}`];
     if (!shared) continue;
-    const [numbers, factors] = [read(listed), read(shared)];
+    const [start, end] = listed.data_offsets;
+    const numbers = new Int8Array(bytes, begin + start, end - start);
+    const factors = new Uint8Array(bytes, begin + shared.data_offsets[0]);
     const [width, groups] = [listed.shape[1]!, shared.shape[1]!];
     for (let place = 0; place < numbers.length; place++) {
       const row = Math.floor(place / width);

@@ -2,6 +2,7 @@
 
 import type { Candidate, Progress, Request } from "../data/server";
 import type { Tensor } from "../data/tensor";
+import { readLetters } from "../data/letters";
 import { part } from "../data/tensor";
 import { messageOf } from "../format";
 import type { Changes as Effect, Edit } from "./edits";
@@ -52,7 +53,7 @@ export class Host {
   private made = 0;
   private pass = 0; // milliseconds that the network took for its last draft, in one piece
 
-  /** Hold a model that comes as base64 of gzip, and so the engine in C; its settings, tokens and equations. */
+  /** Hold a model that comes as letters of gzip, and so the engine in C; its settings, tokens and equations. */
   async open(_: Asking, text: string, engine = ""): Promise<Opened["about"]> {
     const file = await unpack(text);
     const opened = openModel(file);
@@ -270,10 +271,7 @@ export class Host {
 }
 
 async function unpack(text: string): Promise<ArrayBuffer> {
-  const letters = atob(text);
-  const packed = new Uint8Array(letters.length);
-  for (let place = 0; place < letters.length; place++) packed[place] = letters.charCodeAt(place);
-  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  return new Response(new Blob([readLetters(text)]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /** A computation that lets messages in now and then, and ends when it is no longer wanted. */

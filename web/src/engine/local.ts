@@ -30,7 +30,7 @@ export class LocalEngine implements Engine {
   private readonly opened = new Map<string, Promise<Described>>();
   private readonly known = new Map<string, ReadonlySet<string>>();
 
-  /** As base64 of gzip: `readFile` gives the file of a model, and `compiled` is the engine in C, if it is there. */
+  /** As letters of gzip: `readFile` gives the file of a model, and `compiled` is the engine in C, if it is there. */
   constructor(
     private readonly line: Line, private readonly carried: Carried, private readonly readFile: (model: string) => string,
     private readonly compiled = "",

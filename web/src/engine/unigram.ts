@@ -37,7 +37,7 @@ export interface UnigramTables {
   vocabulary: string[];
   scores: (number | null)[]; // ln p; null: no text yields the token
   others: Record<string, number>; // of tokens that texts yield, but that the network does not know
-  charsmap: string; // as base64
+  charsmap: string; // the first byte of each four, all the second ones and so on, as base64
   spec: Spec;
   byte_fallback: boolean;
   tags: string[]; // tokens that callers add
@@ -69,7 +69,7 @@ export class Unigram extends Tokenizer {
       if (scores[id] !== null) this.known.set(token, Math.fround(scores[id]!));
     }
     for (const [token, score] of Object.entries(others)) this.known.set(token, Math.fround(score));
-    this.charsmap = new Charsmap(Uint8Array.from(atob(tables.charsmap), (letter) => letter.charCodeAt(0)));
+    this.charsmap = new Charsmap(putTogether(atob(tables.charsmap)));
     const symbols = new Set(spec.user_defined_symbols);
     for (const letters of [...symbols].map((each) => Array.from(each)).sort((a, b) => b.length - a.length)) {
       if (letters.length) this.symbols.set(letters[0]!, [...(this.symbols.get(letters[0]!) ?? []), letters]);
@@ -201,4 +201,13 @@ function removeSpaces(parts: readonly Letter[]): Letter[] {
     isAfterSpace = text.endsWith(" ");
     return [{ ...part, text }];
   });
+}
+
+function putTogether(letters: string): Uint8Array {
+  const bytes = new Uint8Array(letters.length);
+  let read = 0;
+  for (let first = 0; first < 4; first++) {
+    for (let place = first; place < bytes.length; place += 4) bytes[place] = letters.charCodeAt(read++);
+  }
+  return bytes;
 }

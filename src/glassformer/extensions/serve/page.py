@@ -6,6 +6,7 @@ Imports no torch.
 import json
 import tempfile
 from base64 import b64encode
+from gzip import compress
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -22,6 +23,16 @@ from glassformer.see.trace import Trace
 
 STATIC = files(__package__) / "static"  # the built app
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
+PROGRAM = "program"  # the id of the element with the app's program, where that is packed
+UNPACKING = f"""(async () => {{
+  const text = document.getElementById("{PROGRAM}").textContent;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const parts = [await new Response(whole).arrayBuffer()];
+  const script = document.createElement("script");
+  script.src = URL.createObjectURL(new Blob(parts, {{ type: "text/javascript" }}));
+  document.body.append(script);
+}})();"""
 HEIGHT = 780  # of the page in a notebook, in pixels
 WASM_ALLOWED = " 'wasm-unsafe-eval'"
 SITE = (("up", "index.html"), ("alternate", "gallery/demo/"))  # where a page of a site leads
@@ -70,14 +81,21 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
 
 
-def assemble_page(carried: str, more: str = "", *, site: bool = False, wasm: bool = False) -> str:
+def assemble_page(
+    carried: str, more: str = "", *, site: bool = False, wasm: bool = False, packed: bool = False
+) -> str:
     """Return the HTML of the app with these elements in it. `more` adds to the security policy.
 
     site: it is a page of a site, with a way back and with the site's pictures of the story. wasm:
-    it may run WebAssembly. Raises ValueError if the app is not built.
+    it may run WebAssembly. packed: its program is packed, in a third of the size. Raises ValueError
+    if the app is not built.
     """
     style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
-    scripts = f"'{_hash(script)}'{WASM_ALLOWED if wasm else ''}"
+    if packed:
+        program = b64encode(compress(_read("page.js").encode(), mtime=0)).decode("ascii")
+        carried += f'<script type="application/octet-stream" id="{PROGRAM}">{program}</script>\n'
+        script = UNPACKING
+    scripts = f"'{_hash(script)}'{' blob:' if packed else ''}{WASM_ALLOWED if wasm else ''}"
     allowed = (
         f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; "
         f"img-src data: blob:{' *' if site else ''}; base-uri 'none'; form-action 'none'{more}"

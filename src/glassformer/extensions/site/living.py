@@ -4,8 +4,6 @@ The network runs in a worker of the page; what it runs on is written by `portabl
 built with the engine in C, the page has it too, for drafts of translations.
 """
 
-import zlib
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -14,12 +12,13 @@ from glassformer.extensions.serve.page import STATIC, assemble_page, spell_data
 from glassformer.foundation.version import __version__
 
 from .portable import BITS, describe_for_page, pack_model
+from .text_bytes import pack_parts, spell_letters
 
 # The ids of elements, where the app finds them: its models, each of them, and the engine.
 LIST, MODEL, COMPILED = "models", "model:", "engine"
 WASM = STATIC / "engine.wasm"
 POLICY = "; worker-src blob:"
-GZIP = 31  # asks zlib for a window of 32 KiB, and for the head of a gzip file
+LENGTH = 8  # bytes of a safetensors file that say how long its head is
 
 
 def build_living_page(
@@ -39,17 +38,20 @@ def build_living_page(
             raise ValueError(f"two models are called {name}: rename the folder of one")
     carried = [spell_data(LIST, {"version": __version__, "models": described})]
     for name, model in zip(names, models, strict=True):
-        carried.append(_spell_bytes(f"{MODEL}{name}", pack_model(model, bits)))
+        file = pack_model(model, bits)
+        head = LENGTH + int.from_bytes(file[:LENGTH], "little")
+        carried.append(_spell_bytes(f"{MODEL}{name}", file, head))
     compiled = WASM.read_bytes() if WASM.is_file() else b""
     if compiled:
         carried.append(_spell_bytes(COMPILED, compiled))
-    return assemble_page("".join(carried), POLICY, site=site, wasm=bool(compiled))
+    return assemble_page("".join(carried), POLICY, site=site, wasm=bool(compiled), packed=True)
 
 
-def _spell_bytes(place: str, data: bytes) -> str:
-    """Return the element with this id that holds bytes, as base64 of gzip."""
-    gzip = zlib.compressobj(
-        9, zlib.DEFLATED, GZIP, strategy=zlib.Z_FILTERED
-    )  # weights hardly repeat
-    packed = b64encode(gzip.compress(data) + gzip.flush()).decode("ascii")
-    return f'<script type="application/octet-stream" id="{escape(place)}">{packed}</script>\n'
+def _spell_bytes(place: str, data: bytes, words: int | None = None) -> str:
+    """Return the element with this id that holds bytes, packed; the first `words` are not numbers.
+
+    words: None: all of them.
+    """
+    end = len(data) if words is None else words
+    letters = spell_letters(pack_parts(data[:end], data[end:]))
+    return f'<script type="application/octet-stream" id="{escape(place)}">{letters}</script>\n'

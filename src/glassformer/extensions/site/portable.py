@@ -83,7 +83,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
     }
     stored, aliases = quantize_file(weights)
     if bits == SHORT:
-        stored = shorten(stored)
+        stored = shorten(stored, tokenizers)
     written = {"model": described, "aliases": aliases}
     return save(
         stored, {name: json.dumps(each, ensure_ascii=False) for name, each in written.items()}
@@ -157,11 +157,16 @@ def _describe_unigram(tokenizer: Unigram) -> dict[str, Any]:
         "vocabulary": tokenizer.vocabulary,
         "scores": [*map(_shorten, tokenizer.scores)],
         "others": {token: _shorten(score) for token, score in tokenizer.others.items()},
-        "charsmap": b64encode(tokenizer.spec.precompiled_charsmap).decode(),
+        "charsmap": b64encode(_take_apart(tokenizer.spec.precompiled_charsmap)).decode(),
         "spec": tokenizer.spec.describe(),
         "byte_fallback": tokenizer.byte_fallback,
         "tags": [*tokenizer.tags],
     }
+
+
+def _take_apart(compiled: bytes) -> bytes:
+    """Return the first byte of each four, all the second ones and so on: packed, half as long."""
+    return b"".join(compiled[place::4] for place in range(4))
 
 
 def _shorten(score: float | None) -> float | None:
