@@ -70,7 +70,7 @@ def port(tmp_path: Path, clock: Clock) -> Iterator[int]:
 
 
 def ask(port: int, text: str) -> tuple[int, str]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", port, timeout=300)
     body = f'{{"q": "{text}", "source": "en", "target": "fr", "api_key": "school-key"}}'
     connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
@@ -113,29 +113,32 @@ def test_a_server(port: int, clock: Clock, ledger: Ledger) -> None:
 
 
 def test_a_training(tmp_path: Path, clock: Clock, ledger: Ledger) -> None:
-    """It takes the minutes that it was given."""
-    data = tmp_path / "pairs.tsv"
+    """It takes the minutes that it was given, from when it has read its pairs."""
+    data, log = tmp_path / "pairs.tsv", tmp_path / "log"
     data.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS * 4), encoding="utf-8")
     command = [sys.executable, "-m", "glassformer", "train", str(data), "--minutes", "0.4"]
     command += ["--source-lang", "en", "--target-lang", "fr", "--out", str(tmp_path / "m")]
-    begun = time.monotonic()
-    with subprocess.Popen(
-        [*command, "--device", "cpu", "--size", "tiny"],
-        env=clock.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as training:
-        assert training.stdout
-        jumps, said = list(JUMPS), ""
-        for line in training.stdout:
-            said += line
-            if line.startswith("update ") and jumps:
+    command += ["--device", "cpu", "--size", "tiny"]
+    jumps, begun, last = list(JUMPS), 0.0, 0.0
+    environment = {**clock.environment, "PYTHONUNBUFFERED": "1"}
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(command, env=environment, stdout=out, stderr=out) as training,
+    ):
+        while training.poll() is None:
+            time.sleep(0.1)
+            now = time.monotonic()
+            if not begun and b"Vocabulary:" in log.read_bytes():
+                begun = last = now
+            if begun and jumps and now - last > 5:
                 clock.set(jumps.pop(0))
-        code = training.wait()
-    assert code == 0, said
-    assert not jumps, said
-    assert 10 < time.monotonic() - begun < 240, said
+                last = now
+            if begun and now - begun > 600:
+                training.kill()
+        took = time.monotonic() - begun
+    said = log.read_text(encoding="utf-8")
+    assert training.returncode == 0, said
+    assert not jumps and 20 < took < 600, said
     ledger.note(
         "Kill and resume",
         "a clock that jumps by a day, forward and back (libfaketime)",
