@@ -35,8 +35,9 @@ from glassformer.foundation.disk import write_bytes, write_text
 from glassformer.see import Trace
 from glassformer.translator import Translator
 
-ENGLISH = "The animal didn't cross the street because it was too tired."
-FRENCH = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+ENGLISH = "The animal didn't cross the street because it was too wide."
+FRENCH = "L'animal n'a pas traversé la rue parce qu'elle était trop large."
+TIRED = "The animal didn't cross the street because it was too tired."  # too much for one state
 MOST = 12.5e6  # bytes of the whole gallery
 DPI, GIF_DPI, README_DPI, POSTER_DPI = 100, 80, 144, 120  # pixels per inch
 FILM, README = "film.mp4", "readme.png"
@@ -86,7 +87,7 @@ SETS = {
     ),
     "rnn": Collection(
         "demo-rnn",
-        ENGLISH,
+        TIRED,
         "en",
         READS,
         "Before the Transformer",
@@ -94,7 +95,7 @@ SETS = {
         "lost “tired”, and instead of “fatigué” it writes “en colère”, angry (V92).",
     ),
     "rnn-attention": Collection(
-        "demo-rnn-attention", ENGLISH, "en", LOOKS, "Before the Transformer: attention arrives"
+        "demo-rnn-attention", TIRED, "en", LOOKS, "Before the Transformer: attention arrives"
     ),
 }
 GREAT = (  # a file, and two sentences

@@ -15,6 +15,13 @@ def _open(page: Any, server: Server, **state: Any) -> None:
     page.locator("[data-play]").click()
 
 
+def _choose(page: Any, server: Server, example: str) -> None:
+    _open(page, server)
+    page.locator(f"[data-example={example}]").click()
+    page.wait_for_selector("[data-step]")
+    page.locator("[data-play]").click()
+
+
 def _go_to(page: Any, step: int) -> None:
     page.locator("[data-step]").fill(str(step))
 
@@ -38,7 +45,7 @@ def test_a_recurrent_network_reads_in_turn_and_a_transformer_at_once(
 
 
 def test_only_attention_shows_where_a_step_looks(page: Any, server: Server) -> None:
-    _open(page, server)
+    _choose(page, server, "twin")
     _go_to(page, 24)  # 13 tokens were read, the 11th is written
     assert _read(page, "attention", ".target li.now") == ["fatigué"]
     assert "“tired”" in _read(page, "attention", "[data-doing]")[0]
@@ -51,10 +58,7 @@ def test_only_attention_shows_where_a_step_looks(page: Any, server: Server) -> N
 
 @pytest.mark.thorough
 def test_the_long_riddle_says_where_each_goes_wrong(page: Any, server: Server) -> None:
-    _open(page, server)
-    page.locator("[data-example=long]").click()
-    page.wait_for_selector("[data-step]")
-    page.locator("[data-play]").click()
+    _choose(page, server, "long")
     _go_to(page, int(page.locator("[data-step]").get_attribute("max")))
     page.wait_for_selector("[data-reference]")
     told = [_read(page, each, "[data-verdict]")[0] for each in ("rnn", "attention", "transformer")]

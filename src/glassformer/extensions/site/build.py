@@ -32,10 +32,10 @@ SWITCH = {"en": "English", "zh": "中文"}
 INDEX = {"en": "index.html", "zh": "index.zh.html"}
 NETWORKS = "networks.html"
 COMPARED = ("demo-rnn", "demo-rnn-attention", "demo")
-RIDDLE = "The animal didn't cross the street because it was too tired."
 FIRST = "The animal didn't cross the street because it was too wide."  # what the app opens with
 SENTENCES = (  # those that the app offers for the comparison
-    RIDDLE,
+    FIRST,
+    "The animal didn't cross the street because it was too tired.",
     "The old farmer did not eat the red apple because it was too sour.",
     "The small cat did not cross the old street because it was too tired, but the big dog crossed "
     "the street because it was hungry.",
@@ -70,7 +70,7 @@ def write_site(
     pages[NETWORKS] = build_networks_page()
     for name, html in pages.items():
         write_text(folder / name, link_guide(html) if (folder / GUIDE).is_file() else html)
-    trace = record_sentence("demo", RIDDLE if gallery else FIRST)  # kept pictures are of the riddle
+    trace = record_sentence("demo", FIRST)
     result = copy_gallery(gallery, folder) if gallery else draw_gallery(trace, folder)
     result += draw_in_chinese(trace, folder, result)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
