@@ -136,7 +136,7 @@ body{font:17px/1.55 system-ui,sans-serif;color:#1f2733;background:#f5f6f9;margin
 h1{font-size:2.1rem;margin:1rem 0 0}h2{margin:3rem 0 .8rem}
 img{max-width:100%;height:auto}
 figure{margin:0 0 1.2rem;background:#fff;border:1px solid #e4e7ec;border-radius:10px;padding:1rem}
-.great img{display:block;margin:0 auto;max-height:80vh}
+.great img{display:block;margin:0 auto;max-height:80vh;object-fit:contain}
 section{display:grid;grid-template-columns:repeat(auto-fill,minmax(22rem,1fr));gap:1rem}
 section img{height:16rem;width:100%;object-fit:contain}
 figcaption b{color:#2946d8;margin-right:.4rem}
@@ -274,10 +274,19 @@ def tell_markdown(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterato
         yield "</table>\n"
 
 
+def spell_size(path: Path) -> str:
+    """Return the size of a picture as HTML has it, so that nothing moves when it comes."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        return f'width="{picture.width}" height="{picture.height}"'
+
+
 def tell_html(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterator[str]:
     """Yield the page for a browser, which works without a network."""
     yield '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width"><title>Gallery</title>\n'
+    yield '<link rel="icon" href="data:,">\n'
     yield f"<style>{STYLE}</style>\n<h1>What a translation looks like inside</h1>\n"
     yield "<p>Every number is one that the network computed, unless the note of its picture says "
     yield "otherwise. The commands above a group draw its pictures; "
@@ -285,7 +294,8 @@ def tell_html(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterator[st
     yield '<a href="demo/V113.png">the whole translation on one page</a>, of size A1.</p>\n'
     for file, told, each in find_great(shown):
         yield (
-            f'<figure class="great"><img src="{file}" alt="{html.escape(each.told)}">'
+            f'<figure class="great"><img src="{file}" {spell_size(folder / file)} '
+            f'alt="{html.escape(each.told)}">'
             f"<p>{html.escape(told)}</p>"
             f"<code>{html.escape(spell(file.partition('/')[0], each.id))}</code></figure>\n"
         )

@@ -62,7 +62,7 @@ def render_row(setting: Setting) -> str:
         f"`{setting.option}`" if setting.key != "recipe" else "first word",
         show_value(setting.field.default),
         show_values(setting),
-        PAPER.sub("", said).replace("|", "\\|"),
+        PAPER.sub("", said).replace("|", "\\|").replace("<", "&lt;"),
         section[1] if section else "",
     )
     return f"| {' | '.join(cells)} |"

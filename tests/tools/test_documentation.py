@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli.verbs import list_verbs
-from tools.documentation.__main__ import SITE, WORKER, list_groups
+from tools.documentation.__main__ import SITE, WORKER, finish_pages, list_groups
 from tools.documentation.sources import ROOT, Page, list_pages, write_sources
 
 LANGUAGES = ("en", "zh")
@@ -87,3 +88,29 @@ def test_the_pages_load_nothing_from_elsewhere(tmp_path: Path) -> None:
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="?https?://', text), path
+
+
+def test_what_no_validator_takes_is_left_out(tmp_path: Path) -> None:
+    """An empty tabindex of a label, and autocomplete of a box to tick; not that of the search."""
+    (tmp_path / WORKER).parent.mkdir(parents=True)
+    box, label = '<input type="checkbox" id="a"', '<label for="a" id="b"'
+    field = '<input type="text" autocomplete="off">'
+    text = f'{box} autocomplete="off">{label} tabindex="">{field}'
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    finish_pages(tmp_path, "en")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == f"{box}>{label}>{field}"
+
+
+def test_links_are_told_by_a_line_and_pictures_have_a_size(tmp_path: Path) -> None:
+    (tmp_path / WORKER).parent.mkdir(parents=True)
+    (tmp_path / "pictures").mkdir()
+    shutil.copyfile(ROOT / "docs/gallery/readme.png", tmp_path / "pictures/a.png")
+    dialog = '<div class="md-search" data-md-component="search" role="dialog">'
+    text = f'<head></head>{dialog}<img alt="" src="pictures/a.png">'
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    finish_pages(tmp_path, "zh")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert 'role="dialog" aria-label="搜索">' in page and "underline" in page
+    width, height = re.findall(r'width="(\d+)" height="(\d+)" alt', page)[0]
+    header = (ROOT / "docs/gallery/readme.png").read_bytes()[16:24]
+    assert header == int(width).to_bytes(4, "big") + int(height).to_bytes(4, "big")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +68,16 @@ SITE = {
     ),
 }
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the plugin `offline` would load
+# Links in a text are told by more than their colour, and the search has a name.
+STYLE = "<style>.md-typeset :is(p,li,td) a{text-decoration:underline}</style>\n</head>"
+SEARCH = 'data-md-component="search" role="dialog"'
+NAMES = {"en": "Search", "zh": "搜索"}
+PICTURE = re.compile(r'<img ([^>]*?)src="(pictures/[^"]*)"')
 QUIET = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
 WORKER = "assets/javascripts/worker.js"
+INVALID = re.compile(
+    r'(<label[^>]*) tabindex=""|(<input[^>]*type="checkbox"[^>]*) autocomplete="off"'
+)
 
 
 def list_groups(names: Sequence[str], lang: str) -> list[dict[str, Any]]:
@@ -123,16 +133,35 @@ def build(out: Path, repository: str) -> None:
             settings.write_text(json.dumps(make_settings(names, lang, source, place.absolute())))
             words = ["mkdocs", "build", "--strict", "--quiet", "--config-file", str(settings)]
             subprocess.run([sys.executable, "-m", *words], check=True, env=QUIET)
-        finish_pages(place)
+        finish_pages(place, lang)
 
 
-def finish_pages(place: Path) -> None:
+def finish_pages(place: Path, lang: str) -> None:
     """Let the pages of a folder load nothing from elsewhere; the page 404 is the web space's."""
     (place / "404.html").unlink(missing_ok=True)
     shutil.copyfile(Path(__file__).with_name("worker.js"), place / WORKER)
     for path in place.glob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(SHIM, WORKER), encoding="utf-8")
+        text = mend_page(path.read_text(encoding="utf-8").replace(SHIM, WORKER), lang)
+        path.write_text(PICTURE.sub(partial(add_size, place), text), encoding="utf-8")
+
+
+def mend_page(text: str, lang: str) -> str:
+    """Return a page as valid HTML that everybody can read."""
+    text = INVALID.sub(lambda found: found[1] or found[2], text)
+    named = f'{SEARCH} aria-label="{NAMES[lang]}"'
+    return text.replace(SEARCH, named, 1).replace("</head>", STYLE, 1)
+
+
+def add_size(place: Path, found: re.Match[str]) -> str:
+    """Return the tag of a picture with its size, so that nothing moves when it comes."""
+    from PIL import Image
+
+    path = place / found[2]
+    if path.suffix == ".svg" or "width=" in found[1]:
+        return found[0]
+    with Image.open(path) as picture:
+        width, height = picture.size
+    return f'<img width="{width}" height="{height}" {found[1]}src="{found[2]}"'
 
 
 def main() -> None:

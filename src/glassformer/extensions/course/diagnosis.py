@@ -21,6 +21,7 @@ MESSAGES = Messages(Path(__file__).with_name("messages.json"))
 SHORT = 60  # characters of an argument that is shown
 PAIRED = (*range(1, 12), 15, 16, 19)  # exercises in which two mistakes at once are looked for
 LARGEST_ROWS = 8
+FEW = 8  # whole numbers, such as the ids of a short search, that two mistakes may have in common
 
 
 def diagnose(
@@ -79,11 +80,12 @@ def try_mistakes(exercise: Exercise, cases: Sequence[Case], *mistakes: Mistake) 
 
 
 def _is_telling(result: Any) -> bool:
-    """Return whether a result says something: an array with a number that is no NaN, a text."""
+    """Return whether a result says something: a text, or numbers that do not agree by chance."""
     numbers = to_array(result)
     if numbers is None:
         return isinstance(result, str)
-    return bool(np.isfinite(numbers).any()) and numbers.size > 0
+    finite = numbers[np.isfinite(numbers)]
+    return finite.size > FEW or bool((finite % 1).any())
 
 
 def tell_exception(
@@ -189,6 +191,14 @@ def _place(index: Any) -> str:
     return ", ".join(str(int(each)) for each in index)
 
 
+def _is_one_factor(factors: Any) -> bool:
+    """Return whether all numbers are the right ones times one number, which is not 1."""
+    if factors.size < 2:
+        return False
+    mean = factors.mean()
+    return bool(np.ptp(factors) < 1e-3 * abs(mean) and abs(mean - 1) > 1e-3)
+
+
 def tell_pattern(numbers: Any, right: Any, lang: str) -> Iterator[str]:
     """Yield what all wrong numbers have in common; nothing if they have nothing."""
     seen = np.isfinite(right) & np.isfinite(numbers) & (np.abs(right) > 1e-6)
@@ -199,7 +209,7 @@ def tell_pattern(numbers: Any, right: Any, lang: str) -> Iterator[str]:
         yield say("transposed", lang)
     elif factors.size and is_same(factors, np.full_like(factors, -1)):
         yield say("sign", lang)
-    elif factors.size > 1 and np.ptp(factors) < 1e-3 * abs(factors.mean()):
+    elif _is_one_factor(factors):
         yield say("factor", lang, factor=f"{factors.mean():.4g}")
     elif differences.size > 1 and np.ptp(differences) < 1e-3 * abs(differences.mean()):
         yield say("offset", lang, offset=f"{differences.mean():.4g}")
