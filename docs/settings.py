@@ -32,7 +32,8 @@ If the paper has a value, it is the default. If you name no recipe, `train` uses
 which chooses what you do not set, for the data and the machine. The column *paper* names the
 section of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) that describes the setting.
 
-`data.corpus`, several corpora, is a list of tables: see [several corpora](corpora.md).
+`data.corpus`, several corpora, and `data.stage`, stages of a curriculum, are lists of tables: see
+[several corpora](corpora.md).
 
 This page is written by `python docs/settings.py`."""
 OUTRO = """## Settings and options without an effect

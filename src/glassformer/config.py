@@ -487,6 +487,13 @@ class CorpusShare(Settings):
     )
 
 
+class Stage(Settings):
+    """A stage of a curriculum, [[data.stage]]: which of several corpora are read until when."""
+
+    corpora: tuple[str, ...] = setting(..., "The names of the corpora it reads.", min_length=1)
+    until: float = setting(1.0, "The share of the updates after which it ends.", gt=0, le=1)
+
+
 class Augment(Settings):
     """The changes of the pairs while they are trained on, anew in each epoch."""
 
@@ -504,6 +511,16 @@ class Augment(Settings):
     )
     mask: float = setting(
         0.0, "The chance that a token of a source is hidden by the mask token.", ge=0, lt=1
+    )
+    stop: float = setting(
+        0.0, "The chance that a source lacks the punctuation mark at its end.", ge=0, le=1
+    )
+    stops: float = setting(0.0, "The chance that both sides lack the mark at the end.", ge=0, le=1)
+    inline: float = setting(
+        0.0, "The chance that a symbol stands at the same place on both sides.", ge=0, le=1
+    )
+    noise: float = setting(
+        0.0, "The chance that random characters, to be copied, replace a pair.", ge=0, le=1
     )
     switchout: float = setting(
         0.0,
@@ -528,6 +545,7 @@ class Data(Settings):
     source_lang: str | None = setting(None, "The language to translate from, as a code like en.")
     target_lang: str | None = setting(None, "The language to translate to, as a code like de.")
     corpus: tuple[CorpusShare, ...] = setting((), "Several corpora, each a table of its own.")
+    stage: tuple[Stage, ...] = setting((), "Stages of a curriculum, each a table of its own.")
     corpus_temperature: float | None = setting(
         None,
         "Show small corpora more often: an epoch has pairs of a corpus of n in proportion to "
@@ -577,6 +595,12 @@ class Data(Settings):
         names = [each.name for each in self.corpus]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"two corpora are called {twice}: give each a name of its own")
+        ends = [each.until for each in self.stage]
+        if ends != sorted(set(ends)):
+            raise ValueError("each data.stage ends after the one before it, as until=0.5, until=1")
+        read = [name for each in self.stage for name in each.corpora]
+        if names and (unknown := next((name for name in read if name not in names), None)):
+            raise ValueError(f"data.stage: no corpus is called {unknown}; {', '.join(names)} are")
         if len({target for _, target in self.pairs}) > 1 and None in {t for _, t in self.pairs}:
             raise ValueError("of several target languages, each corpus has to name its own")
 
@@ -711,10 +735,26 @@ class Train(Settings):
     rdrop_alpha: float = setting(
         0.0, "R-Drop's alpha; above 0, two forward passes a batch.", ge=0, le=1000
     )
+    teacher_share: float = setting(
+        1.0,
+        "With --teacher: which share of the pairs has its targets; others keep theirs.",
+        gt=0,
+        le=1,
+    )
+    teacher_both: bool = setting(False, "With --teacher: learn the data's targets, too.")
+    teacher_best: int = setting(
+        1, "With --teacher: how many of its best translations each source has.", ge=1, le=64
+    )
+    teacher_mbr: int = setting(
+        0,
+        "With --teacher: it chooses by minimum Bayes risk among so many translations.",
+        ge=0,
+        le=200,
+    )
     alignment_weight: float = setting(
         0.0,
         "Guided alignment (Chen et al. 2016): the weight of the loss by which one cross-attention "
-        "head learns --alignments.",
+        "head learns --alignments, or those of --teacher.",
         ge=0,
         le=1000,
     )
@@ -831,6 +871,12 @@ class Train(Settings):
     shard: bool = setting(
         False, "With torchrun: spread one model over all processes, to save memory."
     )
+
+    @property
+    def teachers(self) -> bool:
+        """Return whether a setting says what teachers do, which have no weight in the loss."""
+        names = ("teacher_share", "teacher_both", "teacher_best", "teacher_mbr")
+        return bool(self.list_changed(names))
 
     def check(self) -> None:
         ends = [name for name in ("steps", "minutes", "epochs") if getattr(self, name) is not None]
@@ -1033,8 +1079,9 @@ class Config(Settings):
             raise ValueError(f"text.samples=0 is not possible with network={network}")
         if augment.case and self.text.lowercase != "none":
             raise ValueError(f"augment.case has no effect with lowercase={self.text.lowercase}")
-        if augment.words and self.train.alignment_weight:
-            raise ValueError("augment.words leaves out words that alignment_weight has links of")
+        for name in ("words", "inline", "noise") if self.train.alignment_weight else ():
+            if getattr(augment, name):
+                raise ValueError(f"augment.{name} moves words that alignment_weight has links of")
 
     @property
     def draws_anew(self) -> bool:

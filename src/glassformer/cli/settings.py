@@ -16,7 +16,7 @@ from .options import SAMPLING, SEARCH, opt
 COMMON = {"source_lang", "target_lang", "minutes", "epochs", "steps", "batch_tokens"}
 COMMON |= {"learning_rate", "vocabulary", "dropout", "seed", "patience", "freeze"}
 # Settings without options: a list of tables, and the names of a plugin, whose file is an option.
-WITHOUT_OPTIONS = {"data.corpus", "model.plugin", "train.plugin"}
+WITHOUT_OPTIONS = {"data.corpus", "data.stage", "model.plugin", "train.plugin"}
 METAVARS = {"tag": "TAG", "source_lang": "CODE", "target_lang": "CODE", "freeze": "PART"}
 METAVARS |= {"ablate": "PART"}
 

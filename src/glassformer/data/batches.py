@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -82,6 +82,9 @@ class Batches:
         self._cuts: dict[int, Integers] = {}  # of the latest epochs, or of all segmentations
         self._counts: dict[int, int] = {}
         self._plan: tuple[int, Integers, Integers] | None = None  # epoch, order, turns
+        # Stages of a curriculum: until which share of the training each lasts, and its batches.
+        self.stages: list[tuple[float, Batches]] = []
+        self.share: Callable[[int], float] = lambda step: 0.0  # of the training, before a step
 
     def count(self, epoch: int) -> int:
         """Return the number of batches in an epoch."""
@@ -148,6 +151,11 @@ class Batches:
         else:
             total = sum(self.count(epoch) for epoch in range(whole))
         return max(1, -(-(total + last) // accumulate))
+
+    def at(self, step: int) -> Batches:
+        """Return the batches that update `step`, counted from 0, reads: those of its stage."""
+        share = self.share(step)
+        return next((each for until, each in self.stages if share < until), self)
 
     def places(self, step: int, accumulate: int = 1) -> list[tuple[int, int]]:
         """Return epoch and index of every batch of update `step`, counted from 0."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..config import BOS, CLASS, EOS, MASK, PAD, Config
+from ..foundation.extensions import need_addition
 from ..text import Tokenizer
-from .augmented import AugmentedBatches, PairChanger
 from .batches import Batch, Batches, Integers, frame
 from .store import Store
 
@@ -96,12 +96,7 @@ def choose_batches(
     if model.network == "encoder":
         return MaskedBatches(store, vocabulary=len(tokenizers[0]), **options)
     if config.data.augment.is_on or config.draws_anew:
-        changer = PairChanger(
-            config.data.augment,
-            tokenizers,
-            sampling=config.text.sampling if config.draws_anew else 0.0,
-            longest=min(config.data.max_length, model.positions.max_positions - 1),
-            seed=train.seed,
-        )
-        return AugmentedBatches(store, changer=changer, **options, weights=weights)
+        make = need_addition("noisy_batches", "data.augment, or text.samples=0,")
+        noisy: Batches = make(config, store, tokenizers, weights=weights, **options)
+        return noisy
     return Batches(store, **options, weights=weights)

@@ -76,6 +76,8 @@ def read_corpora(config: Config, data: Sequence[str | Path]) -> tuple[Config, li
         return _set_corpora(config, plain), [list(each.paths or ()) for each in shares]
     written = [_split_options(str(each)) for each in data]
     groups = list(_join_sides(written))
+    if len(groups) == 1 and config.data.stage:
+        raise ValueError("data.stage reads some of several corpora, but there is only one")
     if len(groups) == 1 and not groups[0][1] and len(shares) < 2:
         return config, [groups[0][0]]
     if shares and len(shares) != len(groups):

@@ -12,12 +12,12 @@ import pytest
 
 from glassformer.config import Augment
 from glassformer.data import store as stores
-from glassformer.data.augmented import PairChanger
 from glassformer.data.context import read_in_context
 from glassformer.data.corpus import Corpus, find_data
 from glassformer.data.holdout import hold_out
 from glassformer.data.store import Store, StorePart, build_mixed_store
 from glassformer.data.tables import Pair
+from glassformer.extensions.ideas.noisy_batches import PairChanger
 from glassformer.text import Tokenizer
 
 LINES = ["one two", "three", "", "four", "five six", "seven", "eight", "", "", "nine", "ten one"]

@@ -16,7 +16,7 @@ from glassformer.translate.align.choose_head import (
     load_choice,
     save_choice,
 )
-from glassformer.translate.align.links import GoldSet, Joining, join_links
+from glassformer.translate.align.links import GoldSet, Joining, join_links, write_pharaoh
 from glassformer.translate.align.pairs import (
     AlignedPair,
     AlignmentCandidate,
@@ -172,6 +172,18 @@ class Aligner:
         if len(results) == 1:
             return results[0]
         return [_join(one, other, self.how) for one, other in zip(*results, strict=True)]
+
+
+def align_texts(model: Path | str, texts: Sequence[TextPair]) -> Iterator[str]:
+    """Yield the links that a model finds in each pair of texts, as a line like 0-0 1-2.
+
+    Words are what stands between white space, also where a language has none.
+    """
+    aligner = replace(Aligner.load(model, texts), by_character=(False, False))
+    aligner = aligner.choose([pair for pair in texts if all(map(str.strip, pair))])
+    for start in range(0, len(texts), SAMPLE):
+        for aligned in aligner.align(texts[start : start + SAMPLE]):
+            yield write_pharaoh(aligned.links)
 
 
 def _load(model: Path | str, device: str) -> Direction:

@@ -6,4 +6,7 @@ ADDS = {
     "idea.alignment_weight": "guided_alignment.GuidedAlignmentIdea",
     "idea.prior_weight": "language_prior.LanguagePriorIdea",
     "idea.teachers": "distillation.DistillationIdea",
+    "noisy_batches": "noisy_batches.make_batches",
+    "stages": "curriculum.add_stages",
+    "count_staged": "curriculum.count_pairs",
 }

@@ -52,7 +52,7 @@ class Augmentation:
     precision: str = "auto"
     device: str = "auto"
     shard_lines: int = 1000  # what a kill loses at most
-    every_line: bool = False  # a line without a good translation has a row too, without a target
+    every_line: bool = False  # each has `copies` rows; those without a good translation no target
 
 
 @dataclass(frozen=True)
@@ -159,15 +159,15 @@ class Maker:
         ]
         for text, *draws in zip(texts, *rounds, strict=True):
             seen: set[str] = set()
-            if job.every_line and not any(self._is_good(text, ways) for ways in draws):
-                yield f"{_clean(text)}\t\t0"
             for checked in (each for ways in draws for each in split_ways(text, ways)):
                 translation = checked.best[0].text
                 if self._is_good(text, checked) and translation not in seen:
                     seen.add(translation)
                     pair = (text, translation) if job.kind == "forward" else (translation, text)
-                    sides = map(_clean, pair)
+                    sides = map(clean_cell, pair)
                     yield "\t".join((*sides, f"{checked.confidence:.4f}"))
+            for _ in range(job.copies - len(seen) if job.every_line else 0):
+                yield f"{clean_cell(text)}\t\t0"
 
     def _is_good(self, text: str, checked: CheckedTranslation) -> bool:
         if not text.strip() or not checked.best[0].text.strip():
@@ -178,7 +178,7 @@ class Maker:
         return checked.confidence >= self.job.min_confidence
 
 
-def _clean(side: str) -> str:
+def clean_cell(side: str) -> str:
     """Return a text as a cell of the table."""
     return side.replace("\t", " ").strip()
 

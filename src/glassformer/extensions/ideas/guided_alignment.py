@@ -32,19 +32,23 @@ from glassformer.data.files import read_lines
 from glassformer.data.sources import Corpora
 from glassformer.data.store import Store
 from glassformer.engine.kernels.fast import KernelState
-from glassformer.foundation.disk import write_bytes
+from glassformer.foundation.disk import write_bytes, write_text
+from glassformer.foundation.extensions import need_addition
 from glassformer.foundation.progress import Reporter
 from glassformer.model.encoder_decoder import EncoderDecoder
 from glassformer.model.files.directory import Tokenizers
 from glassformer.text import Tokenizer
 from glassformer.train.plan.hooks import Loss
 from glassformer.train.plan.ideas import Idea
+from glassformer.train.plan.run_folder import read_settings
 from glassformer.translate.align.choose_head import find_guided_layer
 
 from .capture import capture_calls
+from .distillation import find_learned
 from .weights import check_company
 
 ALIGNMENTS = "alignments.npz"  # in the run's folder
+TEACHER_LINKS = "teacher.links"  # the same, as the teacher aligns the pairs to learn
 METASPACE = "\u2581"  # a space, in tokens of SentencePiece
 LINK = re.compile(r"(\d+)-(\d+)")
 Integers = npt.NDArray[np.int64]
@@ -54,12 +58,14 @@ class GuidedAlignmentIdea(Idea):
     """Guided alignment in a training that was given a file of links."""
 
     def check(self, given: Mapping[str, Any], config: Config, *, has_parent: bool) -> None:
-        check_company("alignment_weight", "--alignments FILE", given.get("alignments"), config)
+        links = given.get("alignments") or given.get("teachers")
+        check_company("alignment_weight", "--alignments FILE", links, config)
         if (network := config.model.network) != "transformer":
             raise ValueError(f"train.alignment_weight needs network=transformer, not {network}")
 
     def keep(self, given: Mapping[str, Any], config: Config, run: Path) -> dict[str, Any]:
-        return {"alignments": str(Path(given["alignments"]).resolve())}
+        file = given.get("alignments")
+        return {"alignments": str(Path(file).resolve())} if file else {}
 
     def choose_targets(
         self, run: Path, text: Corpora, record: Mapping[str, Any], report: Reporter
@@ -75,9 +81,14 @@ class GuidedAlignmentIdea(Idea):
         store: Store,
         tokenizers: Tokenizers,
     ) -> None:
-        if "alignments" in record and not (run / ALIGNMENTS).is_file():
-            pairs = chain.from_iterable(map(read_pairs, open_text().parts))
-            read_links(record["alignments"], pairs, store, tokenizers).save(run / ALIGNMENTS)
+        if (run / ALIGNMENTS).is_file() or not {"alignments", "teachers"} & record.keys():
+            return
+        text, links = open_text(), record.get("alignments", "")
+        if teachers := record.get("teachers"):
+            text = find_learned(run, text, read_settings(run, dict(record)).train)
+            links = align_by_teacher(teachers[0]["folder"], text, run / TEACHER_LINKS)
+        pairs = chain.from_iterable(map(read_pairs, text.parts))
+        read_links(links, pairs, store, tokenizers).save(run / ALIGNMENTS)
 
     def extend_loss(
         self, loss: Loss, run: Path, tokenizers: Tokenizers, device: torch.device
@@ -142,6 +153,16 @@ def read_links(
     offsets = np.cumsum([0, *map(len, results)], dtype=np.int64)
     flat = np.array([link for links in results for link in links], np.int64).reshape(-1, 2)
     return WordLinks(offsets, flat)
+
+
+def align_by_teacher(teacher: str, text: Corpora, out: Path) -> Path:
+    """Write the links that a model finds in the pairs to learn, and return their file.
+
+    Words are what stands between white space, as everywhere in guided alignment.
+    """
+    align = need_addition("align_texts", "--teacher with alignment_weight")
+    write_text(out, "".join(f"{line}\n" for line in align(teacher, list(text))))
+    return out
 
 
 def _join(

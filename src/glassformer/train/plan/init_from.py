@@ -39,7 +39,9 @@ from ..publish.card import hash_file, read_facts
 PARENT = "parent"  # the copy in the run's folder: a run that has begun does not need the original
 INITIAL = "initial"  # the copies in the run's folder: a run that has begun needs no original
 WEIGHTS_OF_LOSS = tuple(
-    name for name in Train.model_fields if name.startswith(("alignment_", "prior_", "risk_"))
+    name
+    for name in Train.model_fields
+    if name.startswith(("alignment_", "prior_", "risk_", "teacher_"))
 )
 # Parts that go by another name than in the network, for `train.freeze`.
 ALIASES = {"embedding": ("source_embedding", "target_embedding", "output_table")}
@@ -123,6 +125,7 @@ def inherit(folder: Path | str, changes: Sequence[str] = ()) -> Config:
     raw = load_model(folder)[0].model_dump(exclude_none=True)
     raw["train"] = {name: value for name, value in raw["train"].items() if name not in SCHEDULE}
     raw["text"].pop("split_above", None)  # it depends on the corpus
+    raw["data"].pop("stage", None)
     if len(raw["data"].get("corpus", ())) and len(Config.read(raw).data.pairs) == 1:
         del raw["data"]["corpus"]
     return Config.read(raw, changes)

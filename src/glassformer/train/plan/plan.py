@@ -113,6 +113,10 @@ class Plan:
             return start
         return start + (self.planned - start) * (step - each.step) / (each.steps - each.step)
 
+    def share(self, step: int) -> float:
+        """Return the share of the training that `step` updates are."""
+        return self.position(step) / self.planned
+
     def is_due(self, step: int) -> bool:
         """Return whether the number of updates is to be decided again after update `step`."""
         return self.limits.seconds is not None and self.latest.review == step < self.latest.steps

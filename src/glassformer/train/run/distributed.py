@@ -81,6 +81,7 @@ class ProcessGroup:
         left over is cut by rows for all. With `even`, all processes get equally many, if need be a
         weightless one.
         """
+        batches = batches.at(step)
         places = list(enumerate(batches.places(step, gradient_accumulation)))
         whole = len(places) - len(places) % self.size
         mine = [

@@ -38,6 +38,7 @@ class Loop:
         """Set up the loop; `began` is the time.perf_counter() from which minutes count."""
         self.setup, self.plan, self.began, self.goal = setup, plan, began, goal
         self.config, self.group, self.report = setup.config, setup.group, setup.report
+        setup.batches.share = plan.share
         self.updater, self.progress = setup.make_updater(), Progress()
         self.journal = Journal(setup.out, setup.prepared, setup.config, setup.group)
         self.meter = Meter(plan.latest.costs, setup.group.clock)

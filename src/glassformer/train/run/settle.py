@@ -18,6 +18,7 @@ from ...data.batches import FEW_SHAPES, Batch, Batches
 from ...data.masking import choose_batches
 from ...engine.kernels.tiles import has_tiles
 from ...foundation.disk import write_text
+from ...foundation.extensions import need_addition
 from ...foundation.machine.device import choose_precision
 from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
@@ -55,6 +56,8 @@ def settle(
 
     def make(config: Config) -> Setup:
         batches = choose_batches(config, prepared.store, sides, weights)
+        if config.data.stage:
+            need_addition("stages", "data.stage")(batches, config, prepared.store, sides, weights)
         return Setup(out, prepared, config, device, precision, group, report, batches, hooks=hooks)
 
     if config.train.fit_batch:

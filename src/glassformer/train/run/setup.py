@@ -9,6 +9,7 @@ import torch
 
 from ...config import Config
 from ...data.batches import Batch, Batches
+from ...foundation.extensions import find_addition
 from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
 from ...model.encoder_decoder import EncoderDecoder
@@ -128,7 +129,10 @@ class Setup:
         names = [name for name, _ in self.prepared.store.parts]
         if len(names) == 1:
             return {}
-        counts = self.batches.count_pairs(step, self.config.train.gradient_accumulation)
+        count = find_addition("count_staged") if self.batches.stages else None
+        counts = (count or Batches.count_pairs)(
+            self.batches, step, self.config.train.gradient_accumulation
+        )
         return dict(zip(names, counts, strict=True))
 
     def say_beginning(self, updater: Updater, steps: int, can_choose: bool) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from glassformer.config import MASK, Augment, Config
-from glassformer.data.augmented import AugmentedBatches, PairChanger
 from glassformer.data.batches import Batches
 from glassformer.data.store import Store, StorePart, build_mixed_store
+from glassformer.extensions.ideas.noisy_batches import AugmentedBatches, PairChanger
 from glassformer.text import SeededSampler, Tokenizer
 from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import FIRST_CHARACTER
@@ -150,7 +150,10 @@ def test_too_long_stays_as_it_is(tokenizer: Tokenizer) -> None:
             ["model.network=decoder", "text.samples=0"],
             "text.samples=0 is not possible with network",
         ),
-        (["data.augment.words=0.1", "train.alignment_weight=1"], "leaves out words that alignment"),
+        (
+            ["data.augment.words=0.1", "train.alignment_weight=1"],
+            "augment.words moves words that alignment",
+        ),
     ],
 )
 def test_refused(changes: list[str], said: str) -> None:

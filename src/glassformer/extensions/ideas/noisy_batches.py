@@ -8,10 +8,12 @@ than is allowed stays as it is.
 from random import Random
 from typing import Any
 
-from ..config import BOS, Augment
-from ..text import SeededSampler, Tokenizer
-from ..text.layout import FIRST_CHARACTER
-from ..text.noise import (
+from glassformer.config import BOS, Augment, Config
+from glassformer.data.batches import Batch, Batches, Integers, frame
+from glassformer.data.store import Store
+from glassformer.text import SeededSampler, Tokenizer
+from glassformer.text.layout import FIRST_CHARACTER
+from glassformer.text.noise import (
     change_case,
     change_digits,
     drop_words,
@@ -19,8 +21,8 @@ from ..text.noise import (
     make_typos,
     switch_out,
 )
-from .batches import Batch, Batches, Integers, frame
-from .store import Store
+
+from .noise import draw_noise, drop_stop, drop_stops, insert_symbol
 
 
 class PairChanger:
@@ -53,16 +55,21 @@ class PairChanger:
             for each, ids, first in zip(self.tokenizers, pair, firsts, strict=True)
         ]
         changed = self._change_texts(texts[0], texts[1], random)
-        results = []
+        results, fits = [], []
         for side, (before, after, ids) in enumerate(zip(texts, changed, pair, strict=True)):
-            tags, text = ids[: firsts[side]], ids[firsts[side] :]
-            new = text
+            new = ids[firsts[side] :]
             if before != after or self.sampling:
                 new = self._encode(side, after, random)
-            if not 0 < len(new) <= self.longest - len(tags):
-                new = text
-            results.append([*tags, *self._change_tokens(side, new, random)])
-        return tuple(results)
+            results.append(new)
+            fits.append(0 < len(new) <= self.longest - firsts[side])
+        if changed[1] != texts[1]:  # the changes of both sides belong together
+            fits = [all(fits)] * 2
+        return tuple(
+            [*ids[:first], *self._change_tokens(side, new if is_fit else ids[first:], random)]
+            for side, (ids, first, new, is_fit) in enumerate(
+                zip(pair, firsts, results, fits, strict=True)
+            )
+        )
 
     def _find_text(self, side: int, ids: list[int]) -> int:
         """Return where the text begins: after the last tag, as a separator is one too."""
@@ -81,12 +88,20 @@ class PairChanger:
         settings = self.settings
         if random.random() < settings.digits:
             source, target = change_digits(source, target, random)
+        if settings.stops and random.random() < settings.stops:
+            source, target = drop_stops(source, target)
+        if settings.inline and random.random() < settings.inline:
+            source, target = insert_symbol(source, target, random)
         if settings.words:
             source = drop_words(source, settings.words, random)
         if settings.typos:
             source = make_typos(source, settings.typos, random)
         if random.random() < settings.case:
             source = change_case(source, random)
+        if settings.stop and random.random() < settings.stop:
+            source = drop_stop(source)
+        if settings.noise and random.random() < settings.noise:
+            source = target = draw_noise(random)
         return source, target
 
     def _encode(self, side: int, text: str, random: Random) -> list[int]:
@@ -113,3 +128,20 @@ class AugmentedBatches(Batches):
             pairs.append(self._changer.change((source, target), random))
         sources, targets = zip(*pairs, strict=True)
         return Batch(frame(sources, [], self._pad_to), frame(targets, [BOS], self._pad_to), rows)
+
+
+def make_batches(
+    config: Config,
+    store: Store,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    **keywords: Any,
+) -> AugmentedBatches:
+    """Return the batches of a training whose settings change its pairs."""
+    changer = PairChanger(
+        config.data.augment,
+        tokenizers,
+        sampling=config.text.sampling if config.draws_anew else 0.0,
+        longest=min(config.data.max_length, config.model.positions.max_positions - 1),
+        seed=config.train.seed,
+    )
+    return AugmentedBatches(store, changer=changer, **keywords)
