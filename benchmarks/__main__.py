@@ -37,6 +37,7 @@ VERBS = {
         "pronoun",
         "context",
         "ssru",
+        "with-options",
     ),
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),

@@ -64,6 +64,10 @@ OTHERS: dict[str, Any] = {
     "data.augment.digits": 0.3,
     "data.augment.mask": 0.1,
     "data.augment.switchout": 0.5,
+    "data.augment.stop": 0.1,
+    "data.augment.stops": 0.1,
+    "data.augment.inline": 0.1,
+    "data.augment.noise": 0.1,
     "data.augment.typos": 0.1,
     "data.augment.words": 0.15,
     "data.hold_out_seed": 8,
@@ -80,6 +84,10 @@ OTHERS: dict[str, Any] = {
     "train.plugin": "idea",
     "train.lora_rank": 4,
     "train.lora_alpha": 8.0,
+    "train.teacher_share": 0.5,
+    "train.teacher_both": True,
+    "train.teacher_best": 4,
+    "train.teacher_mbr": 8,
     "train.alignment_weight": 0.1,
     "train.alignment_layer": 0,
     "train.alignment_head": 2,
@@ -188,7 +196,7 @@ def read_back(config: Config) -> Config:
 
 
 def test_no_setting_is_forgotten_here() -> None:
-    assert sorted([*OTHERS, "data.corpus"]) == sorted(list_settings(Config))
+    assert sorted([*OTHERS, "data.corpus", "data.stage"]) == sorted(list_settings(Config))
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -275,8 +283,8 @@ def test_base_is_the_papers() -> None:
         ),
         (
             {"data": {"qqq": 3}},
-            "known here: source_lang, target_lang, corpus, corpus_temperature, tag, target_tag, "
-            "augment, hold_out_seed, max_length",
+            "known here: source_lang, target_lang, corpus, stage, corpus_temperature, tag, "
+            "target_tag, augment, hold_out_seed, max_length",
         ),
         ({"train": {"steps": 0}}, "train.steps: must be at least 1"),
         ({"model": {"norm": "prenorm"}}, "model.norm: must be 'post' or 'pre'"),

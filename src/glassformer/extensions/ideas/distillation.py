@@ -122,10 +122,10 @@ def _name_made(run: Path, number: int, train: Train) -> Path:
 
 def _name_learned(run: Path, number: int, train: Train) -> Path:
     """Return the file of the targets to learn, which may be those of the data, too."""
-    made = _name_made(run, number, train)
+    path = _name_made(run, number, train)
     if train.teacher_share == 1 and not train.teacher_both:
-        return made
-    return made.with_name(f"{made.stem}-mixed.tsv")
+        return path
+    return path.with_name(f"{path.stem}-mixed.tsv")
 
 
 def _translate(
@@ -164,11 +164,11 @@ def _mix_targets(run: Path, number: int, part: Corpus, train: Train) -> None:
     Which pairs these are depends on the seed and on their place. With `teacher_both`, the data's
     own target follows. Each pair has equally many lines; those that it does not need are empty.
     """
-    made = iter(Corpus((_name_made(run, number, train),)))
+    translations = iter(Corpus((_name_made(run, number, train),)))
     rows = ["source\ttarget"]
     for place, pair in enumerate(replace(part, chosen=None)):
         own = clean_cell(pair[0]), clean_cell(pair[1])
-        taught, empty = [*islice(made, train.teacher_best)], (own[0], "")
+        taught, empty = [*islice(translations, train.teacher_best)], (own[0], "")
         if Random(f"{train.seed} {number} {place}").random() >= train.teacher_share:
             taught = [empty if train.teacher_both else own, *[empty] * (train.teacher_best - 1)]
         rows += map("\t".join, [*taught, *[own] * train.teacher_both])
