@@ -109,6 +109,12 @@ def test_marks_are_counted_as_a_plain_loop_counts_them() -> None:
     assert "a" not in counts and counts[" "[0:0] or "\t"] == joined.count("\t")
 
 
+def test_a_line_is_counted_once_however_many_there_are() -> None:
+    lines, counts = ["a \u2013 b"] * 25_000, dict[str, int]()
+    assert list(watch_characters(lines, counts)) == lines
+    assert counts["\u2013"] == 25_000
+
+
 def test_the_tokens_of_a_tokenizer_point_into_the_typed_text() -> None:
     plain = train_tokenizer(['we won\'t go, "no" - or so.'] * 4, 320)
     tokenizer = plain.know_characters(None, is_source=True)
