@@ -32,6 +32,7 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.FloorDiv: ("//", "*"),
     ast.Mod: ("%", "*"),
 }
+SYMMETRIC = {"intersect1d", "max", "maximum", "min", "minimum"}  # calls in any order of arguments
 IN_C = {
     "<": "<=",
     "<=": "<",
@@ -172,6 +173,9 @@ class _Python(ast.NodeVisitor):
             self.change(node, repr(2 * value) if value else "1.0")
 
     def visit_Call(self, node: ast.Call) -> None:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in SYMMETRIC:
+            return self.generic_visit(node)
         if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
             one, other = (self.span(each) for each in node.args[:2])
             first, second = self.text[slice(*one)], self.text[slice(*other)]

@@ -20,6 +20,7 @@ def act(a: "1 < 2", b=3) -> int:
         raise ValueError(f"{a + 1} is wrong")
     self.count += 4
     log(a, b)
+    d = max(a, b)
     zip(a, strict=True)
     for each in a:
         continue

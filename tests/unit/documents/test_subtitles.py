@@ -53,6 +53,15 @@ def test_where_it_goes() -> None:
     assert [line for line in written.splitlines() if "-->" in line] == times
 
 
+@pytest.mark.parametrize("said", ["a --> b", "a ---> b", "--> b", "-> b", "JOHN: --> b"])
+def test_no_text_becomes_a_time(said: str) -> None:
+    head = "1\n00:00:01,000 --> 00:00:02,000"
+    subtitles = Subtitles(f"{head}\n{said}\n")
+    written = subtitles.fill([text.replace("-&gt;", "---&gt;") for text in subtitles.texts])
+    assert written.startswith(head)
+    assert "-->" not in written.removeprefix(head)
+
+
 def cut(text: str, sizes: list[int]) -> list[str]:
     return SentenceMarkup([], is_escaped=False).divide(text, sizes)
 

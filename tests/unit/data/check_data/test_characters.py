@@ -58,6 +58,16 @@ def test_mojibake_is_found_and_undone(text: str, encoding: str) -> None:
     assert repair_encoding(garbled) == text
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_each_letter_of_western_europe_is_found_in_mojibake(encoding: str) -> None:
+    """But for those whose bytes are no characters of this encoding."""
+    for letter in map(chr, range(0xC0, 0x180)):
+        garbled = f"x{letter}x".encode().decode(encoding, "ignore")
+        if letter.isalpha() and len(garbled) == 4:
+            assert find_broken(Block([garbled]), [garbled]) == [0], letter
+            assert repair_encoding(garbled) == f"x{letter}x"
+
+
 def test_cyrillic_and_chinese_mojibake() -> None:
     for text in ("привет мир", "我喜欢学习"):
         garbled = _garble(text, "latin-1")

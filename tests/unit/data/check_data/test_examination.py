@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from glassformer.extensions.check_data import Report, examine, fix, realign
+from glassformer.extensions.check_data import Report, check_kinds, examine, fix, realign
 from glassformer.extensions.check_data.characters import count_scripts
 from glassformer.extensions.check_data.languages import SideLanguage, identify
 from glassformer.extensions.check_data.lengths import find_outliers
@@ -208,6 +208,16 @@ def test_mended_pairs(clean: tuple[list[str], list[str]]) -> None:
     }
 
 
+def test_kinds_are_named_one_by_one_or_together() -> None:
+    sure = {kind for kind, check in CHECKS.items() if not check.is_guess}
+    assert check_kinds(["empty", "length"]) == {"empty", "length"}
+    assert check_kinds(["sure"]) == sure and check_kinds(["sure", "length"]) == sure | {"length"}
+    assert check_kinds(["all"]) == {*CHECKS} > sure
+    assert check_kinds([]) == frozenset()
+    with pytest.raises(ValueError, match="no kind of finding 'emty'; there are all, sure, "):
+        check_kinds(["emty"])
+
+
 def _language(texts: list[str]) -> SideLanguage:
     block = Block(texts)
     return SideLanguage(texts, split_words(block), count_scripts(block))
@@ -244,6 +254,33 @@ def test_a_language_without_a_list_learns_its_own_words() -> None:
     language = _language(texts)
     block = Block(texts)
     assert language.find_others(block, split_words(block)) == {}
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_lines_of_another_language_are_named(
+    clean: tuple[list[str], list[str]], count: int
+) -> None:
+    """By their function words; if there are thirty and more, by letters learned from them."""
+    random = Random(7)
+    words = sorted(WORDS["de"] - WORDS["fr"])
+    german = [" ".join(random.sample(words, 5)) for _ in range(count)]
+    texts = [*clean[1][:600], *german]
+    language, block = _language(texts), Block(texts)
+    found = language.find_others(block, split_words(block))
+    assert {*found.values()} == {"de"} and min(found) >= 600
+    assert len(found) == 3 if count == 3 else len(found) > 25
+
+
+@pytest.mark.parametrize(("beside", "is_strange"), [(0.55, False), (0.25, True)])
+def test_a_word_that_is_often_beside_own_words_is_an_own_word(
+    beside: float, is_strange: bool
+) -> None:
+    """Two fifths of its lines decide whether a function word of another language is strange."""
+    random, common = Random(3), [f"ka{n}" for n in range(24)]
+    own = [" ".join(random.sample(common, 5)) for _ in range(900)]
+    pairs = ["nicht und ka1" if n < 100 * beside else "nicht und zu" for n in range(100)]
+    language, block = _language(own + pairs), Block(["nicht und zo"])
+    assert (language.find_others(block, split_words(block)) == {0: "de"}) == is_strange
 
 
 def test_outliers_of_length() -> None:

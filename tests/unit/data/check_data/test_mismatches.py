@@ -17,6 +17,8 @@ from glassformer.extensions.check_data.mismatches import (
     FEWEST,
     RIDGE,
     LengthClasses,
+    estimate_wrong,
+    find_limit,
     fit_regression,
     pair_by_chance,
 )
@@ -107,6 +109,18 @@ def test_limits_of_known_spreads(gap: float, wrong: int, sees: bool) -> None:
     assert (sensitivity > 0.9) == sees
     if wrong:
         assert mask[:wrong].mean() > 0.85
+
+
+def test_ranks_of_pairs_by_chance_are_all_wrong_ones() -> None:
+    """Where all pairs are mismatches, no rank is too high, and they are no more than all."""
+    ranks = (np.arange(400) + 0.5) / 400
+    assert find_limit(ranks, 1.0, 0.006) == pytest.approx(0.97)
+    right = 0.5 + ranks / 2  # none of them is below the middle
+    assert find_limit(right, 0.0, 0.006) == pytest.approx(0.5, abs=0.03)
+    assert estimate_wrong(ranks) == pytest.approx(0.6)
+    assert estimate_wrong(np.full(400, 0.1)) <= 1
+    assert estimate_wrong(np.append(ranks[:40] * 10, np.full(360, 0.99))) == pytest.approx(0.1)
+    assert estimate_wrong(np.append(ranks[:40] * 10, np.full(360, 0.7))) == 0  # hardly told apart
 
 
 def test_the_regression_is_where_its_gradient_vanishes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import numpy as np
@@ -10,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data.files import cut_chunks
+from glassformer.extensions.check_data import partners
+from glassformer.extensions.check_data.lexicon import LexiconSide
+from glassformer.extensions.check_data.offsets import find_offset_path, weigh_surface
 from glassformer.extensions.check_data.order import Misalignment, guess_offsets
 from glassformer.extensions.check_data.partners import (
     SideWords,
@@ -18,7 +22,7 @@ from glassformer.extensions.check_data.partners import (
     tell_misalignment,
 )
 from glassformer.extensions.check_data.ragged import Block, Cross, RaggedArray
-from glassformer.extensions.check_data.words import split_words
+from glassformer.extensions.check_data.words import Vocabulary, split_words
 from tools.demo_corpus import pairs
 
 COUNT = 3000
@@ -98,6 +102,13 @@ def _drop(lines: list[str], *numbers: int) -> list[str]:
     return [line for number, line in enumerate(lines) if number not in numbers]
 
 
+@pytest.fixture(params=[20_000, 0], ids=["as small", "as large"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare as a small corpus is compared, and as one of which the evidence has no room."""
+    monkeypatch.setattr(partners, "SMALL", request.param)
+
+
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("line", [0, 1, 999, 1500, 2800])
 def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], line: int) -> None:
     source, target = sides
@@ -107,9 +118,10 @@ def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], l
     ):
         assert len(misalignment) == 1 and abs(misalignment[0].lost) == 1
         # Where neighbours could change places, either may be the one that is named.
-        assert abs(misalignment[0].line - line) <= 1
+        assert abs(misalignment[0].line - line) <= 1 and misalignment[0].line >= 0
 
 
+@pytest.mark.usefixtures("either_way")
 def test_misalignments_that_make_good_again(sides: tuple[list[str], list[str]]) -> None:
     source, target = sides
     _, misalignments = _compare(_drop(source, 700, 701), _drop(target, 2000, 2001))
@@ -124,6 +136,22 @@ def test_lengths_alone_show_an_offset() -> None:
     same = np.full(300, 20.0)
     assert set(guess_offsets(same, same).tolist()) == {0}
     assert guess_offsets(lengths, np.zeros(0)).tolist() == [0] * 5000
+
+
+@pytest.mark.parametrize("offset", [-4, 0, 3])
+def test_lengths_show_the_offset_of_lines_that_are_three_times_as_long(offset: int) -> None:
+    random = Random(4)
+    source = [round(math.exp(random.gauss(4, 0.8))) for _ in range(400)]
+    target = [round(3 * each * math.exp(random.gauss(0, 0.1))) for each in source]
+    target = target[-offset:] if offset < 0 else [50] * offset + target
+    none = RaggedArray.join([[]] * 500, np.uint16)
+    sides = []
+    for lengths in (source, target):
+        lines = RaggedArray(none.values, none.starts[: len(lengths) + 1])
+        sides.append(LexiconSide(lines, lines, np.array(lengths)))
+    surface = weigh_surface(sides[0], sides[1], (Vocabulary([]), Vocabulary([])), 20)
+    path = find_offset_path(surface)
+    assert (path[20:-20] == offset).all()
 
 
 def test_the_error_names_counts_and_line(sides: tuple[list[str], list[str]]) -> None:
