@@ -25,6 +25,7 @@ from glassformer.data.tables import read_table
 from glassformer.extensions.documents.formats import open_document
 from glassformer.extensions.documents.markup import read_markup
 from glassformer.model.files.directory import open_model
+from glassformer.see.tokens import read_target
 from glassformer.text.sentences import split_sentences
 from glassformer.translate.align.marked_words import find_marked_words
 from glassformer.translate.quality_check import find_problems
@@ -182,6 +183,17 @@ def test_no_reader_is_worse_than_linear(
     assert slow == []
     told = "twice as many take at most 2.6 times as long"
     ledger.note("Bad input", "hostile units, repeated, in 21 readers", told, times=len(units))
+
+
+def test_places_of_tokens_are_found_in_linear_time() -> None:
+    tokenizer = open_model("demo")[1].target
+
+    def read(data: bytes) -> None:
+        text = data.decode()
+        read_target(tokenizer, tokenizer.encode(text), text, False)
+
+    for unit in ("x", "0", "a ", "猫"):
+        assert is_linear(read, lambda length, unit=unit: (unit * (length // 4)).encode())
 
 
 def _repeat(write_input: Callable[[str], bytes], unit: str, length: int) -> bytes:

@@ -11,6 +11,8 @@ from ..translate.writing import write_line
 from .document import Merge, Token, WordMerges
 from .recorded import check_place
 
+AT_ONCE, SHARING = 64, 8  # tokens measured together, and those before them that are spelled, too
+
 
 def read_source(translator: TranslationStages, text: str) -> list[Token]:
     """Return the encoder's input: the tokens of a text, stripped of outer white space, and EOS.
@@ -90,11 +92,25 @@ def spell_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
 
 def _locate(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> Iterator[tuple[int, int]]:
     """Yield the span of each token; tokens that are bytes of one character share its span."""
-    spelled = [tokenizer.decode(ids[:place]) for place in range(len(ids) + 1)]
-    left = len(spelled[-1]) - len(spelled[-1].lstrip())  # leading white space, which `text` lacks
-    for before, after in pairwise(map(len, spelled)):
+    spelled = tokenizer.decode(ids)
+    left = len(spelled) - len(spelled.lstrip())  # leading white space, which `text` lacks
+    for before, after in pairwise(_measure(tokenizer, ids)):
         start = before - 1 if before == after else before
         yield _clip(start - left, text), _clip(after - left, text)
+
+
+def _measure(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+    """Return how long the text of the first tokens is, for each number of them.
+
+    How much a token adds depends on the few before it alone, with which it may share a character.
+    """
+    lengths = [0]
+    for first in range(0, len(ids), AT_ONCE):
+        start = max(0, first - SHARING)
+        known = lengths[first] - len(tokenizer.decode(ids[start:first]))
+        ends = range(first + 1, min(first + AT_ONCE, len(ids)) + 1)
+        lengths += [known + len(tokenizer.decode(ids[start:end])) for end in ends]
+    return lengths
 
 
 def _clip(place: int, text: str) -> int:

@@ -69,6 +69,10 @@ def test_a_path_answers_to_its_methods(client: Client) -> None:
         ("/languages", "POST", "GET"),
         ("/api/models", "DELETE", "GET"),
         ("/api/trace", "HEAD", "POST"),
+        ("/api/traces", "PUT", "GET, POST"),
+        ("/api/traces/x", "POST", "DELETE, GET"),
+        ("/api/trainings/x/file", "PUT", "GET"),
+        ("/api/trainings/x/source", "GET", "PUT"),
     ):
         found = client.ask(path, method=method)
         assert (found.status, found.headers["Allow"]) == (405, allowed), (path, method)

@@ -30,7 +30,7 @@ from .api import tensors as api_tensors
 from .api import traces as api_traces
 from .api import trainings as api_trainings
 from .api.auth import Guard
-from .api.openapi import describe_api
+from .api.openapi import describe_api, list_methods
 from .api.pages import add_pages
 from .api_error import ApiError, TrainingError, choose_language, tell_invalid
 from .request_log import RequestLog, RequestLogMiddleware
@@ -50,9 +50,17 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         401: "No token.",
         403: "The page of another origin, or a wrong key.",
         404: "There is no such thing.",
+        405: "The path has other methods: Allow says which.",
+        408: "The body came too slowly.",
+        409: "The training is not so far, or another one runs.",
         413: "Too large.",
+        414: "The address is too long.",
         415: "The body is no JSON by its Content-Type.",
+        429: "More than the key allows: try again after Retry-After seconds.",
+        431: "The head is too large.",
+        501: "What this needs is not installed.",
         503: "Too much to do: try again after Retry-After seconds.",
+        507: "The disk is full.",
     }.items()
 }
 
@@ -165,9 +173,13 @@ def _answer_errors(app: FastAPI) -> None:
         return JSONResponse({"error": explain_missing(error) or "internal error"}, 501)
 
     @app.exception_handler(HTTPException)
-    async def failed(_: Request, error: HTTPException) -> Response:
-        message = str(error.detail)
-        return JSONResponse({"error": message}, error.status_code, headers=error.headers)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        message, headers = str(error.detail), {**(error.headers or {})}
+        if error.status_code == 405 and (
+            known := list_methods(app.openapi(), request.scope["path"])
+        ):
+            headers["Allow"] = ", ".join(known)
+        return JSONResponse({"error": message}, error.status_code, headers=headers)
 
     @app.exception_handler(Exception)
     async def broken(_: Request, error: Exception) -> Response:

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import compile_path
 
 from ..service.streams import EVENTS
 
@@ -84,3 +85,13 @@ def describe_api(app: FastAPI) -> dict[str, Any]:
         for operation in path.values():
             operation["responses"].pop("422", None)
     return result
+
+
+def list_methods(document: dict[str, Any], path: str) -> list[str]:
+    """Return all methods that the document has of a path; a route alone knows only its own.
+
+    As OpenAPI has it, a path without a parameter there is meant before one with it.
+    """
+    matching = [each for each in document["paths"] if compile_path(each)[0].match(path)]
+    nearest = min(matching, key=lambda template: template.count("{"), default="")
+    return sorted(map(str.upper, document["paths"].get(nearest, ())))

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse, Response
 from pydantic import Field
 from starlette.background import BackgroundTask
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from ..api_error import TrainingError
 from ..service.own_trainings import TEXT, OwnTrainings, list_published
@@ -19,6 +20,14 @@ from ..service.uploads import UploadWriter, explain_full, name_part
 from .auth import drain
 from .requests import Body
 
+
+class PartConvertor(StringConvertor):
+    """A part of a text in a path, so that `check` or `start` there is none."""
+
+    regex = "source|target|pairs"
+
+
+register_url_convertor("part", PartConvertor())
 router = APIRouter(prefix="/trainings", tags=["trainings"])
 CODE = Field(max_length=20, examples=["en"])
 
@@ -79,7 +88,7 @@ def get_training(id: str, trainings: TheTrainings) -> Response:
     return Json(trainings.describe(trainings.find(id)))
 
 
-@router.put("/{id}/{part}", response_class=Json)
+@router.put("/{id}/{part:part}", response_class=Json)
 async def upload_text(
     id: str,
     part: Literal["source", "target", "pairs"],
