@@ -1,4 +1,4 @@
-"""What seldom happens: IPv6 alone, another processor at resume, slow clients, one huge line."""
+"""What seldom happens: IPv6, another processor at resume, slow clients, one huge line, a stop."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def run(
 
 @contextmanager
 def serve(*options: str) -> Iterator[int]:
+    with start(*options) as (_, port):
+        yield port
+
+
+@contextmanager
+def start(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     command = [sys.executable, "-m", "glassformer", "serve", "demo", "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
@@ -50,7 +57,7 @@ def serve(*options: str) -> Iterator[int]:
         found = re.search(r":(\d+)/\?token=", server.stdout.readline())
         assert found
         try:
-            yield int(found[1])
+            yield server, int(found[1])
         finally:
             server.terminate()
 
@@ -112,6 +119,39 @@ def test_slow_clients(ledger: Ledger) -> None:
     )
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_server_that_stands_still(ledger: Ledger, seconds: int) -> None:
+    """As when a laptop sleeps: who waits gets the right answer then, and who comes later, too."""
+    body = json.dumps({"q": TEXT, "source": "en", "target": "fr"})
+    head = {"Content-Type": "application/json"}
+    with start() as (server, port), ExitStack() as stack:
+        waiting = []
+        for place in range(8):
+            connection = HTTPConnection("127.0.0.1", port, timeout=120)
+            stack.callback(connection.close)
+            waiting.append(connection)
+            if place == 4:  # four are under way, and four come while nothing moves
+                server.send_signal(signal.SIGSTOP)
+            connection.request("POST", "/translate", body, head)
+        time.sleep(seconds)
+        server.send_signal(signal.SIGCONT)
+        for connection in waiting:
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())) == (
+                200,
+                {"translatedText": TRANSLATION},
+            )
+        connection.request("POST", "/translate", body, head)
+        assert connection.getresponse().status == 200
+    ledger.note(
+        "Serving",
+        f"SIGSTOP of the server for {seconds} s, then SIGCONT",
+        "every client got its right answer, those that came meanwhile, too",
+        times=len(waiting) + 1,
+    )
+
+
 @pytest.mark.parametrize("change", ["plugin = 'evil.py'", "[plugins]\nfile = 'evil.py'"])
 def test_a_plugin_that_a_strangers_model_names(tmp_path: Path, ledger: Ledger, change: str) -> None:
     folder, ran = tmp_path / "model", tmp_path / "ran"
@@ -153,7 +193,10 @@ def test_another_processor_at_resume(tmp_path: Path, trainings: Trainings, ledge
     )
 
 
-@pytest.mark.parametrize("sentences", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "sentences",
+    [2_000, *(pytest.param(many, marks=pytest.mark.slow) for many in (20_000, 100_000))],
+)
 def test_many_sentences_in_one_line(ledger: Ledger, sentences: int) -> None:
     ended = run("translate", "demo", given=f"{TEXT} " * sentences + "\n")
     assert ended.returncode == 0, ended.stderr

@@ -7,7 +7,8 @@ mutants in the same order, so a larger sample goes on where a smaller one ended;
 with the same sources and tests is not tried again (build/mutation). So a sample can be tried in
 parts: with --minutes, what there was no time for is left for the next call. Survivors are printed:
 each wants a test, or a line in equivalent.toml that says why no test can tell. The score goes into
-docs/reliability.md with --page.
+docs/reliability.md with --page: the rows of the parts that were tried, and the others stay. What a
+seed has given for a part is added to what others have; tried again, a seed begins the row anew.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -25,7 +27,7 @@ from hashlib import sha256
 from itertools import takewhile
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .nearest import NATIVE, ROOT, SOURCES, find_nearest, list_units
 from .operators import Mutant, list_mutants
@@ -62,12 +64,11 @@ Small wrong changes of the core, one at a time: a comparison, a sign, a constant
 arguments swapped, a statement left out. `python -m tests.mutation` draws them with a seed and runs
 the nearest tests with each. What no test can tell is listed in `tests/mutation/equivalent.toml`.
 
-| part | tried | noticed |
-|---|--:|--:|
-{{rows}}| all | {{tried}} | {{killed}} ({{share:.0f}} %) |
-
-Seed {{seed}}.
+| part | seeds | tried | noticed |
+|---|---|--:|--:|
+{{rows}}| all | | {{tried}} | {{killed}} ({{share:.0f}} %) |
 """
+ROW = re.compile(r"^\| ([^|]+) \| ([\d, ]+) \| (\d+) \| (\d+) \|$", re.M)
 SECONDS = 60  # of tests for one mutant, as long as one file is enough
 SLACK, GRACE = 5, 60  # a trial may take so many times as long as the tests do, and so many seconds
 
@@ -223,13 +224,42 @@ def name_part(path: str) -> str:
     return f"{part} in C" if name.endswith((".c", ".h")) else part
 
 
-def describe(killed: Counter[str], tried: Counter[str], seed: int) -> str:
+class Row(NamedTuple):
+    """What came of the mutants of a part, drawn with some seeds."""
+
+    seeds: tuple[int, ...]
+    tried: int
+    killed: int
+
+
+def read_rows(page: str) -> dict[str, Row]:
+    """Return the rows of the section on a page, by part."""
+    return {
+        part: Row(tuple(map(int, seeds.split(", "))), int(tried), int(killed))
+        for part, seeds, tried, killed in ROW.findall(page.partition(TITLE)[2])
+    }
+
+
+def merge_rows(rows: dict[str, Row], new: dict[str, Row]) -> dict[str, Row]:
+    """Return the rows with new ones: of another seed they are added, else they begin anew."""
+    merged = {**rows, **new}
+    for part in rows.keys() & new.keys():
+        old, now = rows[part], new[part]
+        if not set(old.seeds) & set(now.seeds):
+            seeds = tuple(sorted(old.seeds + now.seeds))
+            merged[part] = Row(seeds, old.tried + now.tried, old.killed + now.killed)
+    return merged
+
+
+def describe(rows: dict[str, Row]) -> str:
     """Return the section of docs/reliability.md."""
-    rows = "".join(f"| {part} | {tried[part]} | {killed[part]} |\n" for part in sorted(tried))
-    share = 100 * killed.total() / max(1, tried.total())
-    return TEXT.format(
-        rows=rows, tried=tried.total(), killed=killed.total(), share=share, seed=seed
+    tried, killed = (sum(row[place] for row in rows.values()) for place in (1, 2))
+    lines = "".join(
+        f"| {part} | {', '.join(map(str, row.seeds))} | {row.tried} | {row.killed} |\n"
+        for part, row in sorted(rows.items())
     )
+    share = 100 * killed / max(1, tried)
+    return TEXT.format(rows=lines, tried=tried, killed=killed, share=share)
 
 
 def write_section(page: Path, section: str) -> None:
@@ -275,10 +305,11 @@ def main() -> None:
     for each in survivors:
         print(f"\n{each.path}:{each.line} lived through {', '.join(campaign.choose(each)[0])}")
         print(f"  - {each.before}\n  + {each.after}")
-    section = describe(killed, tried, given.seed)
-    print("\n" + section.partition("\n\n")[2].partition("\n\n")[2])
+    rows = {part: Row((given.seed,), tried[part], killed[part]) for part in tried}
+    print("\n" + describe(rows).partition("\n\n")[2].partition("\n\n")[2])
     if given.page:
-        write_section(PAGE, section)
+        before = read_rows(PAGE.read_text(encoding="utf-8"))
+        write_section(PAGE, describe(merge_rows(before, rows)))
 
 
 if __name__ == "__main__":

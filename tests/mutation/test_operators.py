@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 from damage.ledger import write_page
 
-from .__main__ import TITLE, draw, list_core, write_section
+from .__main__ import (
+    TITLE,
+    Row,
+    describe,
+    draw,
+    list_core,
+    merge_rows,
+    read_rows,
+    write_section,
+)
 from .nearest import FURTHER, KERNELS, ROOT, SOURCES, TWINS, find_nearest, list_units
 from .operators import list_mutants
 
@@ -111,6 +120,21 @@ def test_what_is_called_equivalent_is_there_and_has_a_reason() -> None:
         shown = show(each["path"], (SOURCES / each["path"]).read_text(encoding="utf-8"))
         assert (each["before"], each["after"]) in shown, each
         assert len(each["reason"].split()) > 3, each
+
+
+def test_a_row_is_added_to_that_of_other_seeds_and_others_stay() -> None:
+    rows = {"decode": Row((1,), 13, 12), "serve": Row((1, 2), 9, 8)}
+    assert read_rows(describe(rows)) == rows
+    assert "| all | | 22 | 20 (91 %) |" in describe(rows)
+    new = {"serve": Row((7,), 4, 4), "text": Row((7,), 2, 1)}
+    assert merge_rows(rows, new) == {
+        "decode": Row((1,), 13, 12),
+        "serve": Row((1, 2, 7), 13, 12),
+        "text": Row((7,), 2, 1),
+    }
+    assert merge_rows(rows, {"decode": Row((1,), 5, 5)})["decode"] == Row((1,), 5, 5)
+    page = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
+    assert page.endswith(describe(read_rows(page)))
 
 
 def test_two_commands_write_the_page_and_neither_what_the_other_wrote(tmp_path: Path) -> None:

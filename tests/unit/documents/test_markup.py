@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.extensions.documents.markup import read_markup
+from glassformer.extensions.documents.placing import TagMark
 from glassformer.translate.align.marked_words import MarkedLink, find_marked_words
 
 PAGES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))["page"]
@@ -214,3 +215,34 @@ def test_no_page_takes_long(page: str) -> None:
     begun = time.process_time()
     keep(page)
     assert time.process_time() - begun < 2
+
+
+def test_what_is_not_translated_ends_with_its_own_tag() -> None:
+    """Elements of the same name inside it end before."""
+    page = read_markup('<div translate="no"><div>a dog</div>b</div><p>The cat</p>')
+    assert [run.text for run in page.runs] == ["The cat"]
+
+
+def test_an_element_that_nothing_ends_goes_on_to_the_end() -> None:
+    """Also if one of its name ends inside it."""
+    (run,) = read_markup("<b>The old <b>black</b> cat runs").runs
+    (outer,) = run.marks
+    assert (outer.start, outer.end) == (0, len(run.text))
+    assert [(each.start, each.end) for each in outer.children] == [(8, 13)]
+
+
+def test_a_reference_mark_ends_with_its_tag() -> None:
+    (run,) = read_markup("The cat<sup>1</sup><b>is</b> old.").runs
+    assert [(each.open, each.start, each.end) for each in run.marks] == [
+        ("<sup>1</sup>", 7, 7),
+        ("<b>", 7, 9),
+    ]
+
+
+def test_a_word_at_the_edge_of_an_element_can_be_given_away() -> None:
+    mark = TagMark(0, 9, "<b>", "</b>", first=2, last=6)
+    assert not mark.release(3)  # it is in the middle
+    assert mark.release(2) and (mark.first, mark.last) == (3, 6)
+    assert mark.release(5) and (mark.first, mark.last) == (3, 5)
+    assert mark.release(4) and not mark.release(3)  # it is the only one
+    assert (mark.first, mark.last) == (3, 4)

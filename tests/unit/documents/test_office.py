@@ -197,6 +197,15 @@ def test_damaged_and_hostile(data: bytes, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_runs_of_one_format_are_one_text_wherever_a_program_has_cut_it() -> None:
+    """So that the parts of a word are together, and no format ends within one."""
+    bold = "<w:rPr><w:b/></w:rPr>"
+    parts = [(bold, "The do"), (bold, "g ru"), (bold, "ns"), ("", " now"), ("", ".")]
+    runs = [f'<w:r>{form}<w:t xml:space="preserve">{text}</w:t></w:r>' for form, text in parts]
+    texts = open_document(word("".join(runs)), "a.docx").texts
+    assert texts == ['The dog runs<span id="0"> now.</span>']
+
+
 def test_zip_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "PART", 1 << 20)
     monkeypatch.setattr(packed, "UNPACKED", 4 << 20)

@@ -276,9 +276,9 @@ def test_a_word_that_is_often_beside_own_words_is_an_own_word(
     beside: float, is_strange: bool
 ) -> None:
     """Two fifths of its lines decide whether a function word of another language is strange."""
-    random, common = Random(3), [f"ka{n}" for n in range(24)]
+    random, common = Random(3), [f"ka{n}" for n in range(20)]
     own = [" ".join(random.sample(common, 5)) for _ in range(900)]
-    pairs = ["nicht und ka1" if n < 100 * beside else "nicht und zu" for n in range(100)]
+    pairs = ["nicht und ka1" if n < 20 * beside else "nicht und zu" for n in range(20)]
     language, block = _language(own + pairs), Block(["nicht und zo"])
     assert (language.find_others(block, split_words(block)) == {0: "de"}) == is_strange
 

@@ -112,11 +112,11 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("line", [0, 1, 999, 1500, 2800])
 def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], line: int) -> None:
     source, target = sides
-    for misalignment in (
-        _compare(source, _drop(target, line))[1],
-        _compare(_drop(source, line), target)[1],
+    for lost, misalignment in (
+        (-1, _compare(source, _drop(target, line))[1]),
+        (1, _compare(_drop(source, line), target)[1]),
     ):
-        assert len(misalignment) == 1 and abs(misalignment[0].lost) == 1
+        assert len(misalignment) == 1 and misalignment[0].lost == lost
         # Where neighbours could change places, either may be the one that is named.
         assert abs(misalignment[0].line - line) <= 1 and misalignment[0].line >= 0
 
