@@ -32,7 +32,8 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.FloorDiv: ("//", "*"),
     ast.Mod: ("%", "*"),
 }
-SYMMETRIC = {"intersect1d", "max", "maximum", "min", "minimum"}  # calls in any order of arguments
+# Calls whose arguments may change places.
+SYMMETRIC = {"compare_digest", "intersect1d", "max", "maximum", "min", "minimum"}
 IN_C = {
     "<": "<=",
     "<=": "<",

@@ -111,3 +111,12 @@ def test_metrics_show_hits(client: Client) -> None:
     assert client.ask("/translate", given).json == first
     assert client.service.batcher.answers.hits == before + 1
     assert f"glassformer_answers_hits {before + 1}.0" in client.ask("/metrics").body.decode()
+
+
+def test_an_answer_that_comes_again_takes_its_place_once() -> None:
+    """Two requests at once may both ask what is not there yet."""
+    answers, beam = make(), SearchOptions(Decode())
+    answers.keep(MODEL, [translate("a", "A")], beam)
+    once = answers.size
+    answers.keep(MODEL, [translate("a", "A")], beam)
+    assert answers.size == once > 0

@@ -63,6 +63,7 @@ def test_a_path_answers_to_its_methods(client: Client) -> None:
         asked, looked = client.ask(path), client.ask(path, method="HEAD")
         assert looked.status == 200 and looked.body == b"", path
         assert looked.headers["Content-Length"] == str(len(asked.body)), path
+    assert client.ask("/").body.lower().startswith(b"<!doctype html>")
     for path, method, allowed in (
         ("/translate", "GET", "POST"),
         ("/translate", "PUT", "POST"),

@@ -268,3 +268,24 @@ def test_a_body_of_many_parts_takes_little_memory(server: tuple[int, int], kind:
             assert b" 413 " in sock.recv(1000)
 
     assert measure_peak(server, send) < 16
+
+
+def test_no_more_is_written_while_a_client_takes_nothing() -> None:
+    """What is sent waits, rather than what is to be sent growing."""
+    done = list[str]()
+    full = Connection.__new__(Connection)
+    full.flow = SimpleNamespace(
+        pause_writing=lambda: done.append("pause"), resume_writing=lambda: done.append("resume")
+    )
+    full._watch = lambda: done.append("watch")  # type: ignore[method-assign]
+    full._stop_watching = lambda: done.append("unwatch")  # type: ignore[method-assign]
+    full.pause_writing()
+    assert set(done) == {"pause", "watch"}
+    full.resume_writing()
+    assert set(done[2:]) == {"resume", "unwatch"} and len(done) == 4
+
+
+def test_a_body_that_says_it_is_too_large_is_not_waited_for(client: Client) -> None:
+    kind = b"Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n"
+    status, body = talk(client, b"POST /translate HTTP/1.1\r\n" + HOST + kind)
+    assert status == 413 and b"the body has 1000000000 bytes" in body

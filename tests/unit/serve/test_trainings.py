@@ -7,6 +7,7 @@ import os
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -257,3 +258,11 @@ def test_a_folder_that_goes_while_it_is_measured(
 
     monkeypatch.setattr(os, "scandir", scan_late)
     assert measure_folder(tmp_path) == 5
+
+
+def test_the_limits_that_are_given_are_those_of_trainings(tmp_path: Path) -> None:
+    given = TrainingLimits(minutes=7, upload=3)
+    for limits in (given, None):
+        with closing(make_service(["demo"], trainings=tmp_path, training_limits=limits)) as service:
+            assert service.own_trainings is not None
+            assert service.own_trainings.limits == (limits or TrainingLimits())
