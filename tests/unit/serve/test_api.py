@@ -450,3 +450,5 @@ def test_the_openapi_document_is_whole(client: Client) -> None:
             assert operation.get("summary"), path
             assert operation.get("description"), path
     assert {"/translate", "/api/trace", "/api/traces/{id}/explain"} <= document["paths"].keys()
+    for path in ("/translate", "/detect", "/translate_file"):
+        assert document["paths"][path]["post"]["requestBody"]["required"], path

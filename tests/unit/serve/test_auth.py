@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.extensions.serve.api import auth
+from glassformer.extensions.serve.api import auth, pages
 from glassformer.extensions.serve.api.requests import check_characters, check_text
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
@@ -78,6 +78,14 @@ def test_a_path_answers_to_its_methods(client: Client) -> None:
         found = client.ask(path, method=method)
         assert (found.status, found.headers["Allow"]) == (405, allowed), (path, method)
     assert client.ask("/nothing").status == 404
+
+
+def test_without_the_app_a_page_says_how_it_is_built(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(pages, "STATIC", tmp_path)
+    answer = client.ask("/")
+    assert answer.status == 200 and b"<code>make web</code> builds it" in answer.body
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])

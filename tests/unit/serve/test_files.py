@@ -54,6 +54,11 @@ def test_a_page(client: Client) -> None:
     assert fetch(send(client, source="auto")).decode() == expected
 
 
+def test_a_text(client: Client) -> None:
+    answer = send(client, "a.txt", b"I am a student.\n\n  The cat is old.\n")
+    assert fetch(answer).decode() == "Je suis étudiant.\n\n  Le chat est vieux.\n"
+
+
 def test_a_part_that_fails(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Run.write
 
