@@ -87,7 +87,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "model").write_bytes(pack_model("demo"))
     if WASM.is_file():
         shutil.copyfile(WASM, folder / WASM.name)
-    translator = _load_quantized("demo", folder / "demo")
+    translator = load_quantized("demo", folder / "demo")
 
     corpus = read_corpus()
     asked, count = [*corpus.questions["test"], *corpus.riddles["test"]], request.param
@@ -161,7 +161,7 @@ def _ask_about(translator: Translator, trace: Trace) -> dict[str, Any]:
     }
 
 
-def _load_quantized(model: str, folder: Path) -> Translator:
+def load_quantized(model: str, folder: Path) -> Translator:
     """A shipped model with the weights that a page has, in fp32."""
     import torch
 
@@ -253,7 +253,7 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A folder with a model that knows everyday text, and how Python reads and sees such text."""
     folder = tmp_path_factory.mktemp("people")
     (folder / "model").write_bytes(pack_model("everyday-en-fr"))
-    translator = _load_quantized("everyday-en-fr", folder / "everyday")
+    translator = load_quantized("everyday-en-fr", folder / "everyday")
     reader = translator.reader
     texts = [*PEOPLE, *_read_test_lines(request.param)]
     texts += [text.upper() for text in texts] + [text.title() for text in texts]

@@ -428,6 +428,7 @@ def test_catalogue(client: Client) -> None:
         ("/api/traces/{id}/heads", {"step": 1}),
         ("/api/traces/{id}/cuts", {"rows": [0], "groups": [[0]]}),
         ("/api/traces/{id}/gradients", {"rows": [0]}),
+        ("/api/traces/{id}/circuit", {"counterpart": "The cat is old."}),
     ],
 )
 def test_the_openapi_document_names_streams(

@@ -118,6 +118,33 @@ def test_gradients_of_a_word_are_complete(client: Client, recording: str) -> Non
     assert client.ask(path, {"rows": []}).status == 400
 
 
+def test_the_circuit_of_a_word_and_what_its_edges_keep(client: Client, recording: str) -> None:
+    path = f"/api/traces/{recording}/circuit"
+    trace = client.service.recordings.find(recording).trace
+    assert client.ask(path, {"counterpart": trace.text}).json["refused"] == "same"
+    longer = client.ask(path, {"counterpart": f"{trace.text} {trace.text}"}).json
+    assert longer["refused"] == "longer" and longer["numbers"][1] == len(trace.source)
+    words = trace.text.split()
+    swapped = " ".join([words[1], words[0], *words[2:]])
+    own = trace.predicted[1].id
+    found = None
+    for rival in [id for id in trace.predictions[1].ids if id != own]:
+        body = {"step": 1, "counterpart": swapped, "rival": rival}
+        answer = client.ask(path, body).json
+        if (found := answer.get("found")) is not None:
+            break
+    assert found is not None, "this word depends on the words before"
+    assert found["size"] == len(found["numbers"]) and len(found["random"]) == 20
+    whole = client.ask(path, body | {"edges": [*range(found["of"])]}).json["kept"]
+    assert whole == pytest.approx(1, abs=1e-4)
+    kept = client.ask(path, body | {"edges": found["numbers"]}).json["kept"]
+    assert kept == pytest.approx(found["kept"], abs=1e-4) and kept >= 0.9
+    fewer = client.ask(path, body | {"edges": found["numbers"][1:]}).json["kept"]
+    assert fewer == pytest.approx(kept - found["losses"][0], abs=1e-4)
+    assert client.ask(path, body | {"edges": [found["of"]]}).status == 400
+    assert client.ask(path, body | {"rival": own}).status == 400
+
+
 def test_the_lens_of_one_row_tells_of_any_token(client: Client, recording: str) -> None:
     path = f"/api/traces/{recording}/derive/lens"
     whole = client.ask(f"{path}?k=2").json["layers"]

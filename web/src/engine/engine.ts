@@ -6,6 +6,7 @@ import type { Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
 import type { Changes, Edit } from "./edits";
+import type { Circuit, CircuitRequest, Refusal } from "./circuits";
 import type { Weighed } from "./weighing";
 
 export interface Engine {
@@ -42,6 +43,10 @@ export interface Engine {
   pushes(id: string, step: number, token: number): Promise<Record<string, number>>;
   /** What each head of a model reads, and what breaks without it; null where nobody measured it. */
   portraits(model: string): Promise<Portraits | null>;
+  /** The few edges that make a token likelier than its rival, against a counterpart; or why there are none. */
+  circuit(id: string, request: CircuitRequest, signal?: AbortSignal): Promise<Circuit | Refusal | null>;
+  /** What these edges keep of the lead. */
+  keeps(id: string, request: CircuitRequest, edges: readonly number[], signal?: AbortSignal): Promise<number>;
   /** What each head matters to one token against another; null: the likeliest other. */
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null>;
 }

@@ -10,6 +10,7 @@ import type { Weighed } from "./weighing";
 import type { Groups } from "../data/words";
 import type { Plain } from "./answer";
 import type { Changes } from "./changes";
+import { ask, search as searchCircuit, type Asked, type Circuit, type CircuitRequest, type Refusal } from "./circuits";
 import { openDrafter } from "./drafts";
 import { Learner, type Lesson, type Said } from "./lesson";
 import { openModel, type Opened } from "./model";
@@ -51,6 +52,7 @@ export class Host {
   private readonly models = new Map<string, Opened>();
   private readonly recordings = new Map<string, Recorded>();
   private made = 0;
+  private asked: { key: string; found: Asked | Refusal } | null = null; // the last circuit
   private pass = 0; // milliseconds that the network took for its last draft, in one piece
 
   /** Hold a model that comes as letters of gzip, and so the engine in C; its settings, tokens and equations. */
@@ -200,6 +202,18 @@ export class Host {
     return { step: at, token: tell(token), rival: tell(other), lead: plain.logits[token]! - plain.logits[other]!, leads };
   }
 
+  /** The circuit of a token, or why there is none. */
+  async circuit({ signal }: Asking, id: string, request: CircuitRequest): Promise<Circuit | Refusal> {
+    const asked = this.ask(id, request);
+    return "refused" in asked ? asked : run(searchCircuit(this.get(id), asked), new Turn(signal));
+  }
+
+  /** What edges keep of a lead, all others being cut. */
+  keeps(_: Asking, id: string, request: CircuitRequest, edges: readonly number[]): number {
+    const asked = this.ask(id, request);
+    return "refused" in asked ? Number.NaN : asked.own.measure(edges);
+  }
+
   /** Teach a small network of its own until so many updates are done, telling how it goes. */
   async teach({ tell, signal }: Asking<Learnt>, lesson: Lesson, updates: number, watched: string[]): Promise<Learnt> {
     const learner = new Learner(lesson);
@@ -215,6 +229,12 @@ export class Host {
       await turn.pass();
     }
     return look(loss);
+  }
+
+  private ask(id: string, request: CircuitRequest): Asked | Refusal {
+    const key = JSON.stringify([id, request]);
+    if (this.asked?.key !== key) this.asked = { key, found: ask(this.get(id), request) };
+    return this.asked.found;
   }
 
   private async make({ tell, signal }: Asking, request: Request, like?: Recorded, target?: number[]): Promise<Recorded> {

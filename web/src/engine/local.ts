@@ -6,6 +6,7 @@ import { zeros, type Tensor } from "../data/tensor";
 import { Trace, type Reader } from "../data/trace";
 import type { Groups } from "../data/words";
 import type { Changes, Edit } from "./edits";
+import type { Circuit, CircuitRequest, Refusal } from "./circuits";
 import type { Weighed } from "./weighing";
 import { answerOf, groupAnswer } from "./answer";
 import type { Answer, Engine, Outcome, Portraits } from "./engine";
@@ -132,6 +133,14 @@ export class LocalEngine implements Engine {
 
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {
     return this.line.ask("weigh", [id, step, rival], signal);
+  }
+
+  circuit(id: string, request: CircuitRequest, signal?: AbortSignal): Promise<Circuit | Refusal> {
+    return this.line.ask("circuit", [id, request], signal);
+  }
+
+  keeps(id: string, request: CircuitRequest, edges: readonly number[], signal?: AbortSignal): Promise<number> {
+    return this.line.ask("keeps", [id, request, edges], signal);
   }
 
   private load(model: string): Promise<Described> {

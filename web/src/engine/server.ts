@@ -4,6 +4,7 @@ import { checkNetwork, getJson, getTensor, openTrace, recordTrace, ServerError, 
 import type { Trace } from "../data/trace";
 import type { Groups } from "../data/words";
 import type { Changes, Edit } from "./edits";
+import type { Circuit, CircuitRequest, Refusal } from "./circuits";
 import type { Weighed } from "./weighing";
 import { groupAnswer, type Plain } from "./answer";
 import type { Answer, Engine, Gradients, Outcome, Portraits } from "./engine";
@@ -93,6 +94,14 @@ export class ServerEngine implements Engine {
 
   async portraits(model: string): Promise<Portraits | null> {
     return (await getJson<{ portraits: Portraits | null }>(`models/${encodeURIComponent(model)}/heads`)).portraits;
+  }
+
+  circuit(id: string, request: CircuitRequest, signal?: AbortSignal): Promise<Circuit | Refusal | null> {
+    return last(`traces/${id}/circuit`, request, signal);
+  }
+
+  async keeps(id: string, request: CircuitRequest, edges: readonly number[], signal?: AbortSignal): Promise<number> {
+    return (await last<{ kept: number }>(`traces/${id}/circuit`, { ...request, edges }, signal))?.kept ?? Number.NaN;
   }
 
   weigh(id: string, step: number, rival: number | null, signal?: AbortSignal): Promise<Weighed | null> {

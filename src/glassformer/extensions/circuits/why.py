@@ -170,6 +170,13 @@ def search_circuit(
     Then nothing depends on what is replaced, or what is replaced makes the word likelier.
     """
     faithfulness = Faithfulness(network, [contrast], others, by_position=True)
+    return judge_circuit(faithfulness, elsewhere, keep, tick)
+
+
+def judge_circuit(
+    faithfulness: Faithfulness, elsewhere: Elsewhere, keep: float, tick: Tick
+) -> FoundCircuit | None:
+    """Return the smallest circuit that is found, judged; None if no edges keep that much."""
     if faithfulness.span <= 0:
         return None
     edges_N = find_circuit(faithfulness, keep, tick)

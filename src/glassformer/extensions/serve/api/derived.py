@@ -18,7 +18,7 @@ from ..service.jobs import BackgroundJob
 from ..service.service import Service, TheService, TheTrace
 from ..service.streams import Json, stream_answer
 from .openapi import STREAM
-from .requests import CutsRequest, GradientsRequest, HeadsRequest
+from .requests import CircuitRequest, CutsRequest, GradientsRequest, HeadsRequest
 
 router = APIRouter(tags=["derived"])
 
@@ -238,6 +238,33 @@ async def weigh_tokens(
         from glassformer.extensions.lab.contributions import attribute_gradients
 
         return attribute_gradients(translator, trace, body.rows).to_json()
+
+    return await _run_again(id, request, service, measure)
+
+
+@router.post("/traces/{id}/circuit", response_class=Json, responses=STREAM)
+async def find_circuit(
+    id: str, body: CircuitRequest, request: Request, service: TheService
+) -> Response:
+    """Search the fewest edges that make a token likelier than its rival, or measure some edges.
+
+    `lead`: ln(p(token) / p(rival)); `there`: the same in the counterpart; `foretold`: what an exact
+    sum says of that; `found`: the circuit, what it keeps, and what random ones do. With `edges`,
+    `kept` alone. `refused`: why there is none.
+    """
+
+    def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
+        from glassformer.extensions.circuits.live import Refusal, ask_circuit
+        from glassformer.see.tokens import read_source
+
+        ids = [each.id for each in read_source(translator, body.counterpart)]
+        asked = ask_circuit(trace, body.step, body.rival, ids)
+        if isinstance(asked, Refusal):
+            return asked.to_json()
+        if body.edges is not None:
+            return {"kept": asked.keep(body.edges)}
+        texts = map(translator.tokenizers.target.token, asked.contrast.answers)
+        return dict(zip(("word", "rival"), texts, strict=True)) | asked.search(job.check)
 
     return await _run_again(id, request, service, measure)
 

@@ -80,6 +80,23 @@ class GradientsRequest(Body):
     rows: list[int] = Field(min_length=1, max_length=64, description="Of the word's tokens.")
 
 
+class CircuitRequest(Body):
+    """The request for the circuit of one token of the translation, or for what edges of it keep."""
+
+    step: int = Field(0, description="Of the translation, from 0; -1 the last.", examples=[6])
+    rival: int | None = Field(
+        None, ge=0, description="A token's id; what the counterpart is answered with if none."
+    )
+    counterpart: str = Field(
+        max_length=20_000,
+        description="A sentence of as many tokens; all edges outside the circuit carry its values.",
+        examples=["The cow is on the mat."],
+    )
+    edges: list[int] | None = Field(
+        None, max_length=20_000, description="Say what these edges keep; none: search a circuit."
+    )
+
+
 class StreamRequest(SearchRequest):
     """The request to translate and stream each step."""
 

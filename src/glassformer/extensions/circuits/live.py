@@ -1,0 +1,126 @@
+"""The circuit of one step of a recording, and what is kept of it while edges are cut by hand.
+
+`web/src/engine/circuits` does the same in a page without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.see.recorded import check_place
+from glassformer.see.trace import Trace
+
+from .circuit import KEEP
+from .edges import EdgeNetwork, WordContrast, check_edges
+from .faithfulness import Faithfulness
+from .flows import measure_hidden
+from .why import judge_circuit
+from .words import TEXTUAL, load_network
+
+MOST_EDGES = 20_000  # so that an answer takes seconds
+Kind = Literal["recurrent", "unknown", "edited", "same", "longer", "long"]
+
+
+class Refusal(NamedTuple):
+    """Why there is no circuit: a kind, and the numbers of its message."""
+
+    kind: Kind
+    numbers: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the app reads it."""
+        return {"refused": self.kind, "numbers": list(self.numbers)}
+
+
+class LiveCircuit(NamedTuple):
+    """What is asked about a step, ready to be measured."""
+
+    network: EdgeNetwork
+    contrast: WordContrast
+    other: WordContrast
+    faithfulness: Faithfulness
+
+    def keep(self, numbers: Sequence[int]) -> float:
+        """Return what these edges keep of the lead. Raises ValueError for one that is not there."""
+        if any(not 0 <= each < self.faithfulness.size for each in numbers):
+            raise ValueError(f"edges: their numbers are 0 to {self.faithfulness.size - 1}")
+        with torch.no_grad():
+            return self.faithfulness.measure_one(torch.tensor([*numbers], dtype=torch.long))
+
+    def search(self, check: Callable[[], object] = lambda: None) -> dict[str, Any]:
+        """Return the lead, what a sum foretells of the counterpart's, and the smallest circuit.
+
+        `check` is called now and then.
+        """
+        with torch.no_grad():
+            hidden = measure_hidden(self.network, self.contrast, self.other)
+            found = judge_circuit(
+                self.faithfulness, "counterpart", KEEP, lambda done: (check(), done)[1]
+            )
+        settings = self.network.settings
+        return {
+            "layers": {"source": settings.encoder_layers, "target": settings.decoder_layers},
+            "lead": self.faithfulness.whole,
+            "there": self.faithfulness.nothing,
+            "foretold": hidden["held"],
+            "found": found and {**found.to_json(), "numbers": list(found.numbers)},
+        }
+
+
+def ask_circuit(
+    trace: Trace, step: int, rival: int | None, counterpart: Sequence[int]
+) -> LiveCircuit | Refusal:
+    """Return the question why a step has its token and not another, or why it cannot be asked.
+
+    rival: an id; None is what the network says in the counterpart or, if that is the token itself,
+    the likeliest other token here. counterpart: ids of another sentence, whose values all edges
+    outside the circuit carry. Raises ValueError for a wrong step or rival.
+    """
+    step = check_place(step, len(trace.predicted), "step")
+    token, size = trace.predicted[step].id, trace.document.target_vocabulary
+    if rival is not None and (rival == token or not 0 <= rival < size):
+        raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
+    ids, given = (
+        tuple(each.id for each in side) for side in (trace.source, trace.target[: step + 1])
+    )
+    if refusal := _refuse(trace, ids, counterpart):
+        return refusal
+    network = load_network(trace)
+    try:
+        check_edges(network)
+    except ValueError:
+        return Refusal("unknown")
+    if rival is None:
+        rival = _find_rival(network, trace, step, WordContrast((*counterpart,), given, (token, 0)))
+    contrast = WordContrast(ids, given, (token, rival))
+    other = contrast._replace(source=(*counterpart,))
+    edges = EdgeNetwork(network, by_head=False)
+    with torch.no_grad():
+        written = edges.run([other]).written
+        faithfulness = Faithfulness(edges, [contrast], written, by_position=True)
+    if faithfulness.size > MOST_EDGES:
+        return Refusal("long", (faithfulness.size, MOST_EDGES))
+    return LiveCircuit(edges, contrast, other, faithfulness)
+
+
+def _refuse(trace: Trace, ids: Sequence[int], counterpart: Sequence[int]) -> Refusal | None:
+    if trace.settings.network != "transformer":
+        return Refusal("recurrent")
+    if any(edit["do"] not in TEXTUAL for edit in trace.edits):
+        return Refusal("edited")
+    if len(counterpart) != len(ids):
+        return Refusal("longer", (len(counterpart), len(ids)))
+    return Refusal("same") if [*counterpart] == [*ids] else None
+
+
+def _find_rival(network: EncoderDecoder, trace: Trace, step: int, there: WordContrast) -> int:
+    with torch.no_grad():
+        logits_V = network(torch.tensor([there.source]), torch.tensor([there.given]))[0, -1]
+    token = there.answers[0]
+    if (said := int(logits_V.argmax())) != token:
+        return said
+    return next(each.id for each in trace.top(step, 2) if each.id != token)

@@ -1,0 +1,187 @@
+"""Circuits in the browser are held to Python's: the same edges, the same shares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from opening import find_faults
+from safetensors.torch import save_file
+from test_living import load_quantized, run_vitest
+from tests.unit.circuits.test_edges import HERE, SHAPE, THERE, make_network
+
+from glassformer.config import Model
+from glassformer.extensions.circuits.circuit import find_circuit
+from glassformer.extensions.circuits.edges import EdgeNetwork
+from glassformer.extensions.circuits.faithfulness import Faithfulness
+from glassformer.extensions.circuits.flows import measure_hidden
+from glassformer.extensions.circuits.live import LiveCircuit, Refusal, ask_circuit
+from glassformer.extensions.serve.page import SavedPage
+from glassformer.extensions.site.living import build_living_page
+from glassformer.extensions.site.portable import pack_model
+from glassformer.see.tokens import read_source
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "pre": {"norm": "pre"},
+    "post": {"norm": "post"},
+    "ssru": {"decoder": "ssru", "norm": "pre"},
+    "ssru-post": {"decoder": "ssru"},
+    "grouped": {"key_value_heads": 2, "norm": "pre"},
+    "gated": {"gated": True, "activation": "silu", "normalization": "rms", "norm": "pre"},
+}
+ASKED = (
+    ("The animal didn't cross the street because it was too wide.", 7, "wide", "tired"),
+    ("The animal didn't cross the street because it was too tired.", 7, "tired", "wide"),
+    ("The cat bites the dog.", 1, "cat", "frog"),
+    ("The dog didn't cross the bridge because it was too long.", 5, "bridge", "square"),
+)
+WIDE = "The animal didn't cross the street because it was too wide."
+
+
+def _describe(name: str, folder: Path) -> dict[str, Any]:
+    """Write a small network with random weights; return what Python says of its edges."""
+    network = make_network(**NETWORKS[name]).float().double()
+    save_file(
+        {key: each.float().clone() for key, each in network.state_dict().items()},
+        folder / f"{name}.safetensors",
+    )
+    edges = EdgeNetwork(network, by_head=False)
+    here, there = (edges.run([each]).written for each in (HERE, THERE))
+    found = Faithfulness(edges, [HERE], there, by_position=True)
+    generator = torch.Generator().manual_seed(3)
+    drawn = [
+        torch.randperm(found.size, generator=generator)[: found.size * n // 9].tolist()
+        for n in range(1, 9)
+    ]
+    circuit = find_circuit(found) if found.span > 0 else None
+    return {
+        "settings": Model.model_validate(SHAPE | NETWORKS[name]).model_dump(mode="json"),
+        "contrast": HERE._asdict(),
+        "here": _embed(here),
+        "there": _embed(there),
+        "whole": found.whole,
+        "nothing": found.nothing,
+        "foretold": measure_hidden(edges, HERE, THERE)["held"],
+        "gains": found.integrate().tolist(),
+        "drawn": [
+            {
+                "edges": each,
+                "kept": found.measure_one(torch.tensor(each)),
+                "without": found.measure_one(torch.tensor(each), 1.0),
+                "slopes": found.differentiate(torch.tensor(each)).tolist(),
+            }
+            for each in drawn
+        ],
+        "circuit": None if circuit is None else sorted(circuit.tolist()),
+        "names": ["|".join(map(str, each)) for each in found.name(torch.arange(found.size))],
+    }
+
+
+def _embed(written: dict[str, torch.Tensor]) -> dict[str, Any]:
+    return {side: written[f"{side}_embedding"][0].tolist() for side in ("source", "target")}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("circuits")
+    (folder / "model").write_bytes(pack_model("demo"))
+    translator = load_quantized("demo", folder / "demo")
+    asked = []
+    for text, step, word, by in ASKED:
+        trace = translator.see(text)
+        counterpart = text.replace(word, by)
+        ids = [each.id for each in read_source(translator, counterpart)]
+        live = ask_circuit(trace, step, None, ids)
+        assert isinstance(live, LiveCircuit)
+        answer = live.search() | {"answers": live.contrast.answers}
+        request = {"step": step, "rival": None, "counterpart": counterpart}
+        asked.append({"text": text, "request": request, "answer": answer})
+    networks = {name: _describe(name, folder) for name in NETWORKS}
+    document = {"networks": networks, "asked": asked}
+    (folder / "told.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def test_the_page_finds_the_circuits_that_python_finds(told: Path) -> None:
+    found = json.loads((told / "told.json").read_text(encoding="utf-8"))
+    circuits = [each["circuit"] for each in found["networks"].values() if each["circuit"]]
+    assert len(circuits) >= 3, "networks whose random weights make a difference"
+    assert sum(each["answer"]["found"] is not None for each in found["asked"]) >= 3
+    assert "skipped" not in run_vitest("tests/circuits.test.ts", CIRCUITS=str(told))
+
+
+def test_what_cannot_be_asked_is_refused(told: Path) -> None:
+    translator = load_quantized("demo", told / "refused")
+    trace = translator.see("The cat bites the dog.")
+    ids = [each.id for each in trace.source]
+    assert ask_circuit(trace, 1, None, ids) == Refusal("same")
+    longer = ask_circuit(trace, 1, None, [*ids, 3])
+    assert longer == Refusal("longer", (len(ids) + 1, len(ids)))
+    cut = translator.see("The cat bites the dog.", edits=[{"do": "cut", "word": "cat"}])
+    assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Refusal("edited")
+    with pytest.raises(ValueError, match="rival"):
+        ask_circuit(trace, 1, trace.predicted[1].id, [*ids[:-1], 7])
+
+
+@pytest.fixture(scope="module")
+def door(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The first door in a page without a server, at qu'elle."""
+    place = tmp_path_factory.mktemp("door") / "class.html"
+    SavedPage(build_living_page(["demo"])).save(place)
+    context = browser.new_context(offline=True, locale="en", reduced_motion="reduce")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"{place.as_uri()}#/why?step=7")
+    page.wait_for_selector("[data-circuit=found]")
+    yield page
+    context.close()
+
+
+def test_the_first_door_shows_the_circuit(door: Any) -> None:
+    assert door.locator(".other input").input_value() == WIDE.replace("wide", "tired")
+    said = door.locator("[data-keeps]").inner_text()
+    assert "of 3,535 edges keep 90." in said and "random: 0%" in said
+    assert door.locator("text.word").all_text_contents() == ["wide", "parce"]
+    assert "circuit misses 9." in door.locator("[data-error]").inner_text()
+    assert "foretells −4." in door.locator("[data-hidden]").inner_text()
+    assert find_faults(door) == []
+
+
+def test_an_edge_is_cut_by_hand_and_the_bar_answers(door: Any) -> None:
+    before = door.locator("[data-keeps]").inner_text()
+    door.locator(".scroll").focus()
+    door.keyboard.press("Tab")
+    first = door.evaluate("document.activeElement.dataset.line")
+    door.keyboard.press("ArrowRight")
+    assert door.evaluate("document.activeElement.dataset.line") != first
+    door.keyboard.press("ArrowLeft")
+    door.keyboard.press("Enter")
+    door.wait_for_function(
+        "before => document.querySelector('[data-keeps]').innerText !== before", arg=before
+    )
+    now = door.locator("[data-keeps]").inner_text()
+    kept = float(now.split("keep ")[1].split("%")[0].replace("−", "-"))
+    assert kept < 70, "without the edge that is needed most"
+    assert door.locator("[data-line][aria-pressed=true]").count() == 1
+    door.get_by_role("button", name="Mend all").click()
+    assert door.locator("[data-keeps]").inner_text() == before
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_text_of_the_drawing_overlaps(door: Any, width: int) -> None:
+    door.set_viewport_size({"width": width, "height": 844})
+    door.wait_for_timeout(200)
+    boxes = door.locator(".circuit svg text").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).map(({left, right, top, bottom}) => "
+        "({left: left + 1, right: right - 1, top: top + 2.5, bottom: bottom - 2.5}))"
+    )
+    for n, one in enumerate(boxes):
+        for other in boxes[:n]:
+            beside = one["right"] <= other["left"] or other["right"] <= one["left"]
+            above = one["bottom"] <= other["top"] or other["bottom"] <= one["top"]
+            assert beside or above, (one, other)
+    assert max(each["right"] for each in boxes) <= width
+    assert door.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,321 @@
+/**
+ * A network as nodes, readers and edges, of which some are cut, as `circuits/edges.py` has it: a
+ * block of attention is one node and reads once. Where an edge is cut, its reader gets what the node
+ * writes in the counterpart. A pass computes only what differs from that.
+ */
+
+import type { ModelSettings } from "../../data/document";
+import { Answer, Attention, FeedForward, KNOWN_ACTIVATIONS, Norm, Recurrence, Renorm, type Part, type Passed, type Rows, type Vector, type Weights } from "./parts";
+
+export type Side = "source" | "target";
+export const SIDES: readonly Side[] = ["source", "target"];
+
+/** A reader of a stream, and the nodes that have written into it. */
+interface Site {
+  name: string;
+  side: Side;
+  nodes: readonly number[];
+}
+
+/** A step of a pass: what reads, and the node that it writes as. */
+interface Step {
+  sites: readonly number[]; // the second: the memory of a cross-attention
+  node: number;
+  side: Side;
+  part: Part;
+  isNew: boolean; // the stream begins anew with it
+}
+
+export interface Edge {
+  site: number;
+  node: number;
+  place: number;
+}
+
+/** A step of a translation: what the network reads, and the two tokens that are compared. */
+export interface Contrast {
+  source: readonly number[];
+  given: readonly number[];
+  answers: readonly [number, number];
+}
+
+/** What each of the two embedding nodes of a side writes, row by row. */
+export type Embedded = Record<Side, [words: Rows, positions: Rows]>;
+
+/** Settings that `ModelSettings` does not name. */
+type Further = Partial<{
+  ablate: string[]; gated: boolean; embedding_norm: boolean; plugin: unknown;
+  attention: { pattern: string };
+}>;
+
+/** Why the circuit of a network cannot be searched here: a word for the messages; null if it can. */
+export function findObstacle(settings: ModelSettings & Further): "recurrent" | "unknown" | null {
+  if ((settings.network ?? "transformer") !== "transformer") return "recurrent";
+  const { layout, combine = "add" } = settings.positions as ModelSettings["positions"] & { combine?: string };
+  const isPlain = ["interleaved", "concatenated", "learned"].includes(layout) && combine === "add"
+    && (settings.attention?.pattern ?? "full") === "full" && !settings.ablate?.length && !settings.embedding_norm
+    && !settings.plugin && KNOWN_ACTIVATIONS.includes(settings.activation);
+  return isPlain ? null : "unknown";
+}
+
+/** A pass: what differs from the counterpart, and how to go back. */
+export interface State {
+  lead: number;
+  deltas: Rows[]; // of each node
+  passed: (Passed | undefined)[]; // of each step
+  edges: readonly Edge[];
+  amounts: Float64Array;
+  base: number;
+}
+
+export class Graph {
+  readonly sites: Site[] = [];
+  readonly nodes: string[] = [];
+  readonly edges: Edge[] = []; // all that can reach the answer, in the order of `Faithfulness.places`
+  private readonly steps: Step[] = [];
+  private readonly others: Rows[] = []; // what each node writes in the counterpart
+  private readonly reads: Rows[] = []; // and what each site sees there
+  private readonly whole: Passed[] = []; // of each step
+  private readonly lengths: Record<Side, number>;
+  readonly nothing: number; // the lead of the counterpart
+
+  constructor(
+    private readonly settings: ModelSettings, private readonly weights: Weights, private readonly contrast: Contrast,
+    private readonly here: Embedded, there: Embedded,
+  ) {
+    this.lengths = { source: contrast.source.length, target: contrast.given.length };
+    this.build();
+    this.nothing = this.readCounterpart(there);
+    this.sites.forEach(({ side, nodes, name }, site) => {
+      const first = side === "target" && this.isReadLast(name) ? this.lengths.target - 1 : 0;
+      for (const node of nodes) {
+        for (let place = first; place < this.lengths[side]; place++) this.edges.push({ site, node, place });
+      }
+    });
+  }
+
+  /** One pass, with edges of these amounts; all others have the base. `like`: a pass with more of the same. */
+  run(edges: readonly Edge[], amounts: Float64Array, base = 0, like?: State): State {
+    const [entering, leaving] = [this.group(edges, "site"), this.group(edges, "node")];
+    const state: State = { lead: this.nothing, deltas: this.begin(), passed: [], edges, amounts, base };
+    const dirty = like && this.findDirty(like, amounts);
+    const sums = base ? this.sumInputs(state.deltas) : undefined;
+    this.steps.forEach((step, n) => {
+      if (dirty && like && !step.sites.some((site) => entering[site]!.some((e) => dirty.has(e)))) {
+        this.take(like, state, n, step);
+        return;
+      }
+      if (dirty && step.node >= 0) for (const e of leaving[step.node]!) dirty.add(e);
+      const reads = step.sites.map((site) => this.read(site, state, entering[site]!, sums?.[this.sites[site]!.side]));
+      if (!reads.some((rows) => rows.some(Boolean))) return;
+      const wanted = step.node < 0 ? [this.lengths.target - 1] : base ? this.places(step.side) : [...new Set(leaving[step.node]!.map((e) => edges[e]!.place))];
+      if (!wanted.length) return;
+      const passed = step.part.run(reads, wanted, this.whole[n]!);
+      state.passed[n] = passed;
+      if (step.node < 0) {
+        state.lead = passed.out[wanted[0]!]![0]!;
+        return;
+      }
+      const delta = (state.deltas[step.node] = passed.out.map((x, place) => x && subtract(x, this.others[step.node]![place]!)));
+      if (sums) sums[step.side] = step.isNew ? delta.map((x) => x!.slice()) : addRows(sums[step.side], delta, 1);
+    });
+    return state;
+  }
+
+  /** What the lead of the counterpart would be if the slope of its embeddings, with all that is held, were all. */
+  foretell(): number {
+    const state = this.run([], new Float64Array(), 1);
+    const { sums } = this.back(state, true);
+    let lead = state.lead;
+    for (const [node, [side]] of this.inputs) {
+      state.deltas[node]!.forEach((delta, place) => (lead -= dot(delta!, sums[side][place])));
+    }
+    return lead;
+  }
+
+  /** The slope of the lead at what each site sees, and at the beginning of each stream. */
+  private back({ edges, amounts, base, passed }: State, isHeld = false): { slopes: Rows[]; sums: Record<Side, Rows> } {
+    const leaving = this.group(edges, "node");
+    const slopes: Rows[] = this.sites.map(() => []);
+    const sums: Record<Side, Rows> = { source: [], target: [] };
+    for (let n = this.steps.length - 1; n >= 0; n--) {
+      const { node, side, sites, isNew } = this.steps[n]!;
+      const grads: Rows = node < 0 ? [] : sums[side].map((x) => x?.slice());
+      if (node < 0) grads[this.lengths.target - 1] = Float64Array.of(1);
+      else {
+        for (const e of leaving[node]!) {
+          const { site, place } = edges[e]!;
+          const slope = slopes[site]![place];
+          if (slope) grads[place] = add(grads[place], slope, amounts[e]! - base);
+        }
+      }
+      if (isNew) sums[side] = [];
+      const own = passed[n];
+      if (!own || !grads.some(Boolean)) continue;
+      own.back(grads, isHeld).forEach((rows, which) => {
+        const site = sites[which]!;
+        slopes[site] = rows;
+        if (base) sums[this.sites[site]!.side] = addRows(sums[this.sites[site]!.side], rows, base);
+      });
+    }
+    return { slopes, sums };
+  }
+
+  /** By how much the lead rises with one more of each edge. */
+  slopesOf(edges: readonly Edge[], state: State): Float64Array {
+    const { slopes } = this.back(state);
+    return Float64Array.from(edges, ({ site, node, place }) => {
+      const [slope, delta] = [slopes[site]![place], state.deltas[node]![place]];
+      return delta ? dot(delta, slope) : 0;
+    });
+  }
+
+  private build(): void {
+    const { settings, weights } = this;
+    const { encoder_layers, decoder_layers, decoder, norm_epsilon: epsilon } = settings;
+    const norm = (name: string) => new Norm(weights, name, epsilon);
+    const isPre = settings.norm === "pre";
+    let nodes: number[] = [];
+    const write = (name: string) => nodes.push(this.nodes.push(name) - 1);
+    const site = (name: string, side: Side, own: readonly number[]) => this.sites.push({ name, side, nodes: [...own] }) - 1;
+    const begin = (side: Side) => {
+      nodes = [];
+      write(`${side}_embedding.embedded`);
+      write(`${side}_embedding.positions`);
+    };
+    const step = (name: string, side: Side, make: (norm: Norm) => Part, memory?: readonly number[]) => {
+      const residual = norm(`${name}_residual.norm`);
+      const sites = [site(name, side, nodes)];
+      if (memory) sites.push(site(`${name}.memory`, "source", memory));
+      write(name);
+      this.steps.push({ sites, node: nodes.at(-1)!, side, part: make(isPre ? residual : NO_NORM), isNew: false });
+      if (isPre) return;
+      const own = site(`${name}_residual`, side, nodes);
+      nodes = [];
+      write(`${name}_residual`);
+      this.steps.push({ sites: [own], node: nodes[0]!, side, part: new Renorm(residual), isNew: true });
+    };
+    const feed = (name: string, side: Side) => step(name, side, (own) => new FeedForward(weights, name, own, settings.activation));
+    const { heads } = settings;
+    begin("source");
+    for (let layer = 0; layer < encoder_layers; layer++) {
+      const name = `encoder.${layer}.self_attention`;
+      step(name, "source", (own) => new Attention(weights, name, heads, own, "encoder"));
+      feed(`encoder.${layer}.feed_forward`, "source");
+    }
+    const memory = nodes;
+    begin("target");
+    for (let layer = 0; layer < decoder_layers; layer++) {
+      const [first, second] = [decoder === "ssru" ? "ssru" : "self_attention", "cross_attention"].map((each) => `decoder.${layer}.${each}`) as [string, string];
+      step(first, "target", (own) => (decoder === "ssru" ? new Recurrence(weights, first, own) : new Attention(weights, first, heads, own, "causal")));
+      step(second, "target", (own) => new Attention(weights, second, heads, own, "cross", isPre ? norm("encoder_norm") : NO_NORM), memory);
+      feed(`decoder.${layer}.feed_forward`, "target");
+    }
+    this.steps.push({
+      sites: [site("answer", "target", nodes)], node: -1, side: "target", isNew: false,
+      part: new Answer(weights, isPre ? norm("decoder_norm") : NO_NORM, this.contrast.answers),
+    });
+  }
+
+  /** Compute all of the counterpart: what each site sees, and each node writes. */
+  private readCounterpart(there: Embedded): number {
+    this.inputs.forEach(([side, n], node) => (this.others[node] = there[side][n]));
+    const streams = Object.fromEntries(SIDES.map((side) => [side, addRows([...there[side][0]].map((x) => x!.slice()), there[side][1], 1)])) as Record<Side, Rows>;
+    let lead = 0;
+    this.steps.forEach(({ sites, node, side, part, isNew }, n) => {
+      const reads = sites.map((each) => (this.reads[each] = streams[this.sites[each]!.side].map((x) => x!.slice())));
+      const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
+      const passed = part.run(reads, wanted, null);
+      this.whole[n] = passed;
+      if (node < 0) lead = passed.out[wanted[0]!]![0]!;
+      else {
+        this.others[node] = passed.out;
+        streams[side] = isNew ? passed.out.map((x) => x!.slice()) : addRows(streams[side], passed.out, 1);
+      }
+    });
+    return lead;
+  }
+
+  /** The nodes that are there before anything is computed. */
+  private get inputs(): Map<number, [Side, 0 | 1]> {
+    const found = new Map<number, [Side, 0 | 1]>();
+    for (const side of SIDES) {
+      (["embedded", "positions"] as const).forEach((each, n) => found.set(this.nodes.indexOf(`${side}_embedding.${each}`), [side, n as 0 | 1]));
+    }
+    return found;
+  }
+
+  private begin(): Rows[] {
+    const deltas: Rows[] = this.nodes.map(() => []);
+    for (const [node, [side, n]] of this.inputs) {
+      deltas[node] = this.here[side][n].map((x, place) => subtract(x!, this.others[node]![place]!));
+    }
+    return deltas;
+  }
+
+  private sumInputs(deltas: readonly Rows[]): Record<Side, Rows> {
+    const sums: Record<Side, Rows> = { source: [], target: [] };
+    for (const [node, [side]] of this.inputs) sums[side] = addRows(sums[side], deltas[node]!, 1);
+    return sums;
+  }
+
+  private read(site: number, { deltas, edges, amounts, base }: State, entering: readonly number[], sum: Rows | undefined): Rows {
+    const there = this.reads[site]!;
+    const rows: Rows = sum ? there.map((x, place) => add(x!.slice(), sum[place]!, base)) : [];
+    for (const e of entering) {
+      const { node, place } = edges[e]!;
+      const [delta, amount] = [deltas[node]![place], amounts[e]! - base];
+      if (delta && amount) rows[place] = add(rows[place] ?? there[place]!.slice(), delta, amount);
+    }
+    return rows;
+  }
+
+  /** Edges whose amount differs from another pass's. */
+  private findDirty(like: State, amounts: Float64Array): Set<number> {
+    const found = new Set<number>();
+    amounts.forEach((amount, e) => amount !== like.amounts[e] && found.add(e));
+    return found;
+  }
+
+  private take(like: State, state: State, n: number, { node }: Step): void {
+    state.passed[n] = like.passed[n];
+    if (node < 0) state.lead = like.lead;
+    else state.deltas[node] = like.deltas[node]!;
+  }
+
+  private group(edges: readonly Edge[], by: "site" | "node"): number[][] {
+    const found: number[][] = (by === "site" ? this.sites : this.nodes).map(() => []);
+    edges.forEach((edge, e) => found[edge[by]]!.push(e));
+    return found;
+  }
+
+  private places(side: Side): number[] {
+    return Array.from({ length: this.lengths[side] }, (_, place) => place);
+  }
+
+  /** Whether only what a reader of the decoder reads at the last row can matter. */
+  private isReadLast(reader: string): boolean {
+    if (reader === "answer") return true;
+    return reader.startsWith(`decoder.${this.settings.decoder_layers - 1}.`) && !/\.(ssru|self_attention)$/.test(reader);
+  }
+}
+
+const NO_NORM = new Norm(new Map(), "", 0);
+
+function subtract(x: Vector, y: Vector): Vector {
+  return x.map((each, d) => each - y[d]!);
+}
+
+const dot = (x: Vector, y: Vector | undefined): number => (y ? x.reduce((sum, each, d) => sum + each * y[d]!, 0) : 0);
+
+/** The first vector, with the second added to it. */
+function add(x: Vector | undefined, y: Vector, amount: number): Vector {
+  if (!x) return y.map((each) => each * amount);
+  for (let d = 0; d < x.length; d++) x[d]! += amount * y[d]!;
+  return x;
+}
+
+function addRows(rows: Rows, more: Rows, amount: number): Rows {
+  more.forEach((x, place) => x && (rows[place] = add(rows[place], x, amount)));
+  return rows;
+}

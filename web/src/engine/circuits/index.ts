@@ -1,0 +1,105 @@
+/** The circuit of a word of a recording, against the sentence that it is compared with. */
+
+import { findTop } from "../search";
+import { strides } from "../../data/tensor";
+import { nameStandIns } from "../model";
+import type { State } from "../network";
+import { readSource, type Recorded } from "../recording";
+import { findObstacle, Graph, SIDES, type Contrast, type Embedded, type Side } from "./graph";
+import type { Rows } from "./parts";
+import { Faithfulness, findCircuit, judge, type Found } from "./search";
+
+/** Which word is asked about, and what it is compared with. */
+export interface CircuitRequest {
+  step: number; // of the translation
+  rival: number | null; // a token; null: the likeliest other
+  counterpart: string; // a sentence of as many tokens, whose values all other edges carry
+}
+
+/** What an edge joins: `node` and `reader` as `circuits/edges.py` names them. */
+export interface CircuitEdge {
+  node: string;
+  reader: string;
+  side: Side;
+  position: number;
+}
+
+export interface Circuit {
+  word: string;
+  rival: string;
+  lead: number; // ln of how many times likelier the word is than its rival
+  there: number; // the same in the counterpart
+  foretold: number; // what an exact sum, with attention, norms and gates held, says of that
+  layers: Record<Side, number>;
+  found: (Found & { edges: CircuitEdge[] }) | null; // null: no few edges keep it, or there is nothing to keep
+}
+
+/** Why there is no circuit, and the numbers of its message. */
+export interface Refusal {
+  refused: "recurrent" | "unknown" | "edited" | "same" | "longer" | "long";
+  numbers: number[];
+}
+
+const MOST_EDGES = 20_000; // so that an answer takes seconds
+
+/** A step, ready to be measured. */
+export interface Asked {
+  own: Faithfulness;
+  contrast: Contrast;
+}
+
+const refuse = (refused: Refusal["refused"], ...numbers: number[]): Refusal => ({ refused, numbers });
+
+export function ask(recorded: Recorded, request: CircuitRequest): Asked | Refusal {
+  const { document, opened } = recorded;
+  const obstacle = findObstacle(document.settings);
+  if (obstacle) return refuse(obstacle);
+  if (document.edits.some(({ do: kind }) => kind !== "word" && kind !== "prefix")) return refuse("edited");
+  const ids = document.source.map(({ id }) => id);
+  const read = nameStandIns(opened, opened.adapter?.adapt(request.counterpart.trim()));
+  const other = readSource(read, request.counterpart).map(({ id }) => id);
+  if (other.length !== ids.length) return refuse("longer", other.length, ids.length);
+  if (other.join() === ids.join()) return refuse("same");
+  const { step } = request;
+  const token = document.predicted[step]!.id;
+  const given = document.target.slice(0, step + 1).map(({ id }) => id);
+  const { network } = opened;
+  const [here, there] = [ids, other].map((source) => network.pass(source, given)) as [State, State];
+  const rival = request.rival ?? findRival(network.vocabulary, token, there, here);
+  const contrast: Contrast = { source: ids, given, answers: [token, rival] };
+  const graph = new Graph(document.settings, network.weights, contrast, embed(here), embed(there));
+  if (graph.edges.length > MOST_EDGES) return refuse("long", graph.edges.length, MOST_EDGES);
+  return { own: new Faithfulness(graph), contrast };
+}
+
+export function* search(recorded: Recorded, { own, contrast: { answers: [token, rival] } }: Asked): Generator<void, Circuit> {
+  const { vocabulary } = recorded.opened.target;
+  const { encoder_layers, decoder_layers } = recorded.document.settings;
+  const { graph } = own;
+  const numbers = own.span > 0 ? yield* findCircuit(own) : null;
+  const found = numbers && (yield* judge(own, numbers));
+  return {
+    word: vocabulary[token]!, rival: vocabulary[rival]!, lead: own.whole, there: graph.nothing, foretold: graph.foretell(),
+    layers: { source: encoder_layers, target: decoder_layers },
+    found: found && { ...found, edges: own.edges(found.numbers).map(({ site, node, place }) => ({
+      node: graph.nodes[node]!, reader: graph.sites[site]!.name, side: graph.sites[site]!.side, position: place,
+    })) },
+  };
+}
+
+/** What the network says of the counterpart or, if that is the token itself, the likeliest other here. */
+function findRival(size: number, token: number, ...states: State[]): number {
+  const tops = states.flatMap(({ tensors }) => {
+    const { data } = tensors.get("logits")!;
+    return [findTop(data.subarray(data.length - size), 2)];
+  });
+  return tops[0]![0] === token ? tops[1]!.find((each) => each !== token)! : tops[0]![0]!;
+}
+
+function embed({ tensors }: State): Embedded {
+  const read = (side: Side, name: string): Rows => {
+    const { shape: [rows, width], data, steps = strides([rows!, width!]) } = tensors.get(`${side}_embedding.${name}`)!;
+    return Array.from({ length: rows! }, (_, row) => Float64Array.from({ length: width! }, (_, d) => data[row * steps[0]! + d * steps[1]!]!));
+  };
+  return Object.fromEntries(SIDES.map((side) => [side, [read(side, "embedded"), read(side, "positions")]])) as Embedded;
+}
