@@ -47,7 +47,7 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     "first": ("first", {"edits": CUT}, ".fresh"),
     "lecture": ("lecture/5", {}, "[data-guess]"),
     "teach": ("teach", {}, "[data-train]"),
-    "why": ("why", {"step": PRONOUN}, "[data-guess]"),
+    "why": ("why", {"step": PRONOUN}, "[data-circuit=found]"),
     "heads": ("heads", {"heads.head": "decoder.5.cross_attention.2"}, "[data-guess]"),
     "translate": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
     "search": ("translate", {**BEAM, "step": PRONOUN}, "svg .node"),
@@ -64,7 +64,6 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 PRESSED = {  # what is pressed there, and what to wait for then
     "lecture": (("[data-guess='0']", "[data-picture-of]"),),
-    "why": (("[data-guess='0']", "[data-complete]"),),
     "teach": (("[data-train]", "[data-done]"), ("[data-guess='1']", "[data-said]")),
     "heads": (("[data-guess='0']", "section svg path"),),
 }

@@ -22,7 +22,10 @@ from glassformer.extensions.circuits.live import LiveCircuit, Refusal, ask_circu
 from glassformer.extensions.serve.page import SavedPage
 from glassformer.extensions.site.living import build_living_page
 from glassformer.extensions.site.portable import pack_model
+from glassformer.model.files.directory import locate, open_model, save_model
+from glassformer.model.networks import build_network
 from glassformer.see.tokens import read_source
+from glassformer.translator import Translator
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre"},
@@ -124,6 +127,28 @@ def test_what_cannot_be_asked_is_refused(told: Path) -> None:
     assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Refusal("edited")
     with pytest.raises(ValueError, match="rival"):
         ask_circuit(trace, 1, trace.predicted[1].id, [*ids[:-1], 7])
+
+
+@pytest.mark.parametrize("network", ["rnn", "ssru"])
+def test_other_networks_have_a_circuit_or_say_why_not(network: str, tmp_path: Path) -> None:
+    config, tokenizers, _ = open_model(locate("demo"))
+    layers = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16}
+    changes = {"rnn": {"network": "rnn"}, "ssru": {"decoder": "ssru", "heads": 2, "d_ff": 32}}
+    settings = Model.model_validate(layers | changes[network])
+    sizes = [len(each) for each in tokenizers]
+    torch.manual_seed(5)
+    weights = dict(build_network(settings, sizes[0], sizes[-1]).state_dict())
+    save_model(tmp_path, config.model_copy(update={"model": settings}), tokenizers, weights)
+    translator = Translator.load(tmp_path, device="cpu", precision="fp32")
+    trace = translator.see("The cat bites the dog.", target="Le chat mord le chien.")
+    other = [each.id for each in read_source(translator, "The frog bites the dog.")]
+    asked = ask_circuit(trace, 1, None, other)
+    if network == "rnn":
+        assert asked == Refusal("recurrent")
+    else:
+        assert isinstance(asked, LiveCircuit)
+        every = [*range(asked.faithfulness.size)]
+        assert asked.keep(every) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.fixture(scope="module")
