@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from opening import find_faults
+from opening import Server, find_faults, wait_until
 from safetensors.torch import save_file
 from test_living import load_quantized, run_vitest
 from tests.unit.circuits.test_edges import HERE, SHAPE, THERE, make_network
@@ -210,3 +210,18 @@ def test_no_text_of_the_drawing_overlaps(door: Any, width: int) -> None:
             assert beside or above, (one, other)
     assert max(each["right"] for each in boxes) <= width
     assert door.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_server_answers_as_the_page_does(page: Any, server: Server) -> None:
+    page.set_default_timeout(60_000)
+    page.goto(server.url("why", text=WIDE, step=7))
+    page.wait_for_selector("[data-circuit=found]")
+    said = page.locator("[data-keeps]").inner_text()
+    assert "of 3,535 edges keep 90." in said and "random: 0%" in said
+    page.locator("[data-line='0']").focus()
+    page.keyboard.press("Enter")
+    wait_until(page, "before => document.querySelector('[data-keeps]').innerText !== before", said)
+    page.locator(".other input").fill(WIDE.replace("too", "too too"))
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_selector("[data-circuit=none]")
+    assert "only sentences of as many" in page.locator("[data-circuit]").inner_text()
