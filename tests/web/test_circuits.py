@@ -18,7 +18,7 @@ from glassformer.extensions.circuits.circuit import find_circuit
 from glassformer.extensions.circuits.edges import EdgeNetwork
 from glassformer.extensions.circuits.faithfulness import Faithfulness
 from glassformer.extensions.circuits.flows import measure_hidden
-from glassformer.extensions.circuits.live import LiveCircuit, Refusal, ask_circuit
+from glassformer.extensions.circuits.interactive import CircuitQuestion, Unanswerable, ask_circuit
 from glassformer.extensions.serve.page import SavedPage
 from glassformer.extensions.site.living import build_living_page
 from glassformer.extensions.site.portable import pack_model
@@ -97,9 +97,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trace = translator.see(text)
         counterpart = text.replace(word, by)
         ids = [each.id for each in read_source(translator, counterpart)]
-        live = ask_circuit(trace, step, None, ids)
-        assert isinstance(live, LiveCircuit)
-        answer = live.search() | {"answers": live.contrast.answers}
+        question = ask_circuit(trace, step, None, ids)
+        assert isinstance(question, CircuitQuestion)
+        answer = question.search() | {"answers": question.contrast.answers}
         request = {"step": step, "rival": None, "counterpart": counterpart}
         asked.append({"text": text, "request": request, "answer": answer})
     networks = {name: _describe(name, folder) for name in NETWORKS}
@@ -120,11 +120,11 @@ def test_what_cannot_be_asked_is_refused(told: Path) -> None:
     translator = load_quantized("demo", told / "refused")
     trace = translator.see("The cat bites the dog.")
     ids = [each.id for each in trace.source]
-    assert ask_circuit(trace, 1, None, ids) == Refusal("same")
+    assert ask_circuit(trace, 1, None, ids) == Unanswerable("same")
     longer = ask_circuit(trace, 1, None, [*ids, 3])
-    assert longer == Refusal("longer", (len(ids) + 1, len(ids)))
+    assert longer == Unanswerable("longer", (len(ids) + 1, len(ids)))
     cut = translator.see("The cat bites the dog.", edits=[{"do": "cut", "word": "cat"}])
-    assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Refusal("edited")
+    assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Unanswerable("edited")
     with pytest.raises(ValueError, match="rival"):
         ask_circuit(trace, 1, trace.predicted[1].id, [*ids[:-1], 7])
 
@@ -132,8 +132,11 @@ def test_what_cannot_be_asked_is_refused(told: Path) -> None:
 @pytest.mark.parametrize("network", ["rnn", "ssru"])
 def test_other_networks_have_a_circuit_or_say_why_not(network: str, tmp_path: Path) -> None:
     config, tokenizers, _ = open_model(locate("demo"))
-    layers = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16}
-    changes = {"rnn": {"network": "rnn"}, "ssru": {"decoder": "ssru", "heads": 2, "d_ff": 32}}
+    layers: dict[str, Any] = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16}
+    changes: dict[str, dict[str, Any]] = {
+        "rnn": {"network": "rnn"},
+        "ssru": {"decoder": "ssru", "heads": 2, "d_ff": 32},
+    }
     settings = Model.model_validate(layers | changes[network])
     sizes = [len(each) for each in tokenizers]
     torch.manual_seed(5)
@@ -144,9 +147,9 @@ def test_other_networks_have_a_circuit_or_say_why_not(network: str, tmp_path: Pa
     other = [each.id for each in read_source(translator, "The frog bites the dog.")]
     asked = ask_circuit(trace, 1, None, other)
     if network == "rnn":
-        assert asked == Refusal("recurrent")
+        assert asked == Unanswerable("recurrent")
     else:
-        assert isinstance(asked, LiveCircuit)
+        assert isinstance(asked, CircuitQuestion)
         every = [*range(asked.faithfulness.size)]
         assert asked.keep(every) == pytest.approx(1, abs=1e-3)
 

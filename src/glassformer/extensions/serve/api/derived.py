@@ -243,7 +243,7 @@ async def weigh_tokens(
 
 
 @router.post("/traces/{id}/circuit", response_class=Json, responses=STREAM)
-async def find_circuit(
+async def search_token_circuit(
     id: str, body: CircuitRequest, request: Request, service: TheService
 ) -> Response:
     """Search the fewest edges that make a token likelier than its rival, or measure some edges.
@@ -254,17 +254,17 @@ async def find_circuit(
     """
 
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
-        from glassformer.extensions.circuits.live import Refusal, ask_circuit
+        from glassformer.extensions.circuits.interactive import Unanswerable, ask_circuit
         from glassformer.see.tokens import read_source
 
         ids = [each.id for each in read_source(translator, body.counterpart)]
-        asked = ask_circuit(trace, body.step, body.rival, ids)
-        if isinstance(asked, Refusal):
-            return asked.to_json()
+        question = ask_circuit(trace, body.step, body.rival, ids)
+        if isinstance(question, Unanswerable):
+            return question.to_json()
         if body.edges is not None:
-            return {"kept": asked.keep(body.edges)}
-        texts = map(translator.tokenizers.target.token, asked.contrast.answers)
-        return dict(zip(("word", "rival"), texts, strict=True)) | asked.search(job.check)
+            return {"kept": question.keep(body.edges)}
+        texts = map(translator.tokenizers.target.token, question.contrast.answers)
+        return dict(zip(("word", "rival"), texts, strict=True)) | question.search(job.check)
 
     return await _run_again(id, request, service, measure)
 

@@ -25,7 +25,7 @@ MOST_EDGES = 20_000  # so that an answer takes seconds
 Kind = Literal["recurrent", "unknown", "edited", "same", "longer", "long"]
 
 
-class Refusal(NamedTuple):
+class Unanswerable(NamedTuple):
     """Why there is no circuit: a kind, and the numbers of its message."""
 
     kind: Kind
@@ -36,8 +36,8 @@ class Refusal(NamedTuple):
         return {"refused": self.kind, "numbers": list(self.numbers)}
 
 
-class LiveCircuit(NamedTuple):
-    """What is asked about a step, ready to be measured."""
+class CircuitQuestion(NamedTuple):
+    """A question about a step of a recording, ready to be measured."""
 
     network: EdgeNetwork
     contrast: WordContrast
@@ -58,7 +58,7 @@ class LiveCircuit(NamedTuple):
         """
         with torch.no_grad():
             hidden = measure_hidden(self.network, self.contrast, self.other)
-            found = judge_circuit(
+            circuit = judge_circuit(
                 self.faithfulness, "counterpart", KEEP, lambda done: (check(), done)[1]
             )
         settings = self.network.settings
@@ -67,13 +67,13 @@ class LiveCircuit(NamedTuple):
             "lead": self.faithfulness.whole,
             "there": self.faithfulness.nothing,
             "foretold": hidden["held"],
-            "found": found and {**found.to_json(), "numbers": list(found.numbers)},
+            "found": circuit and {**circuit.to_json(), "numbers": list(circuit.numbers)},
         }
 
 
 def ask_circuit(
     trace: Trace, step: int, rival: int | None, counterpart: Sequence[int]
-) -> LiveCircuit | Refusal:
+) -> CircuitQuestion | Unanswerable:
     """Return the question why a step has its token and not another, or why it cannot be asked.
 
     rival: an id; None is what the network says in the counterpart or, if that is the token itself,
@@ -84,43 +84,44 @@ def ask_circuit(
     token, size = trace.predicted[step].id, trace.document.target_vocabulary
     if rival is not None and (rival == token or not 0 <= rival < size):
         raise ValueError(f"rival={rival}: the id of another token, 0 to {size - 1}")
-    ids, given = (
+    ids, prefix = (
         tuple(each.id for each in side) for side in (trace.source, trace.target[: step + 1])
     )
-    if refusal := _refuse(trace, ids, counterpart):
-        return refusal
+    if obstacle := _refuse(trace, ids, counterpart):
+        return obstacle
     network = load_network(trace)
     try:
         check_edges(network)
     except ValueError:
-        return Refusal("unknown")
+        return Unanswerable("unknown")
     if rival is None:
-        rival = _find_rival(network, trace, step, WordContrast((*counterpart,), given, (token, 0)))
-    contrast = WordContrast(ids, given, (token, rival))
+        rival = _find_rival(network, trace, step, WordContrast((*counterpart,), prefix, (token, 0)))
+    contrast = WordContrast(ids, prefix, (token, rival))
     other = contrast._replace(source=(*counterpart,))
     edges = EdgeNetwork(network, by_head=False)
     with torch.no_grad():
         written = edges.run([other]).written
         faithfulness = Faithfulness(edges, [contrast], written, by_position=True)
     if faithfulness.size > MOST_EDGES:
-        return Refusal("long", (faithfulness.size, MOST_EDGES))
-    return LiveCircuit(edges, contrast, other, faithfulness)
+        return Unanswerable("long", (faithfulness.size, MOST_EDGES))
+    return CircuitQuestion(edges, contrast, other, faithfulness)
 
 
-def _refuse(trace: Trace, ids: Sequence[int], counterpart: Sequence[int]) -> Refusal | None:
+def _refuse(trace: Trace, ids: Sequence[int], counterpart: Sequence[int]) -> Unanswerable | None:
     if trace.settings.network != "transformer":
-        return Refusal("recurrent")
+        return Unanswerable("recurrent")
     if any(edit["do"] not in TEXTUAL for edit in trace.edits):
-        return Refusal("edited")
+        return Unanswerable("edited")
     if len(counterpart) != len(ids):
-        return Refusal("longer", (len(counterpart), len(ids)))
-    return Refusal("same") if [*counterpart] == [*ids] else None
+        return Unanswerable("longer", (len(counterpart), len(ids)))
+    return Unanswerable("same") if [*counterpart] == [*ids] else None
 
 
 def _find_rival(network: EncoderDecoder, trace: Trace, step: int, there: WordContrast) -> int:
     with torch.no_grad():
         logits_V = network(torch.tensor([there.source]), torch.tensor([there.given]))[0, -1]
     token = there.answers[0]
-    if (said := int(logits_V.argmax())) != token:
-        return said
+    likeliest = int(logits_V.argmax())
+    if likeliest != token:
+        return likeliest
     return next(each.id for each in trace.top(step, 2) if each.id != token)
