@@ -1,18 +1,22 @@
 """Measure how few edges decide il or elle, over riddles, and whether they do in other riddles.
 
     python -m benchmarks circuits [MODEL] [--riddles 48] [--by block] [--out FILE]
+    python -m benchmarks circuits everyday-en-fr --pairs benchmarks/everyday_pairs.tsv
     python -m benchmarks circuits --pictures
 
 Each riddle has a counterpart with another adjective and the other answer. For each, the smallest
 circuit is searched; then one circuit for half of the riddles together, in which an edge is the same
-at all positions, and what it keeps in the other half. With --pictures, instead, what pictures
-V119 to V121 show is measured anew.
+at all positions, and what it keeps in the other half. With --pairs the same is asked of the pairs
+of a file, which have a counterpart, for each kind; pairs in which the model does not prefer the
+right word, both ways, are counted and left out. With --pictures, instead, what pictures V119 to
+V121 show is measured anew.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -26,9 +30,10 @@ from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast
 from glassformer.extensions.circuits.faithfulness import Faithfulness
 from glassformer.extensions.circuits.methods import compare_methods
 from glassformer.extensions.circuits.rivals import measure_random
-from glassformer.extensions.circuits.transfer import stack_written
+from glassformer.extensions.circuits.transfer import Measured, pair_up, stack_written
 from glassformer.extensions.circuits.why import FoundCircuit, explain_word, judge
 from glassformer.extensions.circuits.words import ask_word, read_counterpart
+from glassformer.extensions.lab.contrastive import read_contrastive
 from glassformer.extensions.pictures.circuits import MEASURED, describe_drawing
 from glassformer.model.files.directory import write_json
 from glassformer.see.tokens import read_source
@@ -47,9 +52,7 @@ def read_contrast(riddle: Riddle) -> WordContrast:
     return WordContrast((*pair.source,), (*pair.given,), pair.answers)
 
 
-def find_each(
-    network: EdgeNetwork, pairs: Sequence[tuple[WordContrast, WordContrast]]
-) -> list[dict[str, Any]]:
+def find_each(network: EdgeNetwork, pairs: Sequence[Measured]) -> list[dict[str, Any]]:
     """Return the size and the shares of the circuit of each riddle."""
     found = []
     for here, there in pairs:
@@ -71,6 +74,7 @@ def describe_circuit(judged: FoundCircuit) -> dict[str, Any]:
         "of": judged.of,
         "kept": judged.kept,
         "without": judged.without,
+        "dearest": judged.dearest,
         "random": float(np.mean(judged.random)),
         "random_most": max(judged.random),
         "connected": float(np.mean(judged.connected)),
@@ -78,9 +82,7 @@ def describe_circuit(judged: FoundCircuit) -> dict[str, Any]:
     }
 
 
-def find_shared(
-    network: EdgeNetwork, pairs: Sequence[tuple[WordContrast, WordContrast]]
-) -> dict[str, Any]:
+def find_shared(network: EdgeNetwork, pairs: Sequence[Measured]) -> dict[str, Any]:
     """Return the circuit of half of the riddles, and what it keeps in the other half."""
     half = min(GROUP, len(pairs) // 2)
     groups = [pairs[:half], pairs[half : 2 * half]]
@@ -150,6 +152,7 @@ def measure_sizes(faithfulness: Faithfulness, circuit: FoundCircuit) -> dict[str
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="?", default="demo")
     parser.add_argument("--riddles", type=int, default=48)
+    parser.add_argument("--pairs", type=Path)
     parser.add_argument("--by", choices=("block", "head"), default="block")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--pictures", action="store_true")
@@ -160,39 +163,83 @@ def main(options: argparse.Namespace) -> None:
     if options.pictures:
         write_json(MEASURED, measure_drawn(translator))
         return
+    with torch.no_grad():
+        network = EdgeNetwork(
+            deepcopy(translator.model).requires_grad_(False), by_head=options.by == "head"
+        )
+        kinds = (
+            read_kinds(translator, options.pairs)
+            if options.pairs
+            else {"riddles": make_pairs(translator, options.riddles)}
+        )
+        found: dict[str, Any] = {"by": options.by}
+        for kind, pairs in kinds.items():
+            found[kind] = measure_kind(network, pairs)
+            print(f"{kind}: {summarize(found[kind])}", flush=True)
+    if options.out:
+        write_json(options.out, found)
+
+
+def make_pairs(translator: Translator, count: int) -> list[Measured]:
+    """Return riddles with their counterparts, in a random order."""
     reader = Reader(translator)
-    riddles = collect(reader, options.riddles)
+    riddles = collect(reader, count)
     donors = find_donors(reader, riddles, "adjective")
     pairs = [
         (read_contrast(riddle), read_contrast(donor)._replace(answers=riddle.pair.answers))
         for riddle, donor in zip(riddles, donors, strict=True)
         if donor
     ]
-    pairs = [pairs[n] for n in np.random.default_rng(1).permutation(len(pairs))]
-    with torch.no_grad():
-        network = EdgeNetwork(
-            deepcopy(translator.model).requires_grad_(False), by_head=options.by == "head"
-        )
-        network.run([pairs[0][0]])
-        found = {"riddles": len(riddles), "pairs": len(pairs), "by": options.by}
-        found["shared"] = find_shared(network, pairs)
-        print(found["shared"])
-        found["each"] = find_each(network, pairs)
-    print(summarize(found["each"]))
-    if options.out:
-        write_json(options.out, found)
+    return [pairs[n] for n in np.random.default_rng(1).permutation(len(pairs))]
 
 
-def summarize(each: Sequence[dict[str, Any]]) -> str:
-    """Return in how many riddles the circuits are small and faithful, and random ones are not."""
-    good = [one for one in each if one["found"]]
-    shares = [one["size"] / one["of"] for one in good]
+def read_kinds(translator: Translator, path: Path) -> dict[str, list[Measured]]:
+    """Return the pairs of a file with their counterparts, by what its column `kind` says."""
+    kinds: dict[str, list[Measured]] = defaultdict(list)
+    for item in read_contrastive(path):
+        kinds[item.categories["kind"]] += pair_up(translator, [item])
+    return kinds
+
+
+def measure_kind(network: EdgeNetwork, pairs: Sequence[Measured]) -> dict[str, Any]:
+    """Return the circuits of pairs of one kind, apart and together."""
+    network.run([pairs[0][0]])
+    right = [
+        (here, there)
+        for here, there in pairs
+        if network.run([here]).lead_B.item() > 0 > network.run([there]).lead_B.item()
+    ]
+    return {
+        "pairs": len(pairs),
+        "right": len(right),
+        "shared": find_shared(network, right),
+        "each": find_each(network, right),
+    }
+
+
+def summarize(found: dict[str, Any]) -> str:
+    """Return in how many pairs the circuits are small and faithful, and random ones are not."""
+    good = [one for one in found["each"] if one["found"]]
+    sizes, shares = [one["size"] for one in good], [one["size"] / one["of"] for one in good]
     small = sum(share <= 0.05 for share in shares)
     beaten = sum(one["random_most"] < 0.2 for one in good)
     linked = sum(one["connected_most"] < 0.2 for one in good)
-    return (
-        f"{len(good)} of {len(each)} found; at most 5% of the edges: {small}; the best of 20 "
-        f"random ones under 20%: {beaten}, of 20 that lead to the answer: {linked}; edges: median "
-        f"{np.median([one['size'] for one in good]):.0f} ({np.median(shares):.2%}), most "
-        f"{max(one['size'] for one in good)} ({max(shares):.2%})"
-    )
+    tellings = [
+        f"right in {found['right']} of {found['pairs']}, found in {len(good)}",
+        f"edges: median {np.median(sizes):.0f} ({np.median(shares):.2%}), most {max(sizes)} "
+        f"({max(shares):.2%}), at most 5% in {small}",
+        f"kept: {min(one['kept'] for one in good):.1%} at least",
+        f"the best of 20 random ones: {max(one['random_most'] for one in good):.1%} at most, under "
+        f"20% in {beaten}; of those that lead to the answer "
+        f"{max(one['connected_most'] for one in good):.1%}, {linked}",
+        f"without them: {max(one['without'] for one in good):.1%} at most; without the least of "
+        f"them: {max(one['dearest'] for one in good):.1%} at most",
+    ]
+    shared = found["shared"]
+    if shared["found"]:
+        tellings.append(
+            f"one for {shared['riddles']} together: {shared['size']} of {shared['of']} edges keep "
+            f"{shared['kept']:.1%}, {shared['held_out']:.1%} in as many others, of which "
+            f"{shared['held_out_right']:.0%} are right; random {max(shared['random']):.1%} at most"
+        )
+    return "; ".join(tellings)

@@ -7,7 +7,7 @@ nothing is replaced, 0 if everything is; it may be beyond both.
 Letters: B circuits; N edges (in `integrate` nodes); C readers; L positions; D model width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +122,14 @@ class Faithfulness:
         for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
             for name, gain_NCL in self._attribute(float(node)).items():
                 result[name] = result[name] + gain_NCL * weight
-        whole = torch.cat([each.flatten() for each in result.values()])
+        return self._line_up(result)
+
+    def attribute(self, base: float) -> Tensor:
+        """Return the gradient of faithfulness by each edge, where all have the amount `base`, N."""
+        return self._line_up(self._attribute(base))
+
+    def _line_up(self, gains: Mapping[str, Tensor]) -> Tensor:
+        whole = torch.cat([each.flatten() for each in gains.values()])
         return whole[_flatten(self.network, self.lengths, self.places)] / self.span
 
     def _attribute(self, base: float) -> dict[str, Tensor]:

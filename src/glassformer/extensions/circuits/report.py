@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from .faithfulness import CircuitEdge
 from .methods import CutTrial, MethodTable
+from .paths import READINGS, PathTable
 from .transfer import Transfer
 from .why import FoundCircuit, Why
 
@@ -129,18 +130,39 @@ def tell_methods(table: MethodTable) -> str:
             _tell_cut(trial.everywhere, trial.everywhere_changed),
         )
         rows.append((each.method, trial.word, f"{each.share:.0%}", *cells))
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
     head = f"{table.trace.text}\n{table.trace.translation}\n"
     head += f"Which source word do methods name for {word} (rival: {rival})?"
     if table.plain != table.asked.word:
         head += f" Of itself the network writes {_spell_token(table.plain)} there."
-    return "\n".join([head, "", *(f"  {line}" for line in lines), "", *_tell_trials(table)])
+    return "\n".join([head, "", *_line_up(rows), "", *_tell_trials(table)])
+
+
+def tell_paths(table: PathTable) -> str:
+    """Return how far each path leads to the counterpart."""
+    word, rival = table.asked.word.strip(), table.asked.rival.strip()
+    rows: list[tuple[str, ...]] = [("from", "to", *READINGS, "together")]
+    for each in table.effects:
+        shares = (f"{each.kinds[kind]:+.1%}" if kind in each.kinds else "" for kind in READINGS)
+        rows.append((each.sender, each.receiver, *shares, f"{each.together:+.1%}"))
+    return (
+        f"{table.trace.text}\n{table.trace.translation}\n"
+        f"{word} leads {rival} by {table.lead:+.3f}; in the counterpart, {table.counterpart}, by "
+        f"{table.nothing:+.3f}.\nHow much of that way is gone if a head reads directly of another "
+        f"what it writes there ({len(table.effects)} of {table.of:,} pairs of heads):\n\n"
+        + "\n".join(_line_up(rows))
+    )
+
+
+def _line_up(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose columns begin below each other."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _tell_cut(written: str, is_changed: bool) -> str:

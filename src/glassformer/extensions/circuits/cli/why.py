@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..edges import WordContrast
     from ..methods import MethodTable
+    from ..paths import Heads, PathTable
     from ..transfer import Measured
     from ..why import Why
 
@@ -60,6 +61,11 @@ def why(
         "Instead of a circuit, list which source word other methods name, and what is written "
         "with that word cut."
     ),
+    path: str | None = opt(
+        "'FROM -> TO'|all",
+        "Instead of a circuit, measure what goes from one head to another directly, by its query, "
+        "key and value: head 3 of a block is decoder.1.cross_attention.3; all lists the strongest.",
+    ),
     picture: Path | None = opt("FILE", "Draw the first circuit here: .svg, .pdf, .png."),
     lang: str = opt("en|zh", "The language of the words in the picture.", default="en"),
     output: Path | None = opt("FILE", "Write all numbers here, as JSON.", "--output", "-o"),
@@ -76,26 +82,38 @@ def why(
     glassformer why my-model "The animal is tired." --word fatigué
     glassformer why my-model "The cat sleeps." --word Le --rival La --counterpart "The cow sleeps."
     glassformer why my-model "The cat sleeps." --word chat --methods
+    glassformer why my-model "The cat sleeps." --word Le --counterpart "The cow sleeps." --path all
     """
     from glassformer.foundation.extensions import need_addition
     from glassformer.foundation.messages import LANGUAGES
     from glassformer.translator import Translator
 
     from ..methods import compare_methods
-    from ..report import tell_methods, tell_why
+    from ..paths import patch_paths
+    from ..report import tell_methods, tell_paths, tell_why
     from ..why import explain_word
     from ..words import ask_word
 
     check_choice("by", by, BY)
     check_choice("lang", lang, LANGUAGES)
-    if methods and any((counterpart, sentences, pairs, picture, by == "head")):
-        raise ValueError("--methods searches no circuit: leave out what is said of one")
+    if methods and any((counterpart, path)):
+        raise ValueError("--methods needs no counterpart: leave out --counterpart and --path")
+    if (methods or path) and any((sentences, pairs, picture, by == "head")):
+        name = "--methods" if methods else "--path"
+        raise ValueError(f"{name} searches no circuit: leave out what is said of one")
+    if path and not counterpart:
+        raise ValueError("--path needs a --counterpart: what a head writes in that one is patched")
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
     asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
     if methods:
         table = compare_methods(trace, asked)
         print_answer(table, tell_methods(table), output, as_json)
+        return
+    if path and counterpart:
+        ids = read_ids(translator, counterpart)
+        paths = patch_paths(trace, asked, ids, counterpart, read_path(path))
+        print_answer(paths, tell_paths(paths), output, as_json)
         return
     measured, left_out = read_pairs(translator, pairs) if pairs else (None, 0)
     with show_progress("searching", None) as tell:
@@ -116,7 +134,22 @@ def why(
         need_addition("draw_circuit", "a picture")(result, picture, lang)
 
 
-def print_answer(answer: Why | MethodTable, text: str, output: Path | None, as_json: bool) -> None:
+def read_path(written: str) -> list[Heads]:
+    """Return the two heads of a path; none for "all". ValueError if there is no arrow."""
+    if written == "all":
+        return []
+    sender, arrow, receiver = (each.strip() for each in written.partition("->"))
+    if not (sender and arrow and receiver):
+        raise ValueError(
+            f"--path {written}: all, or two heads, like "
+            "'encoder.1.self_attention.2 -> decoder.3.cross_attention.0'"
+        )
+    return [(sender, receiver)]
+
+
+def print_answer(
+    answer: Why | MethodTable | PathTable, text: str, output: Path | None, as_json: bool
+) -> None:
     """Print an answer as text or as JSON, and write it to a file if one is given."""
     from glassformer.foundation.disk import write_json
 
