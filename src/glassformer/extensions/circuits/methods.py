@@ -21,6 +21,7 @@ from glassformer.see.derive import group_words
 from glassformer.see.trace import Trace
 
 from .edges import WordContrast, check_edges
+from .lenses import TunedLens, ask_encoder, find_first, fit_lens, list_states, read_final
 from .mixing import (
     Kept,
     keep_windows,
@@ -31,7 +32,7 @@ from .mixing import (
     split_attention,
 )
 from .why import spell_group
-from .words import WordChoice, load_network
+from .words import OtherStep, WordChoice, load_network
 
 
 class MethodAnswer(NamedTuple):
@@ -70,8 +71,12 @@ class MethodTable:
     asked: WordChoice
     plain: str  # what the network writes there with nothing cut
     first_layer: int | None  # from which on the logit lens shows the word; None: from none
+    first_encoder: int | None  # the same of the encoder lens
     answers: tuple[MethodAnswer, ...]
     trials: tuple[CutTrial, ...]  # by word
+    first_tuned: int | None = None  # the same of the tuned lens
+    lens: TunedLens | None = None
+    elsewhere: str | None = None  # the translation in which the rival stands, if it is another
 
     def to_json(self) -> dict[str, Any]:
         """Return all numbers."""
@@ -83,47 +88,93 @@ class MethodTable:
             **self.asked.describe(self.trace),
             "plain": self.plain,
             "first_layer": self.first_layer,
+            "first_encoder": self.first_encoder,
+            "first_tuned": self.first_tuned,
+            "lens": self.lens and self.lens.to_json(),
+            "elsewhere": self.elsewhere,
             "methods": rows,
             "words": [each._asdict() for each in self.trials],
         }
 
 
-def compare_methods(trace: Trace, asked: WordChoice) -> MethodTable:
+def compare_methods(
+    trace: Trace,
+    asked: WordChoice,
+    sentences: Sequence[WordContrast] = (),
+    other: OtherStep | None = None,
+) -> MethodTable:
     """Return which source word each method names for a word of a recorded translation.
 
-    Raises ValueError for a network that is no whole Transformer, or a source of one word.
+    sentences: those on which a tuned lens is fitted. other: where the rival stands, if that is
+    another translation; the contrastive methods then compare the word there and here.
+    Raises ValueError for a network that is no whole Transformer, a source of one word, or too few
+    sentences.
     """
     network = load_network(trace).cpu().double()
     check_edges(network)
-    contrast = asked.contrast
-    words = [each for each in group_words(trace.source, trace.text) if _is_written(trace, each)]
-    if len(words) < 2:
-        raise ValueError("the source has one word: there is no other that a method could name")
+    contrast, words = asked.contrast, _list_words(trace)
     kept = keep_windows(network, contrast)
     whole_V = kept["logits"][0][0, -1].log_softmax(-1)
+    rival = other and other.contrast
     decoder_BV, everywhere_BV = (
         run_with_cuts(network, contrast, words, everywhere=each) for each in (False, True)
     )
+    lens = fit_lens(network, sentences) if sentences else None
+    encoder, first_encoder = ask_encoder(network, contrast, kept, words)
     answers = [
-        *_ask_all(network, contrast, kept, words),
-        *_list_erasures(contrast, whole_V, decoder_BV),
+        *_ask_all(network, contrast, kept, words, lens=lens, rival=rival),
+        MethodAnswer("encoder lens", encoder),
+        *_list_erasures(network, contrast, whole_V, decoder_BV, words, rival),
     ]
-    best = int(whole_V.argmax())
+    best, states = int(whole_V.argmax()), [x[-1] for x in list_states(network, kept)]
     trials = []
     for group, *ids in zip(words, decoder_BV.argmax(-1), everywhere_BV.argmax(-1), strict=True):
         word = spell_group(trace.text, trace.source, group)
         cut, everywhere = (_name(trace, asked, int(id)) for id in ids)
         trials.append(CutTrial(word, cut, everywhere, *(int(id) != best for id in ids)))
-    first = find_first_layer(network, kept, contrast.answers[0])
-    plain = _name(trace, asked, best)
-    return MethodTable(trace, asked, plain, first, tuple(answers), tuple(trials))
+    return MethodTable(
+        trace,
+        asked,
+        _name(trace, asked, best),
+        _find_layer(network, states, contrast.answers[0]),
+        first_encoder,
+        tuple(answers),
+        tuple(trials),
+        _find_layer(network, lens.map_all(states), contrast.answers[0]) if lens else None,
+        lens,
+        other and other.translation,
+    )
+
+
+def _list_words(trace: Trace) -> list[list[int]]:
+    """Return the tokens of each source word; ValueError if there is only one."""
+    words = [each for each in group_words(trace.source, trace.text) if _is_written(trace, each)]
+    if len(words) < 2:
+        raise ValueError("the source has one word: there is no other that a method could name")
+    return words
+
+
+def _find_layer(network: EncoderDecoder, states: Sequence[Tensor], word: int) -> int | None:
+    """Return the decoder layer from which on a lens shows the word as the likeliest."""
+    return find_first([read_final(network, y_D[None])[0] for y_D in states], word)
 
 
 def _list_erasures(
-    contrast: WordContrast, whole_V: Tensor, cut_BV: Tensor
+    network: EncoderDecoder,
+    contrast: WordContrast,
+    whole_V: Tensor,
+    cut_BV: Tensor,
+    words: Sequence[Sequence[int]],
+    rival: WordContrast | None = None,
 ) -> tuple[MethodAnswer, ...]:
     """Return by how much ln p(word), and the word's lead, fall when a source word is cut."""
-    fall_B, rival_B = ((whole_V[id] - cut_BV[:, id]) for id in contrast.answers)
+    word, other = contrast.answers
+    fall_B = whole_V[word] - cut_BV[:, word]
+    if rival is None:
+        rival_B = whole_V[other] - cut_BV[:, other]
+    else:
+        there_V = keep_windows(network, rival)["logits"][0][0, -1].log_softmax(-1)
+        rival_B = there_V[other] - run_with_cuts(network, rival, words, everywhere=False)[:, other]
     return (
         MethodAnswer("erasure", tuple(fall_B.tolist())),
         MethodAnswer("contrastive erasure", tuple((fall_B - rival_B).tolist())),
@@ -143,7 +194,13 @@ def _name(trace: Trace, asked: WordChoice, id: int) -> str:
 
 
 def _ask_all(
-    network: EncoderDecoder, contrast: WordContrast, kept: Kept, words: Sequence[Sequence[int]]
+    network: EncoderDecoder,
+    contrast: WordContrast,
+    kept: Kept,
+    words: Sequence[Sequence[int]],
+    *,
+    lens: TunedLens | None = None,
+    rival: WordContrast | None = None,
 ) -> list[MethodAnswer]:
     """Return the answers of the methods that cut nothing."""
 
@@ -151,15 +208,20 @@ def _ask_all(
         return tuple(float(scores_S[list(each)].sum()) for each in words)
 
     gradient_S, contrastive_S = attribute_inputs(network, contrast)
+    if rival is not None:
+        contrastive_S = gradient_S - attribute_inputs(network, rival)[0]
     answers = [MethodAnswer("attention", by_word(average_attention(kept)))]
     if network.settings.decoder != "ssru":  # whose state mixes positions without attention
         zeroed = roll_out_shares(*list_zeroed(network, contrast))
         mixed = roll_out_shares(*list_alti(network, kept))
         answers.append(MethodAnswer("value zeroing", by_word(zeroed.source_S)))
         answers.append(MethodAnswer("ALTI+", by_word(mixed.source_S), float(mixed.source_S.sum())))
+    answers.append(MethodAnswer("logit lens", by_word(read_written(network, contrast, kept))))
+    if lens:
+        tuned_S = read_written(network, contrast, kept, lens)
+        answers.append(MethodAnswer("tuned lens", by_word(tuned_S)))
     return [
         *answers,
-        MethodAnswer("logit lens", by_word(read_written(network, contrast, kept))),
         MethodAnswer("gradient × input", by_word(gradient_S)),
         MethodAnswer("contrastive gradient", by_word(contrastive_S)),
     ]
@@ -171,11 +233,14 @@ def average_attention(kept: Kept) -> Tensor:
     return torch.stack([kept[name][0][0, :, -1].mean(0) for name in names]).mean(0)
 
 
-def read_written(network: EncoderDecoder, contrast: WordContrast, kept: Kept) -> Tensor:
+def read_written(
+    network: EncoderDecoder, contrast: WordContrast, kept: Kept, lens: TunedLens | None = None
+) -> Tensor:
     """Return the logit lens on what cross-attention writes of each source position, S.
 
     In each layer that vector passes the norm, with its scale held, as if the layer were the last
-    (nostalgebraist 2020); what it adds to the word's logit less its rival's is summed over layers.
+    (nostalgebraist 2020), or as a tuned lens foretells; what it adds to the word's logit less its
+    rival's is summed over layers.
     """
     word, rival = contrast.answers
     direction_D = network.output_table.weight[word] - network.output_table.weight[rival]
@@ -183,26 +248,13 @@ def read_written(network: EncoderDecoder, contrast: WordContrast, kept: Kept) ->
     for n in range(network.settings.decoder_layers):
         block = f"decoder.{n}.cross_attention"
         parts_MD = split_attention(network, kept, block)[0][-1]
+        whole_D = kept[f"{block}_residual.sum"][0][0, -1]
+        if lens:
+            parts_MD, whole_D = parts_MD @ lens.maps[n].weight_DD, lens.maps[n].apply(whole_D)
         if network.settings.norm == "pre":
-            norm = network.get_submodule("decoder_norm")
-            parts_MD = scale_as_norm(norm, parts_MD, kept[f"{block}_residual.sum"][0][0, -1])
+            parts_MD = scale_as_norm(network.get_submodule("decoder_norm"), parts_MD, whole_D)
         total_S += parts_MD @ direction_D
     return total_S
-
-
-def find_first_layer(network: EncoderDecoder, kept: Kept, word: int) -> int | None:
-    """Return the decoder layer, from 0, from which on the logit lens shows the word as likeliest.
-
-    None if it is not the likeliest after the last.
-    """
-    is_post, first = network.settings.norm == "post", None
-    window = "normed" if is_post else "sum"
-    for n in range(network.settings.decoder_layers):
-        y_D = kept[f"decoder.{n}.feed_forward_residual.{window}"][0][0, -1]
-        y_D = y_D if is_post else network.get_submodule("decoder_norm")(y_D)
-        is_word = int(network.logits(y_D).argmax()) == word
-        first = (n if first is None else first) if is_word else None
-    return first
 
 
 def attribute_inputs(network: EncoderDecoder, contrast: WordContrast) -> tuple[Tensor, Tensor]:

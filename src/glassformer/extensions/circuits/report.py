@@ -131,7 +131,8 @@ def tell_methods(table: MethodTable) -> str:
         )
         rows.append((each.method, trial.word, f"{each.share:.0%}", *cells))
     head = f"{table.trace.text}\n{table.trace.translation}\n"
-    head += f"Which source word do methods name for {word} (rival: {rival})?"
+    place = f" of {table.elsewhere}" if table.elsewhere else ""
+    head += f"Which source word do methods name for {word} (rival: {rival}{place})?"
     if table.plain != table.asked.word:
         head += f" Of itself the network writes {_spell_token(table.plain)} there."
     return "\n".join([head, "", *_line_up(rows), "", *_tell_trials(table)])
@@ -190,10 +191,35 @@ def _tell_trials(table: MethodTable) -> list[str]:
                 f"{each.method}: {each.from_source:.0%} comes from the source, "
                 f"{1 - each.from_source:.0%} from the translation so far."
             )
-    if table.first_layer is not None:
-        layers = f"{table.first_layer} on (0 to {table.trace.settings.decoder_layers - 1})"
-        lines.append(f"Logit lens: the word is likeliest from decoder layer {layers}.")
-    return lines
+    layers = table.trace.settings.decoder_layers
+    for name, first, stack in (
+        ("Logit lens", table.first_layer, f"decoder layer {{}} on (0 to {layers - 1})"),
+        ("Tuned lens", table.first_tuned, f"decoder layer {{}} on (0 to {layers - 1})"),
+        (
+            "Encoder lens",
+            table.first_encoder,
+            "encoder layer {} on, read by the decoder "
+            f"(0 to {table.trace.settings.encoder_layers - 1})",
+        ),
+    ):
+        if first is not None:
+            lines.append(f"{name}: the word is likeliest from {stack.format(first)}.")
+    return lines + _tell_lens(table)
+
+
+def _tell_lens(table: MethodTable) -> list[str]:
+    """Return how far both lenses are from what the network says at last."""
+    if table.lens is None:
+        return []
+    lens = table.lens
+    far = (
+        f"{n}: {tuned:.2f} ({logit:.2f})"
+        for n, (tuned, logit) in enumerate(zip(lens.tuned[:-1], lens.logit[:-1], strict=True))
+    )
+    return [
+        f"Tuned lens, fitted on {lens.sentences} sentences; on {lens.held_out} others its KL "
+        f"divergence from the last layer (logit lens) is in layer {', '.join(far)}."
+    ]
 
 
 def _list_changes(trials: Sequence[CutTrial], cut: str) -> str:

@@ -37,6 +37,13 @@ class WordChoice(NamedTuple):
         }
 
 
+class OtherStep(NamedTuple):
+    """The step of another translation at which the rival stands."""
+
+    translation: str
+    contrast: WordContrast  # the same source; the same two tokens
+
+
 def ask_word(
     trace: Trace,
     word: str,
@@ -66,6 +73,24 @@ def ask_word(
     source = tuple(each.id for each in trace.source)
     token = trace.predicted[row]
     return WordChoice(token.text, name, row, WordContrast(source, inputs, (token.id, id)))
+
+
+def ask_apart(
+    trace: Trace, other: Trace, word: str, rival: str, occurrence: int | None = None
+) -> tuple[WordChoice, OtherStep]:
+    """Return the question why one translation has a word and another one has the rival.
+
+    The two need not stand at the same step, nor after the same words.
+    """
+    asked = ask_word(trace, word, occurrence=occurrence)
+    check_trace(other)
+    row = find_word_tokens(other.predicted, other.translation, rival, None)[0]
+    token = other.predicted[row]
+    answers = asked.contrast.answers[0], token.id
+    given = tuple(each.id for each in other.target[: row + 1])
+    contrast = asked.contrast._replace(answers=answers)
+    choice = asked._replace(rival=token.text, contrast=contrast)
+    return choice, OtherStep(other.translation, contrast._replace(given=given))
 
 
 def _part(

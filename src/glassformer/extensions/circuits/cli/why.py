@@ -40,7 +40,11 @@ def why(
     sentences: Path | None = opt(
         "FILE",
         "Sentences in the source language, one a line, whose mean the edges outside carry; if not "
-        "given, the model's own examples.",
+        "given, the model's own examples. With --methods: those on which a tuned lens is fitted.",
+    ),
+    contrast: str | None = opt(
+        "TEXT",
+        "With --methods: another translation, in which the rival stands at a place of its own.",
     ),
     pairs: Path | None = opt(
         "FILE",
@@ -92,22 +96,36 @@ def why(
     from ..paths import patch_paths
     from ..report import tell_methods, tell_paths, tell_why
     from ..why import explain_word
-    from ..words import ask_word
+    from ..words import ask_apart, ask_word
 
     check_choice("by", by, BY)
     check_choice("lang", lang, LANGUAGES)
     if methods and any((counterpart, path)):
         raise ValueError("--methods needs no counterpart: leave out --counterpart and --path")
-    if (methods or path) and any((sentences, pairs, picture, by == "head")):
+    if contrast and not (methods and rival):
+        raise ValueError("--contrast is for --methods, and needs a --rival that stands in it")
+    if (methods or path) and any((pairs, picture, by == "head", path and sentences)):
         name = "--methods" if methods else "--path"
         raise ValueError(f"{name} searches no circuit: leave out what is said of one")
     if path and not counterpart:
         raise ValueError("--path needs a --counterpart: what a head writes in that one is patched")
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
-    asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
+    asked = ask_word(
+        trace,
+        word,
+        None if contrast else rival,
+        occurrence,
+        read_target_ids(translator, trace.text),
+    )
     if methods:
-        table = compare_methods(trace, asked)
+        other = None
+        if contrast and rival:
+            rivals = translator.see(text, level="attention", target=contrast)
+            asked, other = ask_apart(trace, rivals, word, rival, occurrence)
+        table = compare_methods(
+            trace, asked, read_questions(translator, sentences) if sentences else (), other
+        )
         print_answer(table, tell_methods(table), output, as_json)
         return
     if path and counterpart:
