@@ -42,7 +42,7 @@ VERBS = {
     "Questions": ("questions", "extrapolation"),
     "Checks of translations": ("guards", "familiarity"),
     "Reading": ("sentences",),
-    "Looking inside": ("cuts", "circuits"),
+    "Looking inside": ("cuts", "circuits", "methods", "taught"),
     "Changes of the code": ("fingerprints",),
     "Pages": ("gallery", "notebook"),
 }

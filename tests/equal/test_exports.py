@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from glassformer.cli import main
 from glassformer.config import BOS, EOS, Config, Model, Positions
@@ -176,6 +177,8 @@ def test_logits_of_transformers(name: str, source: Path, tmp_path: Path) -> None
 def test_what_is_exported_to_transformers_is_imported(name: str, tmp_path: Path) -> None:
     folder = make(tmp_path, name)
     export_transformers(folder, tmp_path / "hf")
+    with safe_open(tmp_path / "hf" / "model.safetensors", "pt") as file:
+        assert file.metadata() == {"format": "pt"}, "transformers 4 asks for it"
     import_model(tmp_path / "hf", tmp_path / "back")
     _, tokenizers, ours = load_model(folder)
     _, others, back = load_model(tmp_path / "back")

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save
 from torch import Tensor
 
 from glassformer.config import BOS, EOS, PAD, Config, Model
-from glassformer.foundation.disk import check_new, prepare_beside
+from glassformer.foundation.disk import check_new, prepare_beside, write_bytes
 from glassformer.model.files.directory import Tokenizers, load_model, write_json
-from glassformer.model.files.tensors import save_tensors
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 from glassformer.text.layout import CONTROLS
@@ -64,7 +64,9 @@ def export_transformers(
     with prepare_beside(out) as scratch:
         whole = scratch / "transformers"
         whole.mkdir()
-        save_tensors(whole / "model.safetensors", _rename(config.model, network))
+        weights = {name: x.contiguous() for name, x in _rename(config.model, network).items()}
+        # transformers 4 opens no file that does not say which toolkit wrote it.
+        write_bytes(whole / "model.safetensors", save(weights, {"format": "pt"}))
         write_json(whole / "config.json", _describe(config, network))
         search = {"num_beams": config.decode.beam, "suppress_tokens": [PAD, BOS], **_SPECIALS}
         write_json(whole / "generation_config.json", search)

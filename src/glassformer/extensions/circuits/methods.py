@@ -21,7 +21,7 @@ from glassformer.see.derive import group_words
 from glassformer.see.trace import Trace
 
 from .edges import WordContrast, check_edges
-from .lenses import TunedLens, ask_encoder, find_first, fit_lens, list_states, read_final
+from .lenses import TunedLens, ask_encoder, find_first, list_states, read_final
 from .mixing import (
     Kept,
     keep_windows,
@@ -97,21 +97,26 @@ class MethodTable:
         }
 
 
+def load_precise(trace: Trace) -> EncoderDecoder:
+    """Return the recorded network in double precision; ValueError if it is no whole Transformer."""
+    network = load_network(trace).cpu().double()
+    check_edges(network)
+    return network
+
+
 def compare_methods(
     trace: Trace,
     asked: WordChoice,
-    sentences: Sequence[WordContrast] = (),
+    lens: TunedLens | None = None,
     other: OtherStep | None = None,
 ) -> MethodTable:
     """Return which source word each method names for a word of a recorded translation.
 
-    sentences: those on which a tuned lens is fitted. other: where the rival stands, if that is
-    another translation; the contrastive methods then compare the word there and here.
-    Raises ValueError for a network that is no whole Transformer, a source of one word, or too few
-    sentences.
+    lens: a tuned lens of the same network, in double precision. other: where the rival stands, if
+    that is another translation; the contrastive methods then compare the word there and here.
+    Raises ValueError for a network that is no whole Transformer, or a source of one word.
     """
-    network = load_network(trace).cpu().double()
-    check_edges(network)
+    network = load_precise(trace)
     contrast, words = asked.contrast, _list_words(trace)
     kept = keep_windows(network, contrast)
     whole_V = kept["logits"][0][0, -1].log_softmax(-1)
@@ -119,7 +124,6 @@ def compare_methods(
     decoder_BV, everywhere_BV = (
         run_with_cuts(network, contrast, words, everywhere=each) for each in (False, True)
     )
-    lens = fit_lens(network, sentences) if sentences else None
     encoder, first_encoder = ask_encoder(network, contrast, kept, words)
     answers = [
         *_ask_all(network, contrast, kept, words, lens=lens, rival=rival),

@@ -46,16 +46,22 @@ class MixedRow(NamedTuple):
 
 def roll_out_shares(encoder: list[LayerShares], decoder: list[LayerShares]) -> MixedRow:
     """Return the shares of the last row after all layers: the product of the layers' shares."""
+    rows_TN, source = roll_out_rows(encoder, decoder), len(encoder[0].own)
+    return MixedRow(rows_TN[-1, :source], rows_TN[-1, source:])
+
+
+def roll_out_rows(encoder: list[LayerShares], decoder: list[LayerShares]) -> Tensor:
+    """Return the shares that the source, then the target, has in each row, T by S + T."""
     x_SS = torch.eye(len(encoder[0].own), dtype=encoder[0].own.dtype)
     for layer in encoder:
         x_SS = layer.own @ x_SS
     source, target = len(x_SS), len(decoder[0].own)
     memory = torch.cat((x_SS, x_SS.new_zeros(source, target)), 1)
-    row = torch.cat((x_SS.new_zeros(target, source), torch.eye(target).to(x_SS)), 1)
+    rows = torch.cat((x_SS.new_zeros(target, source), torch.eye(target).to(x_SS)), 1)
     for layer in decoder:
         assert layer.source is not None
-        row = layer.own @ row + layer.source @ memory
-    return MixedRow(row[-1, :source], row[-1, source:])
+        rows = layer.own @ rows + layer.source @ memory
+    return rows
 
 
 def keep_windows(network: EncoderDecoder, contrast: WordContrast) -> dict[str, list[Tensor]]:

@@ -11,6 +11,7 @@ from glassformer.cli.terminal import show_progress, to_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from glassformer.see.trace import Trace
     from glassformer.translator import Translator
 
     from ..edges import WordContrast
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..paths import Heads, PathTable
     from ..transfer import Measured
     from ..why import Why
+    from ..words import OtherStep, WordChoice
 
 BY = ("block", "head")
 
@@ -92,46 +94,27 @@ def why(
     from glassformer.foundation.messages import LANGUAGES
     from glassformer.translator import Translator
 
-    from ..methods import compare_methods
-    from ..paths import patch_paths
-    from ..report import tell_methods, tell_paths, tell_why
+    from ..report import tell_why
     from ..why import explain_word
     from ..words import ask_apart, ask_word
 
     check_choice("by", by, BY)
     check_choice("lang", lang, LANGUAGES)
-    if methods and any((counterpart, path)):
-        raise ValueError("--methods needs no counterpart: leave out --counterpart and --path")
-    if contrast and not (methods and rival):
-        raise ValueError("--contrast is for --methods, and needs a --rival that stands in it")
-    if (methods or path) and any((pairs, picture, by == "head", path and sentences)):
-        name = "--methods" if methods else "--path"
-        raise ValueError(f"{name} searches no circuit: leave out what is said of one")
-    if path and not counterpart:
-        raise ValueError("--path needs a --counterpart: what a head writes in that one is patched")
+    of_circuit = any((pairs, picture, by == "head", path and sentences))
+    check_together(methods, path, contrast, rival, counterpart, of_circuit)
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
-    asked = ask_word(
-        trace,
-        word,
-        None if contrast else rival,
-        occurrence,
-        read_target_ids(translator, trace.text),
-    )
+    if contrast and rival:
+        rivals = translator.see(text, level="attention", target=contrast)
+        asked, other = ask_apart(trace, rivals, word, rival, occurrence)
+        print_answer(*list_methods(translator, trace, asked, sentences, other), output, as_json)
+        return
+    asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
     if methods:
-        other = None
-        if contrast and rival:
-            rivals = translator.see(text, level="attention", target=contrast)
-            asked, other = ask_apart(trace, rivals, word, rival, occurrence)
-        table = compare_methods(
-            trace, asked, read_questions(translator, sentences) if sentences else (), other
-        )
-        print_answer(table, tell_methods(table), output, as_json)
+        print_answer(*list_methods(translator, trace, asked, sentences), output, as_json)
         return
     if path and counterpart:
-        ids = read_ids(translator, counterpart)
-        paths = patch_paths(trace, asked, ids, counterpart, read_path(path))
-        print_answer(paths, tell_paths(paths), output, as_json)
+        print_answer(*list_paths(translator, trace, asked, counterpart, path), output, as_json)
         return
     measured, left_out = read_pairs(translator, pairs) if pairs else (None, 0)
     with show_progress("searching", None) as tell:
@@ -150,6 +133,57 @@ def why(
     print_answer(result, tell_why(result), output, as_json)
     if picture:
         need_addition("draw_circuit", "a picture")(result, picture, lang)
+
+
+def check_together(
+    methods: bool,
+    path: str | None,
+    contrast: str | None,
+    rival: str | None,
+    counterpart: str | None,
+    of_circuit: bool,
+) -> None:
+    """Raise ValueError for options that do not belong together."""
+    if methods and any((counterpart, path)):
+        raise ValueError("--methods needs no counterpart: leave out --counterpart and --path")
+    if contrast and not (methods and rival):
+        raise ValueError("--contrast is for --methods, and needs a --rival that stands in it")
+    if (methods or path) and of_circuit:
+        name = "--methods" if methods else "--path"
+        raise ValueError(f"{name} searches no circuit: leave out what is said of one")
+    if path and not counterpart:
+        raise ValueError("--path needs a --counterpart: what a head writes in that one is patched")
+
+
+def list_methods(
+    translator: Translator,
+    trace: Trace,
+    asked: WordChoice,
+    sentences: Path | None,
+    other: OtherStep | None = None,
+) -> tuple[MethodTable, str]:
+    """Return what methods name, and the same as text."""
+    from ..lenses import fit_lens
+    from ..methods import compare_methods, load_precise
+    from ..report import tell_methods
+
+    lens = None
+    if sentences:
+        lens = fit_lens(load_precise(trace), read_questions(translator, sentences))
+    table = compare_methods(trace, asked, lens, other)
+    return table, tell_methods(table)
+
+
+def list_paths(
+    translator: Translator, trace: Trace, asked: WordChoice, counterpart: str, path: str
+) -> tuple[PathTable, str]:
+    """Return what goes from one head to another, and the same as text."""
+    from ..paths import patch_paths
+    from ..report import tell_paths
+
+    ids, heads = read_ids(translator, counterpart), read_path(path)
+    table = patch_paths(trace, asked, ids, counterpart, heads)
+    return table, tell_paths(table)
 
 
 def read_path(written: str) -> list[Heads]:
