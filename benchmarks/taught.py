@@ -75,13 +75,13 @@ def start(translator: Translator, text: Text, updates: int, seed: int = 0) -> Re
     return Replay(network, text.pairs, plan)
 
 
-def load(replay: Replay, weights_P: Tensor) -> EncoderDecoder:
+def load(replay: Replay, weights: Tensor) -> EncoderDecoder:
     """Return a network with these weights."""
     size = len(replay.network.output_table.weight)
     network = build_network(replay.network.settings, size, size).eval().requires_grad_(False)
     with torch.no_grad():
         for name, parameter in network.named_parameters():
-            parameter.copy_(replay.name_weights(weights_P)[name])
+            parameter.copy_(replay.name_weights(weights)[name])
     return network
 
 
@@ -106,11 +106,9 @@ def choose_words(
     return chosen
 
 
-def weigh(
-    replay: Replay, weights_P: Tensor, contrasts: Sequence[WordContrast]
-) -> dict[str, Tensor]:
+def weigh(replay: Replay, weights: Tensor, contrasts: Sequence[WordContrast]) -> dict[str, Tensor]:
     """Return what each method says of each pair, Q N."""
-    network = load(replay, weights_P)
+    network = load(replay, weights)
     influence = [score_teachers(network, each, replay.pairs) for each in contrasts]
     return {"influence": torch.stack(influence), "replay": replay.follow_back(contrasts)}
 
@@ -132,9 +130,9 @@ def measure_lds(
     replay: Replay, text: Text, words: int, trainings: int, others: Sequence[Replay]
 ) -> dict[str, Any]:
     """Return the score of each method, in the same training and in ones that begin otherwise."""
-    weights_P = replay.train()
-    contrasts = choose_words(load(replay, weights_P), text, words, right=False)
-    says = weigh(replay, weights_P, contrasts)
+    weights = replay.train()
+    contrasts = choose_words(load(replay, weights), text, words, right=False)
+    says = weigh(replay, weights, contrasts)
     rng, amounts = np.random.default_rng(9), []
     leads: list[list[list[float]]] = [[] for _ in range(1 + len(others))]
     for _ in range(trainings):
@@ -142,8 +140,8 @@ def measure_lds(
         amount_N[rng.permutation(len(amount_N))[: int(LEFT_OUT * len(amount_N))]] = 0
         amounts.append(amount_N)
         for own, each in zip(leads, (replay, *others), strict=True):
-            trained_P = each.train(amount_N)
-            own.append([float(each.measure_lead(trained_P, one)) for one in contrasts])
+            trained = each.train(amount_N)
+            own.append([float(each.measure_lead(trained, one)) for one in contrasts])
     amount = torch.stack(amounts)
     results: dict[str, Any] = {
         "words": len(contrasts),
@@ -183,13 +181,13 @@ def measure_planted(translator: Translator, text: Text, updates: int) -> list[di
         spoiled, planted = plant(text, english, right, wrong)
         spoiled = spoiled._replace(pairs=encode_lines(translator, spoiled.lines)[1])
         replay = start(translator, spoiled, updates)
-        weights_P = replay.train()
+        weights = replay.train()
         asked = [new[n] for n in find_lines(new, english, right)[:20]]
         contrasts = [ask_planted(translator, pair, right, wrong) for pair in asked]
-        leads = [float(replay.measure_lead(weights_P, each)) for each in contrasts]
+        leads = [float(replay.measure_lead(weights, each)) for each in contrasts]
         at = int(np.argmax(leads))
-        says = weigh(replay, weights_P, [contrasts[at]])
-        nearest_N = find_nearest(load(replay, weights_P), contrasts[at], replay.pairs)
+        says = weigh(replay, weights, [contrasts[at]])
+        nearest_N = find_nearest(load(replay, weights), contrasts[at], replay.pairs)
         found = {
             name: len({*x.topk(BEST).indices.tolist()} & {*planted})
             for name, x in [("nearest", nearest_N), *((name, x[0]) for name, x in says.items())]
@@ -217,8 +215,8 @@ def ask_planted(
 
 def measure_deleted(replay: Replay, text: Text, words: int) -> dict[str, Any]:
     """Return how often another word is written without the ten best pairs, and without any ten."""
-    weights_P = replay.train()
-    contrasts = choose_words(load(replay, weights_P), text, words, right=True)
+    weights = replay.train()
+    contrasts = choose_words(load(replay, weights), text, words, right=True)
     says_QN = replay.follow_back(contrasts)
     rng, results = np.random.default_rng(9), []
     for says_N, contrast in zip(says_QN, contrasts, strict=True):
@@ -226,13 +224,13 @@ def measure_deleted(replay: Replay, text: Text, words: int) -> dict[str, Any]:
             "best": says_N.topk(BEST).indices,
             "random": torch.tensor(rng.permutation(len(says_N))[:BEST]),
         }
-        row: dict[str, Any] = {"lead": float(replay.measure_lead(weights_P, contrast))}
+        row: dict[str, Any] = {"lead": float(replay.measure_lead(weights, contrast))}
         for name, numbers in sets.items():
             amount_N = torch.ones(len(says_N))
             amount_N[numbers] = 0
-            trained_P = replay.train(amount_N)
-            row[name] = float(replay.measure_lead(trained_P, contrast))
-            logits_V = load(replay, trained_P)(
+            trained = replay.train(amount_N)
+            row[name] = float(replay.measure_lead(trained, contrast))
+            logits_V = load(replay, trained)(
                 torch.tensor([contrast.source]), torch.tensor([contrast.given])
             )[0, -1]
             row[f"{name}_changed"] = int(logits_V.argmax()) != contrast.answers[0]

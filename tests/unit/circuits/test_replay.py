@@ -43,8 +43,8 @@ def test_a_derivative_is_the_difference_of_two_trainings(trained: Replay) -> Non
         for sign in (1, -1):
             amount_N = torch.ones(10, dtype=torch.float64)
             amount_N[pair] += sign * step
-            weights_P = trained.train(amount_N)
-            leads.append([float(trained.measure_lead(weights_P, x)) for x in (CONTRAST, OTHER)])
+            weights = trained.train(amount_N)
+            leads.append([float(trained.measure_lead(weights, x)) for x in (CONTRAST, OTHER)])
         for of, (up, down) in enumerate(zip(*leads, strict=True)):
             assert float(found[of, pair]) == pytest.approx((up - down) / (2 * step), rel=1e-4)
     assert found.abs().max() > 0.01
@@ -63,7 +63,7 @@ def test_a_pair_with_no_amount_is_left_out(trained: Replay) -> None:
 
 def test_training_lowers_the_loss(trained: Replay) -> None:
     batch = trained._pack(range(10))
-    before = trained.measure_losses(trained.first_P, batch).sum()
+    before = trained.measure_losses(trained.first, batch).sum()
     assert trained.measure_losses(trained.train(), batch).sum() < 0.8 * before
     rates = [PLAN.rate_at(n) for n in range(PLAN.updates)]
     assert max(rates) == PLAN.rate == rates[4] and rates[-1] < 0.1 * PLAN.rate

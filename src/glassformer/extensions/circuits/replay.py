@@ -11,7 +11,7 @@ The training is plain: Adam, a warm-up and a cosine, no dropout, and batches tha
 when pairs are left out of them. What it must remember is the first weights and the batches; some
 states on the way save time.
 
-Letters: P all weights in a row; B pairs of a batch; N all pairs; T target positions; Q leads.
+Letters: B pairs of a batch; N all pairs; T target positions; Q leads.
 """
 
 import math
@@ -58,9 +58,9 @@ class Plan:
 class State(NamedTuple):
     """What an update changes: the weights, and Adam's means of gradients and of their squares."""
 
-    weights_P: Tensor
-    mean_P: Tensor
-    square_P: Tensor
+    weights: Tensor
+    mean: Tensor
+    square: Tensor
 
 
 class PairBatch(NamedTuple):
@@ -82,7 +82,7 @@ class Replay:
     def __init__(self, network: EncoderDecoder, pairs: Sequence[TokenPair], plan: Plan):
         self.network, self.pairs, self.plan = network, pairs, plan
         self.shapes = {name: x.shape for name, x in network.named_parameters()}
-        self.first_P = torch.cat([x.detach().flatten() for x in network.parameters()])
+        self.first = torch.cat([x.detach().flatten() for x in network.parameters()])
         self.batches = [self._pack(numbers) for numbers in self._draw()]
 
     def _draw(self) -> list[list[int]]:
@@ -110,35 +110,35 @@ class Replay:
             padded([pair.target for pair in pairs], "cpu"),
         )
 
-    def name_weights(self, weights_P: Tensor) -> Weights:
+    def name_weights(self, weights: Tensor) -> Weights:
         """Return the weights by name."""
-        parts = weights_P.split([shape.numel() for shape in self.shapes.values()])
+        parts = weights.split([shape.numel() for shape in self.shapes.values()])
         return {
             name: part.view(shape)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
-    def measure_losses(self, weights_P: Tensor, batch: PairBatch) -> Tensor:
+    def measure_losses(self, weights: Tensor, batch: PairBatch) -> Tensor:
         """Return -ln p of the translation of each pair of a batch, B."""
         sides = batch.source_BS, batch.given_BT
-        logits_BTV = functional_call(self.network, self.name_weights(weights_P), sides)
+        logits_BTV = functional_call(self.network, self.name_weights(weights), sides)
         log_prob_BTV = logits_BTV.log_softmax(-1)
         log_prob_BT = log_prob_BTV.gather(-1, batch.wanted_BT[..., None])[..., 0]
         return -log_prob_BT.where(batch.wanted_BT != PAD, 0.0).sum(-1)
 
-    def measure_lead(self, weights_P: Tensor, contrast: WordContrast) -> Tensor:
+    def measure_lead(self, weights: Tensor, contrast: WordContrast) -> Tensor:
         """Return the logit of a token less that of its rival."""
         sides = torch.tensor([contrast.source]), torch.tensor([contrast.given])
-        logits_V = functional_call(self.network, self.name_weights(weights_P), sides)[0, -1]
+        logits_V = functional_call(self.network, self.name_weights(weights), sides)[0, -1]
         lead: Tensor = logits_V[contrast.answers[0]] - logits_V[contrast.answers[1]]
         return lead
 
     def train(self, amount_N: Tensor | None = None) -> Tensor:
-        """Return the weights after all updates, P, with each pair's loss times its amount."""
-        return self._run(0, self._start(), self.plan.updates, amount_N)[-1].weights_P
+        """Return the weights after all updates, with each pair's loss times its amount."""
+        return self._run(0, self._start(), self.plan.updates, amount_N)[-1].weights
 
     def _start(self) -> State:
-        return State(self.first_P, *(torch.zeros_like(self.first_P) for _ in range(2)))
+        return State(self.first, *(torch.zeros_like(self.first) for _ in range(2)))
 
     def _run(
         self, first: int, state: State, last: int, amount_N: Tensor | None, every: int | None = None
@@ -152,24 +152,22 @@ class Replay:
         return [*states, state]
 
     def _update(self, update: int, state: State, amount_N: Tensor | None) -> State:
-        grad_P = self._differentiate(self.batches[update], state.weights_P, amount_N)
-        mean_P = BETAS[0] * state.mean_P + (1 - BETAS[0]) * grad_P
-        square_P = BETAS[1] * state.square_P + (1 - BETAS[1]) * grad_P.square()
+        slope = self._differentiate(self.batches[update], state.weights, amount_N)
+        mean = BETAS[0] * state.mean + (1 - BETAS[0]) * slope
+        square = BETAS[1] * state.square + (1 - BETAS[1]) * slope.square()
         one, two = (1 - beta ** (update + 1) for beta in BETAS)
-        change_P = (mean_P / one) / ((square_P / two).sqrt() + EPSILON)
-        return State(state.weights_P - self.plan.rate_at(update) * change_P, mean_P, square_P)
+        change = (mean / one) / ((square / two).sqrt() + EPSILON)
+        return State(state.weights - self.plan.rate_at(update) * change, mean, square)
 
-    def _differentiate(
-        self, batch: PairBatch, weights_P: Tensor, amount_N: Tensor | None
-    ) -> Tensor:
+    def _differentiate(self, batch: PairBatch, weights: Tensor, amount_N: Tensor | None) -> Tensor:
         """Return the gradient of the mean loss of a token."""
-        own_P = weights_P.detach().requires_grad_()
+        own = weights.detach().requires_grad_()
         amount_B = torch.ones(len(batch.pairs)) if amount_N is None else amount_N[batch.pairs]
-        amount_B = amount_B.to(own_P)
+        amount_B = amount_B.to(own)
         with torch.enable_grad():
-            losses_B = self.measure_losses(own_P, batch)
+            losses_B = self.measure_losses(own, batch)
             tokens = (amount_B * batch.lengths_B).sum().clamp(min=1e-9)
-            return torch.autograd.grad((losses_B * amount_B).sum() / tokens, own_P)[0]
+            return torch.autograd.grad((losses_B * amount_B).sum() / tokens, own)[0]
 
     def follow_back(
         self, contrasts: Sequence[WordContrast], tick: Tick = lambda done: None
@@ -178,14 +176,12 @@ class Replay:
         remembered = self._run(0, self._start(), self.plan.updates, None, REMEMBER)
         sought = [
             State(
-                grad(lambda own_P, one=each: self.measure_lead(own_P, one))(
-                    remembered[-1].weights_P
-                ),
-                *(torch.zeros_like(self.first_P) for _ in range(2)),
+                grad(lambda own, one=each: self.measure_lead(own, one))(remembered[-1].weights),
+                *(torch.zeros_like(self.first) for _ in range(2)),
             )
             for each in contrasts
         ]
-        result_QN = torch.zeros(len(contrasts), len(self.pairs), dtype=self.first_P.dtype)
+        result_QN = torch.zeros(len(contrasts), len(self.pairs), dtype=self.first.dtype)
         for part in reversed(range(len(remembered) - 1)):
             first = part * REMEMBER
             last = min(first + REMEMBER, self.plan.updates)
@@ -198,43 +194,40 @@ class Replay:
     def _step_back(self, update: int, state: State, sought: list[State], result_QN: Tensor) -> None:
         """Turn derivatives by what an update gave into those by what it got, and by its pairs."""
         batch = self.batches[update]
-        grad_P = self._differentiate(batch, state.weights_P, None)
-        lengths_B = batch.lengths_B.to(grad_P)
+        slope = self._differentiate(batch, state.weights, None)
+        lengths_B = batch.lengths_B.to(slope)
         tokens = lengths_B.sum()
 
-        def measure(own_P: Tensor) -> tuple[Tensor, Tensor]:
-            losses_B = self.measure_losses(own_P, batch)
+        def measure(own: Tensor) -> tuple[Tensor, Tensor]:
+            losses_B = self.measure_losses(own, batch)
             return losses_B.sum() / tokens, losses_B
 
         for number, each in enumerate(sought):
-            way_P, mean_P, square_P = pass_adam(
-                self.plan.rate_at(update), update, state, grad_P, each
-            )
+            way, mean, square = pass_adam(self.plan.rate_at(update), update, state, slope, each)
             with catch_warnings():
                 simplefilter("ignore", DeprecationWarning)
-                _, (curved_P, moved_B) = jvp(
-                    grad(measure, has_aux=True), (state.weights_P,), (way_P,)
-                )
-            sought[number] = State(each.weights_P + curved_P, mean_P, square_P)
+                moved = jvp(grad(measure, has_aux=True), (state.weights,), (way,))[1]
+            curved, moved_B = moved
+            sought[number] = State(each.weights + curved, mean, square)
             moved_B = moved_B - lengths_B * moved_B.sum() / tokens
             result_QN[number, batch.pairs] += moved_B / tokens
 
 
 def pass_adam(
-    rate: float, update: int, state: State, grad_P: Tensor, after: State
+    rate: float, update: int, state: State, slope: Tensor, after: State
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return derivatives by an update's gradient, and by Adam's means before it.
 
     state: before the update. after: derivatives by what came out of it.
     """
     one, two = (1 - beta ** (update + 1) for beta in BETAS)
-    mean_P = BETAS[0] * state.mean_P + (1 - BETAS[0]) * grad_P
-    square_P = BETAS[1] * state.square_P + (1 - BETAS[1]) * grad_P.square()
-    root_P = (square_P / two).sqrt()
-    below_P = root_P + EPSILON
-    by_mean_P = after.mean_P - rate * after.weights_P / (one * below_P)
-    slope_P = mean_P / one / below_P.square() / (2 * two * root_P)
-    slope_P = slope_P.where(square_P > 0, 0.0)  # a weight that never had a gradient
-    by_square_P = after.square_P + rate * after.weights_P * slope_P
-    way_P = (1 - BETAS[0]) * by_mean_P + 2 * (1 - BETAS[1]) * grad_P * by_square_P
-    return way_P, BETAS[0] * by_mean_P, BETAS[1] * by_square_P
+    mean = BETAS[0] * state.mean + (1 - BETAS[0]) * slope
+    square = BETAS[1] * state.square + (1 - BETAS[1]) * slope.square()
+    root = (square / two).sqrt()
+    below = root + EPSILON
+    by_mean = after.mean - rate * after.weights / (one * below)
+    bend = mean / one / below.square() / (2 * two * root)
+    bend = bend.where(square > 0, 0.0)  # a weight that never had a gradient
+    by_square = after.square + rate * after.weights * bend
+    way = (1 - BETAS[0]) * by_mean + 2 * (1 - BETAS[1]) * slope * by_square
+    return way, BETAS[0] * by_mean, BETAS[1] * by_square
