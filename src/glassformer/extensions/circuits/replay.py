@@ -56,7 +56,7 @@ class Plan:
 
 
 class State(NamedTuple):
-    """What an update changes: the weights, and Adam's means of gradients and of their squares."""
+    """The weights of a network, and Adam's means of gradients and of their squares."""
 
     weights: Tensor
     mean: Tensor
