@@ -31,7 +31,7 @@ from torch import Tensor
 from glassformer.config import BOS, Model
 from glassformer.extensions.circuits.cli.taught import encode_lines
 from glassformer.extensions.circuits.edges import WordContrast
-from glassformer.extensions.circuits.replay import Plan, Replay
+from glassformer.extensions.circuits.replay import Replay, ReplayPlan
 from glassformer.extensions.circuits.teaching import TokenPair, find_nearest, score_teachers
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.model.encoder_decoder import EncoderDecoder
@@ -71,7 +71,7 @@ def start(translator: Translator, text: Text, updates: int, seed: int = 0) -> Re
     size = len(translator.model.output_table.weight)
     settings = Model.model_validate(SHAPE | {"norm": "pre", "dropout": 0.0})
     network = build_network(settings, size, size).eval().requires_grad_(False)
-    plan = Plan(updates=updates, warmup=max(20, updates // 6), seed=seed)
+    plan = ReplayPlan(updates=updates, warmup=max(20, updates // 6), seed=seed)
     return Replay(network, text.pairs, plan)
 
 

@@ -11,11 +11,11 @@ from tests.unit.circuits.test_teaching import CONTRAST, PAIRS, V
 
 from glassformer.config import EOS, Model
 from glassformer.extensions.circuits import replay
-from glassformer.extensions.circuits.replay import Plan, Replay
+from glassformer.extensions.circuits.replay import Replay, ReplayPlan
 from glassformer.extensions.circuits.teaching import TokenPair
 from glassformer.model.networks import build_network
 
-PLAN = Plan(updates=40, batch=4, rate=3e-3, warmup=5)
+PLAN = ReplayPlan(updates=40, batch=4, rate=3e-3, warmup=5)
 OTHER = CONTRAST._replace(answers=(8, 11), given=CONTRAST.given[:1])
 
 

@@ -140,10 +140,8 @@ def patch_paths(
         network = EdgeNetwork(load_network(trace), by_head=True)
         other = read_counterpart(asked, text, lambda _: counterpart)
         patching = PathPatching(network, asked.contrast, network.run([other]).written)
-        found = patching.faithfulness
-        if found.span <= 0:
-            raise ValueError(f"in the counterpart the word leads by as much: {found.nothing:+.2f}")
+        whole, nothing = patching.faithfulness.whole, patching.faithfulness.nothing
+        if whole <= nothing:
+            raise ValueError(f"in the counterpart the word leads by as much: {nothing:+.2f}")
         effects = patching.measure(pairs) if pairs else patching.find(most)
-        return PathTable(
-            trace, asked, text, found.whole, found.nothing, len(patching.edges), (*effects,)
-        )
+        return PathTable(trace, asked, text, whole, nothing, len(patching.edges), (*effects,))

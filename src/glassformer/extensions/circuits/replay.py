@@ -38,7 +38,7 @@ Tick = Callable[[int], object]
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReplayPlan:
     """The settings of a training."""
 
     updates: int = 400
@@ -55,7 +55,7 @@ class Plan:
         return self.rate * (1 + math.cos(math.pi * done)) / 2
 
 
-class State(NamedTuple):
+class AdamState(NamedTuple):
     """The weights of a network, and Adam's means of gradients and of their squares."""
 
     weights: Tensor
@@ -79,7 +79,7 @@ class PairBatch(NamedTuple):
 class Replay:
     """A training of a network on pairs from its weights as they are, as often as one likes."""
 
-    def __init__(self, network: EncoderDecoder, pairs: Sequence[TokenPair], plan: Plan):
+    def __init__(self, network: EncoderDecoder, pairs: Sequence[TokenPair], plan: ReplayPlan):
         self.network, self.pairs, self.plan = network, pairs, plan
         self.shapes = {name: x.shape for name, x in network.named_parameters()}
         self.first = torch.cat([x.detach().flatten() for x in network.parameters()])
@@ -137,12 +137,17 @@ class Replay:
         """Return the weights after all updates, with each pair's loss times its amount."""
         return self._run(0, self._start(), self.plan.updates, amount_N)[-1].weights
 
-    def _start(self) -> State:
-        return State(self.first, *(torch.zeros_like(self.first) for _ in range(2)))
+    def _start(self) -> AdamState:
+        return AdamState(self.first, *(torch.zeros_like(self.first) for _ in range(2)))
 
     def _run(
-        self, first: int, state: State, last: int, amount_N: Tensor | None, every: int | None = None
-    ) -> list[State]:
+        self,
+        first: int,
+        state: AdamState,
+        last: int,
+        amount_N: Tensor | None,
+        every: int | None = None,
+    ) -> list[AdamState]:
         """Return states before some of the updates from `first` to `last`, and the last state."""
         states = []
         for update in range(first, last):
@@ -151,13 +156,13 @@ class Replay:
             state = self._update(update, state, amount_N)
         return [*states, state]
 
-    def _update(self, update: int, state: State, amount_N: Tensor | None) -> State:
-        slope = self._differentiate(self.batches[update], state.weights, amount_N)
-        mean = BETAS[0] * state.mean + (1 - BETAS[0]) * slope
-        square = BETAS[1] * state.square + (1 - BETAS[1]) * slope.square()
+    def _update(self, update: int, state: AdamState, amount_N: Tensor | None) -> AdamState:
+        gradient = self._differentiate(self.batches[update], state.weights, amount_N)
+        mean = BETAS[0] * state.mean + (1 - BETAS[0]) * gradient
+        square = BETAS[1] * state.square + (1 - BETAS[1]) * gradient.square()
         one, two = (1 - beta ** (update + 1) for beta in BETAS)
         change = (mean / one) / ((square / two).sqrt() + EPSILON)
-        return State(state.weights - self.plan.rate_at(update) * change, mean, square)
+        return AdamState(state.weights - self.plan.rate_at(update) * change, mean, square)
 
     def _differentiate(self, batch: PairBatch, weights: Tensor, amount_N: Tensor | None) -> Tensor:
         """Return the gradient of the mean loss of a token."""
@@ -175,7 +180,7 @@ class Replay:
         """Return the derivative of each lead after training by the amount of each pair, Q N."""
         remembered = self._run(0, self._start(), self.plan.updates, None, REMEMBER)
         sought = [
-            State(
+            AdamState(
                 grad(lambda own, one=each: self.measure_lead(own, one))(remembered[-1].weights),
                 *(torch.zeros_like(self.first) for _ in range(2)),
             )
@@ -191,11 +196,13 @@ class Replay:
                 tick(1)
         return result_QN
 
-    def _step_back(self, update: int, state: State, sought: list[State], result_QN: Tensor) -> None:
+    def _step_back(
+        self, update: int, state: AdamState, sought: list[AdamState], result_QN: Tensor
+    ) -> None:
         """Turn derivatives by what an update gave into those by what it got, and by its pairs."""
         batch = self.batches[update]
-        slope = self._differentiate(batch, state.weights, None)
-        lengths_B = batch.lengths_B.to(slope)
+        gradient = self._differentiate(batch, state.weights, None)
+        lengths_B = batch.lengths_B.to(gradient)
         tokens = lengths_B.sum()
 
         def measure(own: Tensor) -> tuple[Tensor, Tensor]:
@@ -203,31 +210,31 @@ class Replay:
             return losses_B.sum() / tokens, losses_B
 
         for number, each in enumerate(sought):
-            way, mean, square = pass_adam(self.plan.rate_at(update), update, state, slope, each)
+            way, mean, square = pass_adam(self.plan.rate_at(update), update, state, gradient, each)
             with catch_warnings():
                 simplefilter("ignore", DeprecationWarning)
                 moved = jvp(grad(measure, has_aux=True), (state.weights,), (way,))[1]
             curved, moved_B = moved
-            sought[number] = State(each.weights + curved, mean, square)
+            sought[number] = AdamState(each.weights + curved, mean, square)
             moved_B = moved_B - lengths_B * moved_B.sum() / tokens
             result_QN[number, batch.pairs] += moved_B / tokens
 
 
 def pass_adam(
-    rate: float, update: int, state: State, slope: Tensor, after: State
+    rate: float, update: int, state: AdamState, gradient: Tensor, after: AdamState
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return derivatives by an update's gradient, and by Adam's means before it.
 
     state: before the update. after: derivatives by what came out of it.
     """
     one, two = (1 - beta ** (update + 1) for beta in BETAS)
-    mean = BETAS[0] * state.mean + (1 - BETAS[0]) * slope
-    square = BETAS[1] * state.square + (1 - BETAS[1]) * slope.square()
+    mean = BETAS[0] * state.mean + (1 - BETAS[0]) * gradient
+    square = BETAS[1] * state.square + (1 - BETAS[1]) * gradient.square()
     root = (square / two).sqrt()
     below = root + EPSILON
     by_mean = after.mean - rate * after.weights / (one * below)
     bend = mean / one / below.square() / (2 * two * root)
     bend = bend.where(square > 0, 0.0)  # a weight that never had a gradient
     by_square = after.square + rate * after.weights * bend
-    way = (1 - BETAS[0]) * by_mean + 2 * (1 - BETAS[1]) * slope * by_square
+    way = (1 - BETAS[0]) * by_mean + 2 * (1 - BETAS[1]) * gradient * by_square
     return way, BETAS[0] * by_mean, BETAS[1] * by_square

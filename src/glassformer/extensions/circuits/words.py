@@ -87,10 +87,10 @@ def ask_apart(
     row = find_word_tokens(other.predicted, other.translation, rival, None)[0]
     token = other.predicted[row]
     answers = asked.contrast.answers[0], token.id
-    given = tuple(each.id for each in other.target[: row + 1])
+    inputs = tuple(each.id for each in other.target[: row + 1])
     contrast = asked.contrast._replace(answers=answers)
     choice = asked._replace(rival=token.text, contrast=contrast)
-    return choice, OtherStep(other.translation, contrast._replace(given=given))
+    return choice, OtherStep(other.translation, contrast._replace(given=inputs))
 
 
 def _part(
