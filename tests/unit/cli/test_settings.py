@@ -34,6 +34,7 @@ def choose_value(setting: Setting) -> Any:
     others = {"betas": [0.8, 0.9], "freeze": ["encoder"], "head_width": 64, "d_model": 64}
     others |= {"tag": "<fr>", "target_tag": "<fr>", "corpus_temperature": 5.0, "key_value_heads": 2}
     others |= {"ablate": ["norm"], "labels": ["yes"], "context": 2, "copies": 5}
+    others |= {"teacher_best": 4, "teacher_mbr": 8}
     if setting.name in others:
         return others[setting.name]
     if setting.kind is bool:

@@ -17,6 +17,7 @@ from glassformer.extensions.documents import apart, markup, office, paragraphs
 from glassformer.extensions.documents.cli.documents import DocumentReport
 from glassformer.extensions.documents.failures import LISTED, Failures
 from glassformer.extensions.documents.formats import TranslatableDocument, open_document
+from glassformer.extensions.documents.messages import LENGTH
 from glassformer.extensions.documents.subtitle_tags import SentenceMarkup
 from glassformer.extensions.documents.translating import translate_document
 from glassformer.model.files.directory import locate
@@ -147,19 +148,19 @@ def test_a_message(fail: Break, name: str, text: str, kept: str) -> None:
 def test_the_process_of_a_document_tells_its_server(
     monkeypatch: pytest.MonkeyPatch, fail: Break
 ) -> None:
-    monkeypatch.setattr(apart, "_limit_memory", lambda most: None)  # it would limit the tests
+    monkeypatch.setattr(apart, "limit_address_space", lambda most: None)  # it would limit the tests
     fail(paragraphs._Writer, "_append_text", "tired")
 
     def pack(data: bytes) -> bytes:
-        return len(data).to_bytes(apart.LENGTH) + data
+        return len(data).to_bytes(LENGTH) + data
 
     def unpack_all(data: bytes) -> list[bytes]:
         found = list[bytes]()
         while data:
             assert data[:1] == b"\0", data
-            size = int.from_bytes(data[1 : 1 + apart.LENGTH])
-            found.append(data[1 + apart.LENGTH :][:size])
-            data = data[1 + apart.LENGTH + size :]
+            size = int.from_bytes(data[1 : 1 + LENGTH])
+            found.append(data[1 + LENGTH :][:size])
+            data = data[1 + LENGTH + size :]
         return found
 
     head = json.dumps({"name": "a.docx", "memory": 1 << 40, "tags": 100}).encode()

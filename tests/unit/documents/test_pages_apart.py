@@ -86,7 +86,7 @@ def test_a_process_that_was_killed_is_replaced() -> None:
         expected = await processes.count(PAGES)
         (process,) = processes._idle
         os.kill(process.pid, signal.SIGTERM)
-        await process.wait()
+        await process.communicate()
         assert await processes.count(PAGES) == expected
         assert process.pid not in list_pids(processes)
 
@@ -132,7 +132,7 @@ def test_it_ends_when_nobody_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def wait(processes: PageProcesses) -> None:
         await processes.count(PAGES)
         (process,) = processes._idle
-        await asyncio.wait_for(process.wait(), 30)
+        await asyncio.wait_for(process.communicate(), 30)
         assert not processes._idle
 
     run(wait)

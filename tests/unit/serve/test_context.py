@@ -166,7 +166,14 @@ def test_a_document_is_read_as_by_the_command_line(
     served = client.service.translation_service
     route = [*client.service.model_pool.models.values()]
     document = Paragraphs(texts, form)
-    there = document.fill(asyncio.run(served.translate_document(document, route)))
+
+    async def translate() -> list[str]:
+        try:
+            return await served.translate_document(document, route)
+        finally:
+            await served.pages.close()  # its processes belong to this loop
+
+    there = document.fill(asyncio.run(translate()))
     assert {*map(tuple, asked)} == wanted
     assert there == here
 

@@ -69,9 +69,9 @@ class DocumentApart:
         """Return the answer to messages. Raises the error that it tells."""
         limit = f"the document was not {action} in {self.limits.seconds:g} seconds"
         async with self._turn:
+            self._process = self._process or await self._start()
             try:
                 async with asyncio.timeout(self.limits.seconds):
-                    self._process = self._process or await self._start()
                     is_error, answer = await exchange(self._process, messages)
             except TimeoutError:
                 raise ValueError(limit) from None
@@ -98,7 +98,7 @@ class DocumentApart:
         if self._process:
             with suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
+            await self._process.communicate()  # until its pipes are closed, too
 
 
 class DocumentSource(Protocol):

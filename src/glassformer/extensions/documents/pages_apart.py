@@ -49,7 +49,7 @@ class PageProcesses:
         """End the processes that wait for pages."""
         for process in [*self._idle]:
             self._end(process)
-            await process.wait()
+            await process.communicate()  # until its pipes are closed, too
 
     async def _ask(self, order: dict[str, Any]) -> bytes:
         """Return a process's answer. Raises ValueError if there is none within the limits."""
@@ -82,7 +82,7 @@ class PageProcesses:
         finally:
             if process not in self._idle:
                 self._end(process)
-                await process.wait()
+                await process.communicate()
 
     def _end(self, process: Process) -> None:
         self._idle.pop(process, None)
