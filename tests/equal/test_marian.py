@@ -267,6 +267,7 @@ def test_tokens_are_those_of_their_tokenizer(
 
 
 @pytest.mark.parametrize("files", [("tatoeba_en_de/train.de", "multi30k/train.en")])
+@pytest.mark.thorough
 def test_tokens_of_ten_thousand_lines(files: tuple[str, str], data: Path, tmp_path: Path) -> None:
     """As SentencePiece has them, but for ties: the same tokens in another order."""
 

@@ -156,6 +156,7 @@ def test_the_same_updates(name: str, build: Callable[[Model], Transformer]) -> N
 
 
 @pytest.mark.parametrize("command", SAME_WORDS)
+@pytest.mark.thorough
 def test_the_same_words(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     run(f"{command} --precision fp32")
     there = capfd.readouterr().out

@@ -112,6 +112,7 @@ def test_a_server(port: int, clock: Clock, ledger: Ledger) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_training(tmp_path: Path, clock: Clock, ledger: Ledger) -> None:
     """It takes the minutes that it was given, from when it has read its pairs."""
     data, log = tmp_path / "pairs.tsv", tmp_path / "log"

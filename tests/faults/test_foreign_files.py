@@ -58,6 +58,7 @@ def whole(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, list[st
     return tmp_path / "whole", ["--languages", "en-de"]
 
 
+@pytest.mark.thorough
 def test_a_damaged_model_is_refused_in_one_sentence(
     whole: tuple[Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

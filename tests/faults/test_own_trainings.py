@@ -122,6 +122,7 @@ def test_the_server_is_killed_and_the_training_is_not(tmp_path: Path, ledger: Le
     ledger.note(TABLE, "SIGKILL of the server while a model is trained in the app", told, "nothing")
 
 
+@pytest.mark.thorough
 def test_the_training_is_killed_and_the_server_is_not(tmp_path: Path, ledger: Ledger) -> None:
     folder = tmp_path / "own"
     with serve(folder) as (_, address):

@@ -175,6 +175,7 @@ def test_a_plugin_that_a_strangers_model_names(tmp_path: Path, ledger: Ledger, c
     )
 
 
+@pytest.mark.thorough
 def test_another_processor_at_resume(tmp_path: Path, trainings: Trainings, ledger: Ledger) -> None:
     data = [word for path in trainings.data for word in ("--data", path)]
     out, steps = tmp_path / "out", SETTINGS["train"]["steps"]

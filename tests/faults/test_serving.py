@@ -156,6 +156,7 @@ def read_memory(process: int) -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
+@pytest.mark.thorough
 def test_recordings_stay_within_their_budget(
     tight: tuple[subprocess.Popen[str], int], ledger: Ledger
 ) -> None:

@@ -81,6 +81,7 @@ def test_the_copy_is_what_runs(core: Path) -> None:
     assert Path(shown.strip()).is_relative_to(core)
 
 
+@pytest.mark.thorough
 def test_the_chosen_tests_pass(core: Path) -> None:
     shown = run(core, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests").stdout
     assert " passed" in shown

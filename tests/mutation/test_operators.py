@@ -104,6 +104,7 @@ def test_a_larger_sample_begins_with_the_smaller_one_and_lines_may_move() -> Non
     assert len(set(lines)) == len(lines) == len({each.line for each in one})
 
 
+@pytest.mark.thorough
 def test_the_nearest_tests_are_there() -> None:
     assert find_nearest("decode/beam.py")[0] == "unit/decode/test_beam.py"
     assert find_nearest("engine/kernels/native/train_norm.c")[0] == "unit/kernels/test_residual.py"

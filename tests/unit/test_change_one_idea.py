@@ -175,6 +175,7 @@ def test_a_norm_trains_translates_and_is_recorded(
 
 
 @pytest.mark.parametrize(("number", "program"), [(1, TEMPERATURE), (2, SCHEDULE)], ids=CHANGES[1:])
+@pytest.mark.thorough
 def test_another_change_works(
     number: int, program: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

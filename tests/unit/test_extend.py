@@ -123,6 +123,7 @@ def test_the_verb_counts_the_tokens(copy: Path) -> None:
     assert " count " in glassformer(copy, "--help")
 
 
+@pytest.mark.thorough
 def test_the_picture_is_drawn(copy: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `see` is not installed")
     glassformer(copy, "see", "demo", "The cat is small.", "--picture", "V900", "-o", "look.svg")

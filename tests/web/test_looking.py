@@ -139,6 +139,7 @@ def test_what_failed_says_that_the_screen_has_other_settings(page: Any, server: 
     )
 
 
+@pytest.mark.thorough
 def test_a_changed_network_is_marked_in_every_view_and_in_its_link(
     page: Any, server: Server
 ) -> None:

@@ -92,6 +92,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "evil.test"])
+@pytest.mark.thorough
 def test_pages_of_others(
     serve: Serve, stranger: Any, elsewhere: int, tmp_path: Path, host: str
 ) -> None:

@@ -273,6 +273,7 @@ def test_a_picture_is_drawn_from_the_readers_sentence(
     wait_until(page, "document.querySelector('article img')?.naturalWidth > 100")
 
 
+@pytest.mark.thorough
 def test_cards_of_recurrent_networks_and_of_measurements_have_pictures(
     page: Any, server: Server, recording: str
 ) -> None:

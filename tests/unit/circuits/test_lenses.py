@@ -128,6 +128,7 @@ def test_contrast_compares_two_places(tmp_path: Path, capsys: pytest.CaptureFixt
         assert by_method["contrastive erasure"][cut] == pytest.approx(fall - rival, abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_the_tuned_lens_is_nearer_to_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_cuts_are_measured_and_kept(pairs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     command = ["probe", "demo", str(pairs), "--device", "cpu", "--cut", "step -> adjective"]
     assert main([*command, "--output", "probe.json"]) == 0

@@ -90,6 +90,7 @@ def test_a_job_is_its_options_and_contents(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.thorough
 def test_killed_again_and_again(tmp_path: Path) -> None:
     """In real processes: all lines are there once, and none is translated without need."""
     text, whole, out = (tmp_path / name for name in ("text", "whole", "out"))

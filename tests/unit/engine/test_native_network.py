@@ -349,6 +349,7 @@ def test_an_ensemble_has_the_mean_of_the_probabilities(
 
 @pytest.mark.parametrize("positions", [{}, {"layout": "concatenated", "grid": "tensor2tensor"}])
 @torch.inference_mode()
+@pytest.mark.thorough
 def test_positions_beyond_the_table_are_computed(
     positions: dict[str, Any], drive: Callable[..., Any]
 ) -> None:

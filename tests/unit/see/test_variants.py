@@ -74,6 +74,7 @@ def test_pictures_of_what_is_left_out_are_refused(make: Any) -> None:
     check_views(record(make(normalization="rms", gated=True), "a dog").settings)
 
 
+@pytest.mark.thorough
 def test_pictures_of_a_recurrent_decoder(make: Any) -> None:
     """All that show no self-attention of the decoder are drawn; the others say what is missing."""
     trace = record(make(decoder="ssru"), " the cat is on a tree, é", target="a dog runs")

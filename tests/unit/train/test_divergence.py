@@ -127,6 +127,7 @@ def test_usual_settings_set_off_no_alarm(
 
 
 @pytest.mark.parametrize("new_tokens", [False, True])
+@pytest.mark.thorough
 def test_other_data_after_from_set_off_no_alarm(
     tmp_path: Path,
     other_corpus: list[Path],

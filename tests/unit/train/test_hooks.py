@@ -49,6 +49,7 @@ def read_weights(out: Path) -> dict[str, torch.Tensor]:
     return load_tensors(max((out / "run/checkpoints").iterdir()) / "weights.safetensors")
 
 
+@pytest.mark.thorough
 def test_the_page_works_on_the_command_line(
     tmp_path: Path,
     idea: Path,

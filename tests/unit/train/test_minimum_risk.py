@@ -116,6 +116,7 @@ def test_candidates_of_a_part_of_a_batch_have_dropout_of_their_own(
     assert found[:half] == found[half:]
 
 
+@pytest.mark.thorough
 def test_the_expected_risk_falls(tmp_path: Path, settings: Settings) -> None:
     """A model that translates halfway becomes better, by the score that the risk is of."""
     corpus = write_pairs(tmp_path, "a", LINES)

@@ -171,6 +171,7 @@ def test_a_score_of_fewer_pairs_is_not_compared(
 
 
 @pytest.mark.parametrize("minutes", [None, 2])
+@pytest.mark.thorough
 def test_minutes_that_auto_chose_suit_the_speed_measured(
     tmp_path: Path, corpus: list[Path], monkeypatch: pytest.MonkeyPatch, minutes: int | None
 ) -> None:

@@ -101,6 +101,7 @@ def _list_misalignments(*sides: list[str]) -> list[Misalignment]:
     return compare_partners(*gathered).misalignments
 
 
+@pytest.mark.thorough
 def test_all_at_once(texts: tuple[Sides, list[str]]) -> None:
     """200 lines misaligned, 1 % shuffled, 500 swapped, 5 % of another language, lines of a test."""
     (source, target), third = texts
@@ -161,6 +162,7 @@ def test_clean_files_raise_few_alarms(texts: tuple[Sides, list[str]], swap: bool
     assert counts.get("language", 0) + counts.get("length", 0) <= 0.0002 * len(source) + 2
 
 
+@pytest.mark.thorough
 def test_an_equal_number_of_lines_lost_on_both_sides(texts: tuple[Sides, list[str]]) -> None:
     (source, target), _ = texts
     first, second = len(source) // 5, len(source) // 2

@@ -191,6 +191,7 @@ def test_of_very_many_tokens_what_is_left_out_is_said(tokenizer: Tokenizer) -> N
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.thorough
 def test_chinese_has_its_own_titles_and_notes(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

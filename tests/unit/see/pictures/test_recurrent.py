@@ -128,6 +128,7 @@ def test_pictures_of_another_network_are_refused(shipped: Trace, trace: Trace) -
         draw(trace, "V97")
 
 
+@pytest.mark.thorough
 def test_a_gallery_has_the_pictures_of_the_network(shipped: Trace, tmp_path: Path) -> None:
     made = gallery(shipped, tmp_path, moving=False)
     assert [path.stem for path in made[:-1]] == IDS
