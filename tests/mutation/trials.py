@@ -45,6 +45,7 @@ THREADS = "2"  # of each trial, as tests/conftest.py has them
 MEMORY = 16 << 30  # bytes of address space: a wrong size must not take the machine along
 COMPILING = 600  # seconds a kernel may take to build beside other programs
 FAILED = 99  # exit status: the trial itself went wrong
+INTERNAL = 3  # that of pytest, if it could not come to its end
 BROKEN = 77  # exit status: the changed source is none that its compiler takes
 
 
@@ -167,9 +168,13 @@ def _become(home: Path, trial: Trial) -> None:
         os._exit(BROKEN)
     pytest: Any = import_module("pytest")
     main: Callable[[list[str]], int] = pytest.main
-    code = main([*OPTIONS, *trial.tests])
+    try:
+        code = int(main([*OPTIONS, *trial.tests]))
+    except Exception:  # a failed test may leave what pytest then complains of
+        traceback.print_exc()
+        code = INTERNAL
     sys.stdout.flush()
-    os._exit(int(code))
+    os._exit(code)
 
 
 def _prepare(home: Path) -> None:

@@ -174,14 +174,15 @@ def make_slides(facts: LessonFacts, say: Say) -> str:
     """Return the slides, each with a note for the teacher."""
     sure = [(escape(each.word), write_percent(each.probability)) for each in facts.readings]
     slides = (
-        (tell_sides(facts, say), "note.watch"),
-        (lay_table((say("column.word"), say("column.sure")), sure), "note.guess"),
-        (tell_readings(facts, say), "step.guess"),
-        (tell_cuts(facts, say), "note.cut"),
-        (tell_weights(facts, say), "note.compute"),
-        (f"<p>{say('limits')}</p>", "step.limits"),
+        ("sentence", tell_sides(facts, say), "note.watch"),
+        ("slide.sure", lay_table((say("column.word"), say("column.sure")), sure), "note.guess"),
+        ("slide.read", tell_readings(facts, say), "step.guess"),
+        ("slide.cut", tell_cuts(facts, say), "note.cut"),
+        ("slide.weights", tell_weights(facts, say), "note.compute"),
+        ("slide.limits", f"<p>{say('limits')}</p>", "step.limits"),
     )
     return "".join(
-        f'<section class="slide"><h2>{number}</h2>{body}<p class="note">{say(note)}</p></section>\n'
-        for number, (body, note) in enumerate(slides, start=1)
+        f'<section class="slide"><h2>{number}. {say(head)}</h2>{body}'
+        f'<p class="note">{say(note)}</p></section>\n'
+        for number, (head, body, note) in enumerate(slides, start=1)
     )
