@@ -6,11 +6,13 @@ import pytest
 
 from glassformer.text.context import (
     PrecedingLines,
+    count_context,
     count_own,
     cut_source,
     extend_source,
     find_lines,
     has_empty_line,
+    join_ids,
     list_contexts,
 )
 
@@ -67,3 +69,11 @@ def test_tokens_of_the_sentence_alone() -> None:
     assert count_own([5, 6, 9, 7, 2], 9) == 1
     assert count_own([9, 5, 9, 7, 8, 2], 9) == 2
     assert count_own([5, 6, 2], 9) == 2
+
+
+@pytest.mark.parametrize(("room", "count"), [(99, 3), (9, 3), (8, 2), (6, 2), (5, 1), (4, 1), (3, 0)])
+def test_the_nearest_sentences_are_read_first(room: int, count: int) -> None:
+    rows = [[1, 1], [2], [3], [4, 4]]  # with a separator each, but for the last
+    assert count_context([*map(len, rows)], room) == count
+    read = [[1, 1, 0, 2, 0, 3, 0, 4, 4], [2, 0, 3, 0, 4, 4], [3, 0, 4, 4], [4, 4]]
+    assert join_ids(rows, 0, room) == read[3 - count]

@@ -8,6 +8,7 @@ import pytest
 
 from glassformer.text import train_tokenizer
 from glassformer.text.enclosures import Enclosures
+from glassformer.text.symbols import set_aside
 from glassformer.text.typography import open_quote
 from glassformer.translator import Translator
 
@@ -41,6 +42,12 @@ def finder(everyday: Translator) -> Enclosures:
 )
 def test_it_finds_what_marks_enclose(finder: Enclosures, text: str, enclosed: list[str]) -> None:
     assert [text[each.start : each.end] for each in finder.find(text)] == enclosed
+
+
+def test_only_the_marks_are_set_aside(finder: Enclosures) -> None:
+    text = "My friend (a doctor) went to “Paris”."
+    aside = set_aside(text, lambda character: False, enclosures=finder.find(text))
+    assert aside and aside.text == "My friend, a doctor, went to Paris."
 
 
 def test_a_model_that_met_the_marks_reads_them() -> None:
