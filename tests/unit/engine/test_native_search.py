@@ -157,6 +157,16 @@ def test_random_searches_are_twins(library: ctypes.CDLL, first: int) -> None:
         check_twins(library, **draw_case(seed))
 
 
+@pytest.mark.parametrize("top_p", [1.0, 0.9])
+def test_more_of_top_k_than_the_network_keeps(library: ctypes.CDLL, top_p: float) -> None:
+    """Then all logits are looked at."""
+    settings = Decode(search="sample", temperature=2.0, top_k=70, top_p=top_p, max_extra=6)
+    for seed in range(20):
+        network = Oracle(seed, 200, spread=0.5, eos=0.0)
+        case = {"network": network, "vocabulary": 200, "settings": settings, "prefixes": None}
+        check_twins(library, **(draw_case(seed) | case | {"n_best": 1}))
+
+
 @pytest.fixture(scope="module")
 def transformer() -> Transformer:
     torch.manual_seed(3)
