@@ -315,7 +315,7 @@ void project_candidates(Work *work, const Cache *cache, const Query *queries, co
                 process_logits(best, r, work->logits + (r - n) * stride, from, end, running + r);
         }
         for (int64_t r = n; r < last; r++) end_row(best, r, running[r]);
-        for (int64_t c = n * best->size; c < last * best->size; c++)
-            best->id[c] = source->candidates[best->id[c]]; /* so far, which of the candidates */
+        for (int64_t c = n * best->size; c < last * best->size; c++) /* so far, which candidate */
+            if (best->value[c] > -INFINITY) best->id[c] = source->candidates[best->id[c]];
     }
 }
