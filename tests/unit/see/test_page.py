@@ -92,6 +92,7 @@ def test_weights_stay_out_where_they_are_many(
 
 def test_it_shows_itself_in_a_notebook_and_saves_itself(trace: Trace, tmp_path: Path) -> None:
     shown = trace.show()
+    assert repr(shown).startswith(f"<Page of {len(shown.html) / 1e6:.1f} MB")
     tag, given, _ = _read(shown._repr_html_())[1]
     assert (tag, given["srcdoc"]) == ("iframe", shown.html)
     assert given["sandbox"] == "allow-scripts allow-downloads"
