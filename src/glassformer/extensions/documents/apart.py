@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from typing import IO, Protocol
 from .failures import Failures
 from .formats import TranslatableDocument, open_document
 from .markup import read_markup
-from .messages import exchange, limit_address_space, plan_reader, receive, send, send_error
+from .messages import exchange, limit_address_space, receive, send, send_error, start_reader
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class DocumentApart:
         """Return the answer to messages. Raises the error that it tells."""
         limit = f"the document was not {action} in {self.limits.seconds:g} seconds"
         async with self._turn:
-            self._process = self._process or await self._start()
+            # In its turn, since Python takes longer to start than many files to be read.
+            self._process = self._process or await start_reader(__name__)
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     is_error, answer = await exchange(self._process, messages)
@@ -85,13 +86,6 @@ class DocumentApart:
         if error["package"]:
             raise ModuleNotFoundError(error["said"], name=error["package"])
         raise ValueError(error["said"])
-
-    async def _start(self) -> Process:
-        """Start the process: in its turn, since Python takes longer to start than many files."""
-        command, environment = plan_reader(__name__)
-        return await asyncio.create_subprocess_exec(
-            *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
-        )
 
     async def close(self) -> None:
         """End the process."""

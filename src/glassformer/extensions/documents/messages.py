@@ -17,15 +17,20 @@ LENGTH = 8  # bytes that say how long a message is
 NICE = 10  # of 19: a tenth of the time, where others want all of it
 
 
-def plan_reader(module: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command and the environment of a reader; the server works before it does.
+async def start_reader(module: str) -> Process:
+    """Start a reader; the server works before it does.
 
     Where the system can do so, that holds from its first instruction: many readers that start at
     once would else keep a server from answering.
     """
+    from asyncio.subprocess import PIPE, create_subprocess_exec
+
     command, environment = plan_python(["-m", module])
-    nice = shutil.which("nice")
-    return ([nice, "-n", str(NICE), *command] if nice else command), environment
+    if nice := shutil.which("nice"):
+        command = [nice, "-n", str(NICE), *command]
+    return await create_subprocess_exec(
+        *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
+    )
 
 
 async def exchange(process: Process, messages: Sequence[bytes]) -> tuple[bool, bytes]:

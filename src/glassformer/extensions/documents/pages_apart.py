@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 
 from .failures import Failures
 from .markup import MarkupPage
-from .messages import exchange, plan_reader
+from .messages import exchange, start_reader
 from .page_reader import READER, unpack_pages
 
 AT_ONCE = 2  # processes that read pages
@@ -76,7 +76,7 @@ class PageProcesses:
             if process.returncode is None:
                 break
         else:
-            process = await self._start()
+            process = await start_reader(READER)
         try:
             yield process
         finally:
@@ -88,9 +88,3 @@ class PageProcesses:
         self._idle.pop(process, None)
         with suppress(ProcessLookupError):
             process.kill()
-
-    async def _start(self) -> Process:
-        command, environment = plan_reader(READER)
-        return await asyncio.create_subprocess_exec(
-            *command, env=environment, stdin=PIPE, stdout=PIPE, start_new_session=True
-        )
