@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
-FAST = 0.02  # seconds of the processor; what takes less of a text that long is not measured closer
 LENGTH = 12_000  # characters
+FAST = 0.02  # seconds of the processor for so many; too short to be compared with twice as many,
+LONGER = 8  # so a text that is so many times longer must end in twice as many times that
 FACTOR = 2.6  # the most that twice the length may take, twice in a row
-TRIES = 4  # a busy machine makes single measurements too long, never too short
+TRIES = 12  # a busy machine makes single measurements too long, never too short
 
 
 def is_linear(read: Callable[[T], object], make: Callable[[int], T]) -> bool:
@@ -19,23 +21,30 @@ def is_linear(read: Callable[[T], object], make: Callable[[int], T]) -> bool:
 
     make: gives the input of a number of characters. The least time of some tries counts.
     """
-    if _measure(read, make(LENGTH), 1) < FAST:
-        return True
+    if measure(read, make(LENGTH)) < FAST:
+        longer = make(LONGER * LENGTH)
+        return any(measure(read, longer) < 2 * LONGER * FAST for _ in range(TRIES))
     inputs = [make(LENGTH), make(2 * LENGTH), make(4 * LENGTH)]
     times = [float("inf")] * 3
     for _ in range(TRIES):
-        times = [
-            min(best, _measure(read, each, 1)) for best, each in zip(times, inputs, strict=True)
-        ]
+        times = [min(best, measure(read, each)) for best, each in zip(times, inputs, strict=True)]
         if times[1] <= FACTOR * times[0] and times[2] <= FACTOR * times[1]:
             return True
     return False
 
 
-def _measure(read: Callable[[T], object], given: T, times: int) -> float:
-    best = float("inf")
-    for _ in range(times):
-        begun = time.process_time()
+def measure(read: Callable[[T], object], given: T) -> float:
+    """Return the seconds of processor time that this thread took to read.
+
+    Neither what other threads of the process do counts, nor collections of garbage, which take
+    the longer the more objects the tests before have left.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        begun = time.thread_time()
         read(given)
-        best = min(best, time.process_time() - begun)
-    return best
+        return time.thread_time() - begun
+    finally:
+        if collects:
+            gc.enable()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from damage.growth import is_linear
 
 from glassformer.text import train_tokenizer
 from glassformer.text.enclosures import Enclosures
@@ -106,11 +105,6 @@ def test_a_quote_that_is_closed_is_opened(source: str, text: str, opened: str) -
 
 @pytest.mark.parametrize("unit", ["“a ", "(a ", "“a” ", "[(“a”)] ", "'a "])
 def test_it_takes_linear_time(finder: Enclosures, unit: str) -> None:
-    def measure(count: int) -> float:
-        begun = time.process_time()
-        list(finder.find(unit * count))
-        return time.process_time() - begun
-
-    measure(100)
-    once, twice = (min(measure(n) for _ in range(3)) for n in (2_000, 4_000))
-    assert twice < 2.6 * once + 0.02
+    assert is_linear(
+        lambda text: list(finder.find(text)), lambda length: unit * (length // len(unit))
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from time import process_time
 
 import pytest
+from damage.growth import is_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,18 +114,7 @@ def test_every_sentence_has_a_word_if_the_text_has_one(text: str) -> None:
 
 @pytest.mark.parametrize("unit", SLOW)
 def test_time_grows_like_the_text(unit: str) -> None:
-    """Ten times the text takes at most thirty times as long; a quadratic rule, a hundred times."""
-
-    def measure(length: int) -> float:
-        text = (unit.replace("-", " ") * length)[:length]
-        taken = []
-        for _ in range(3):
-            began = process_time()
-            split_sentences(text)
-            taken.append(process_time() - began)
-        return min(taken)
-
-    assert measure(100_000) < 30 * measure(10_000) + 0.02
+    assert is_linear(split_sentences, lambda length: (unit.replace("-", " ") * length)[:length])
 
 
 @pytest.mark.parametrize(("source", "gap"), [("en", " "), ("fr", "  "), ("zh", "")])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from damage.growth import is_linear
 
 from glassformer import Translator
 from glassformer.model.files.directory import Tokenizers
@@ -117,15 +117,10 @@ def test_a_score_is_that_of_what_the_network_reads_and_writes() -> None:
 
 
 def test_adapting_takes_linear_time(adapter: Adapter) -> None:
-    def measure(times: int) -> float:
-        text = "Kowalski saw 47 (12) www.a.org Dubrovin. " * times
-        begun = time.process_time()
-        adapter.adapt(text, TRIES)
-        return time.process_time() - begun
-
-    measure(1)
-    few = min(measure(50) for _ in range(3))
-    assert measure(1000) < 20 * 8 * max(few, 1e-3)
+    unit = "Kowalski saw 47 (12) www.a.org Dubrovin. "
+    assert is_linear(
+        lambda text: adapter.adapt(text, TRIES), lambda length: unit * (length // len(unit))
+    )
 
 
 def test_a_text_of_stand_ins_alone_is_its_own_translation() -> None:
