@@ -217,6 +217,17 @@ def test_explain(client: Client, recording: str, trace: Trace) -> None:
     assert found["links"]["section"] == "3.2.1"
 
 
+def test_a_logit_is_that_of_an_entry_of_the_vocabulary(
+    client: Client, recording: str, trace: Trace
+) -> None:
+    found = client.ask(f"/api/traces/{recording}/explain?name=logits&index=1,500").json
+    position, entry = found["axes"]
+    assert position == {"dim": "target", "index": 1, "token": trace.target[1].text}
+    pool = client.service.model_pool
+    token = pool.load(pool.default).tokenizers.target.token(500)
+    assert entry == {"dim": "vocabulary", "index": 500, "token": token}
+
+
 def test_of_many_terms_the_largest(client: Client, recording: str, trace: Trace) -> None:
     path = f"/api/traces/{recording}/explain?name=logits&index=1,500&most=5"
     found, own = client.ask(path).json, trace.explain("logits", (1, 500))
@@ -276,6 +287,15 @@ def test_edit(client: Client, recording: str) -> None:
     assert again["id"] == recording
     wrong = client.ask(f"/api/traces/{recording}/edit", {"edits": [{"do": "silenc"}]})
     assert wrong.status == 400 and wrong.json["error"].startswith("edit 1")
+
+
+def test_an_edit_tells_how_it_goes_on(client: Client, recording: str) -> None:
+    edits = [{"do": "silence", "name": "decoder.0.cross_attention"}]
+    events = client.stream(f"/api/traces/{recording}/edit", {"edits": edits})
+    told = [(data["stage"], data["step"]) for name, data in events if name == "progress"]
+    assert told.count(("recording", 0)) == 1
+    assert {stage for stage, _ in told} == {"comparing", "recording", "searching"}
+    assert events[-1][0] == "done" and events[-1][1]["edits"] == edits
 
 
 def test_force_another_word(client: Client) -> None:

@@ -18,6 +18,10 @@ from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
 from glassformer.extensions.serve.service.translated_files import TranslatedFiles
+from glassformer.extensions.serve.service.translation_service import (
+    PARAGRAPHS,
+    TranslationService,
+)
 
 from .conftest import Answer, Client, start
 
@@ -71,6 +75,33 @@ def test_a_part_that_fails(client: Client, monkeypatch: pytest.MonkeyPatch) -> N
     answer = send(client, data=PAGE + b"<p>The cat is old.</p>")
     assert fetch(answer) == PAGE + b"<p>Le chat est vieux.</p>"
     assert answer.json["note"].startswith("“The black dog is tired.” stays as it is: internal err")
+
+
+def test_texts_that_fail_together_stay_as_they_are(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many texts are translated in parts; those of a part that is refused are said one by one."""
+    whole = TranslationService.translate_markup
+
+    async def translate(self: TranslationService, texts: Any, *more: Any, **options: Any) -> Any:
+        if "I am a student." in texts:
+            raise ApiError(400, "no such word")
+        return await whole(self, texts, *more, **options)
+
+    monkeypatch.setattr(TranslationService, "translate_markup", translate)
+    refused = ["The dog is tired.", "I am a student."]
+
+    def write(texts: list[str]) -> bytes:
+        return "\n\n".join(f'msgid "{text}"\nmsgstr ""' for text in texts).encode()
+
+    answer = send(client, "a.po", write(["The cat is old."] * PARAGRAPHS + refused))
+    translated = fetch(answer).decode()
+    assert translated.count('msgstr "Le chat est vieux."') == PARAGRAPHS
+    assert answer.json["note"].split("; ") == [
+        f"“{text}” stays as it is: no such word" for text in refused
+    ]
+    answer = send(client, "a.po", write(refused))
+    assert answer.status == 400 and answer.json["error"] == "no such word"
 
 
 def test_slides(client: Client) -> None:

@@ -59,6 +59,22 @@ def test_errors_come_through(pool: ModelPool, process: TranslatingProcess) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+def test_the_metrics_count_those_that_were_replaced() -> None:
+    client = next(running := start(make_service(["demo"], processes=2, **OPTIONS)))
+    try:
+        process, _ = client.service.processes
+        for count in (1, 2):
+            os.kill(process.pid, signal.SIGKILL)
+            process._process.wait()
+            process.look()
+            assert f"glassformer_processes_replaced_total {count}.0" in (
+                client.ask("/metrics").body.decode()
+            )
+    finally:
+        running.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 def test_one_that_was_killed_is_replaced(pool: ModelPool, process: TranslatingProcess) -> None:
     translator, before = pool.load(pool.default), process.pid
     os.kill(before, signal.SIGKILL)

@@ -17,9 +17,10 @@ import pytest
 pytest.importorskip("torch", reason="training needs PyTorch")
 
 from glassformer.extensions.demo.corpus import read_corpus
+from glassformer.extensions.serve.api.auth import drain
 from glassformer.extensions.serve.limits import Limits, TrainingLimits
 from glassformer.extensions.serve.running import make_service
-from glassformer.extensions.serve.service.own_trainings import measure_folder
+from glassformer.extensions.serve.service.own_trainings import OwnTraining, measure_folder
 
 from .conftest import Client, start
 
@@ -142,6 +143,50 @@ def test_what_check_data_cannot_read_is_refused_with_its_sentence(school: Client
     found = wait_for_state(school, id, "refused")
     assert found["problem"].startswith("a.tsv, line 2: 2 columns are needed")
     assert upload(school, id, "pairs", b"one\tun\ntwo\tdeux\n", "a.tsv").json["state"] == "new"
+    school.ask(f"{BASE}/{id}", method="DELETE")
+
+
+def test_another_text_is_counted_anew(school: Client) -> None:
+    id = make(school, "counted")
+    lines = ["a x\tx a\n", "b y\ty b\n", "c z\tz c\n"]
+    for count in (3, 2):
+        data = "".join(lines[:count]).encode()
+        assert upload(school, id, "pairs", data, "a.tsv").status == 200
+        school.ask(f"{BASE}/{id}/check", {})
+        assert wait_for_state(school, id, "checked")["kept"] == count
+    school.ask(f"{BASE}/{id}", method="DELETE")
+
+
+@pytest.mark.parametrize(
+    ("state", "resumes", "is_taken"),
+    [("checked", False, True), ("failed", False, True), ("failed", True, False)],
+)
+def test_a_text_stays_with_a_training_that_goes_on(
+    school: Client, monkeypatch: pytest.MonkeyPatch, state: str, resumes: bool, is_taken: bool
+) -> None:
+    id = make(school, "kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnTraining, "can_resume", resumes)
+        patch.setattr(OwnTraining, "find_state", lambda *_: state)
+        answer = upload(school, id, "source", SOURCE, "a.en")
+        assert answer.status == (200 if is_taken else 409)
+    school.ask(f"{BASE}/{id}", method="DELETE")
+
+
+@pytest.mark.parametrize(("data", "waits"), [(b"\n \n", False), (LARGE, True)])
+def test_an_answer_waits_for_a_body_only_if_some_is_left(
+    school: Client, monkeypatch: pytest.MonkeyPatch, data: bytes, waits: bool
+) -> None:
+    waited = []
+
+    async def wait(receive: Any, most: int) -> None:
+        waited.append(most)
+        await drain(receive, most)
+
+    monkeypatch.setattr("glassformer.extensions.serve.api.trainings.drain", wait)
+    id = make(school, "waits")
+    assert upload(school, id, "source", data, "a.en").status == (413 if waits else 400)
+    assert bool(waited) == waits
     school.ask(f"{BASE}/{id}", method="DELETE")
 
 
