@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 from damage import power, recording
 from damage.ledger import Ledger
+from damage.processes import PATIENCE
 from damage.trainings import RECURRENT, Trainings, assert_same, results, saved
 
 TABLE = "Kill and resume"
@@ -256,3 +260,32 @@ def test_asked_to_stop(
     happened = "saved, and said how to go on" if len(signals) == 1 else "ended at once; resumed"
     lost = "nothing" if len(signals) == 1 else "the work since the last checkpoint"
     ledger.note(TABLE, name, f"{happened}; bit-identical", lost)
+
+
+@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_halted_training_goes_on(
+    trainings: Trainings, fresh: Fresh, ledger: Ledger, seconds: int
+) -> None:
+    """A laptop that is closed: nothing runs, and then everything does."""
+    recipe, out = trainings.recipe(), fresh("out")
+    arguments = trainings.list_arguments(out, recipe)
+    process = subprocess.Popen([sys.executable, "-m", "glassformer", *map(str, arguments)])
+    try:
+        wait_for(lambda: (out / "run/metrics.jsonl").is_file() or process.poll() is not None)
+        process.send_signal(signal.SIGSTOP)
+        assert process.poll() is None, "it ended before it was halted"
+        time.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+    assert_same(out, trainings.undisturbed(recipe))
+    fault = f"SIGSTOP of a training for {seconds} s, then SIGCONT"
+    ledger.note(TABLE, fault, "went on to its end; bit-identical")
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)

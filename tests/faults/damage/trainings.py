@@ -69,8 +69,11 @@ class Trainings:
         return path
 
     def begin(self, out: Path, recipe: Path, *more: str, **how: Any) -> Ended:
+        return self.zygote.run(*self.list_arguments(out, recipe), *more, **how)
+
+    def list_arguments(self, out: Path, recipe: Path) -> list[str | Path]:
         data = [word for path in self.data for word in ("--data", path)]
-        return self.zygote.run("train", recipe, *data, "--out", out, *more, **how)
+        return ["train", recipe, *data, "--out", out]
 
     def resume(self, out: Path, *more: str, **how: Any) -> Ended:
         return self.zygote.run("train", "--resume", out, *more, **how)
