@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -319,3 +322,26 @@ def test_metrics(client: Client) -> None:
     text = client.ask("/metrics").body.decode()
     assert 'glassformer_requests_total{path="/languages",status="200"}' in text
     assert "no/such" not in text and "glassformer_batch_sentences_bucket" in text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Authorization": "Bearer wrong"}, 401), ({}, 415)],
+)
+def test_a_client_that_still_sends_reads_its_refusal(
+    client: Client, headers: dict[str, str], status: int
+) -> None:
+    """Closed meanwhile, its connection would be reset, and the refusal lost."""
+    given = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "text/plain", **headers}
+    with closing(HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+        connection.putrequest("POST", "/api/trace")
+        for name, value in {**given, "Content-Length": "400000"}.items():
+            connection.putheader(name, value)
+        connection.endheaders(b"x" * 100_000)
+        for _ in range(3):
+            time.sleep(0.2)  # it is refused after the first of these
+            connection.send(b"x" * 100_000)
+        answer = connection.getresponse()
+        assert answer.status == status and "error" in json.load(answer)
+        connection.request("GET", "/health")
+        assert connection.getresponse().status == 200

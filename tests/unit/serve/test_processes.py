@@ -71,7 +71,7 @@ def test_the_metrics_count_those_that_were_replaced() -> None:
                 client.ask("/metrics").body.decode()
             )
     finally:
-        running.close()
+        next(running, None)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")

@@ -17,7 +17,6 @@ import pytest
 pytest.importorskip("torch", reason="training needs PyTorch")
 
 from glassformer.extensions.demo.corpus import read_corpus
-from glassformer.extensions.serve.api.auth import drain
 from glassformer.extensions.serve.limits import Limits, TrainingLimits
 from glassformer.extensions.serve.running import make_service
 from glassformer.extensions.serve.service.own_trainings import OwnTraining, measure_folder
@@ -78,6 +77,11 @@ def test_a_server_trains_only_if_it_was_told_to(client: Client) -> None:
     answer = client.ask(BASE)
     assert answer.status == 403 and "--train" in answer.json["error"]
     assert client.ask("/api/models").json["trains"] is False
+
+
+def test_a_training_has_the_usual_limits_unless_others_are_given(tmp_path: Path) -> None:
+    with closing(make_service(["demo"], device="cpu", trainings=tmp_path)) as service:
+        assert service.own_trainings and service.own_trainings.limits == TrainingLimits()
 
 
 def test_the_token_is_needed(school: Client) -> None:
@@ -170,23 +174,6 @@ def test_a_text_stays_with_a_training_that_goes_on(
         patch.setattr(OwnTraining, "find_state", lambda *_: state)
         answer = upload(school, id, "source", SOURCE, "a.en")
         assert answer.status == (200 if is_taken else 409)
-    school.ask(f"{BASE}/{id}", method="DELETE")
-
-
-@pytest.mark.parametrize(("data", "waits"), [(b"\n \n", False), (LARGE, True)])
-def test_an_answer_waits_for_a_body_only_if_some_is_left(
-    school: Client, monkeypatch: pytest.MonkeyPatch, data: bytes, waits: bool
-) -> None:
-    waited = []
-
-    async def wait(receive: Any, most: int) -> None:
-        waited.append(most)
-        await drain(receive, most)
-
-    monkeypatch.setattr("glassformer.extensions.serve.api.trainings.drain", wait)
-    id = make(school, "waits")
-    assert upload(school, id, "source", data, "a.en").status == (413 if waits else 400)
-    assert bool(waited) == waits
     school.ask(f"{BASE}/{id}", method="DELETE")
 
 

@@ -29,6 +29,7 @@ HEADERS = {
 SLOWEST = 20.0  # seconds in which a request's body must arrive
 UPLOAD = "/api/traces"  # takes a zip
 SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
+ENDLESS = (408, 413)  # statuses of a body that is too slow or too large: no more of it is read
 
 
 class Guard:
@@ -174,11 +175,17 @@ async def drain(receive: Receive, most: int) -> None:
 
 
 async def refuse(refusal: ApiError, send: Send) -> None:
+    """Answer with an error.
+
+    The connection stays open unless the body is the reason: one that is closed while its client
+    still sends is reset, and the client does not see the answer.
+    """
     body = json.dumps({"error": refusal.sentence}).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
     ]
+    if refusal.status in ENDLESS:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

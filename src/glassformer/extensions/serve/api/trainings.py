@@ -17,7 +17,6 @@ from ..service.own_trainings import TEXT, OwnTrainings, list_published
 from ..service.service import TheService
 from ..service.streams import Json
 from ..service.uploads import UploadWriter, explain_full, name_part
-from .auth import drain
 from .requests import Body
 
 
@@ -101,21 +100,15 @@ async def upload_text(
     name = Path(name.replace("\\", "/")).name or part
     announced = request.headers.get("content-length", "0")
     size, most = int(announced) if announced.isdecimal() else 0, trainings.limits.upload << 20
-    read = 0
     await run_sync(trainings.check_room, min(size, most))
     writer = UploadWriter(training.folder / TEXT, name_part(part, name), name, most)
     try:
         if size > most:
             raise TrainingError("large", 413, name=name, most=most >> 20)
         async for block in request.stream():
-            read += len(block)
             await run_sync(writer.add, block)
         result = await run_sync(writer.finish)
         await run_sync(trainings.add_file, id, part, result)
-    except TrainingError:
-        if read != size:
-            await drain(request.receive, 4 * most)
-        raise
     finally:
         await run_sync(writer.close)
     return Json(await run_sync(lambda: trainings.describe(trainings.find(id))))
