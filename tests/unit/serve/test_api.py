@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import math
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load
 
+from glassformer.extensions.serve.service.jobs import BackgroundJob, JobCancelled
 from glassformer.see import derive
 from glassformer.see.expression import parse_equation
 from glassformer.see.trace import Trace
@@ -296,6 +298,27 @@ def test_an_edit_tells_how_it_goes_on(client: Client, recording: str) -> None:
     assert told.count(("recording", 0)) == 1
     assert {stage for stage, _ in told} == {"comparing", "recording", "searching"}
     assert events[-1][0] == "done" and events[-1][1]["edits"] == edits
+
+
+def test_at_least_one_sample_is_drawn(client: Client) -> None:
+    refused = client.ask("/api/samples", {"text": SENTENCE, "count": 0})
+    assert refused.status == 400 and "count" in refused.json["error"]
+
+
+def test_a_job_that_was_cancelled_says_nothing_more() -> None:
+    async def say() -> None:
+        job = BackgroundJob(60.0, lambda _: None)
+        job.say("progress", step=1)
+        job.cancel()
+        with pytest.raises(JobCancelled):
+            job.say("progress", step=2)
+        await asyncio.sleep(0)
+        events = job.events(beat=0.1)
+        assert await anext(events) == ("progress", {"step": 1})
+        assert await anext(events) is None
+        await events.aclose()
+
+    asyncio.run(say())
 
 
 def test_force_another_word(client: Client) -> None:

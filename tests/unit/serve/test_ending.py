@@ -18,7 +18,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
+from glassformer.extensions.serve import running
 from glassformer.extensions.serve.listening import bind
+
+from .conftest import start
 
 SOURCE = Path(__file__).parents[3] / "src"
 SENTENCES = {
@@ -126,6 +129,14 @@ def test_accepted_requests_are_finished(
     assert not [wrong for client in clients for wrong in client.wrong]
     assert sum(client.right for client in clients) >= 100
     assert server.stderr and server.stderr.read() == ""
+
+
+def test_a_server_waits_for_nobody_if_all_have_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "PATIENT", 1000)
+    service = running.make_service(["demo"], device="cpu")
+    assert not service.processes
+    for client in start(service):  # it ends at once
+        assert client.ask("/health").status == 200
 
 
 def test_a_port_that_is_taken() -> None:

@@ -7,7 +7,9 @@ import os
 import time
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ def logged(
     log = RequestLog(path, with_text=request.param)
     for client in start(service, log=log):
         yield client, path, request.param
+    assert log._file is None  # closed with the server
 
 
 def read(path: Path, count: int) -> list[dict[str, Any]]:
@@ -130,6 +133,31 @@ def test_a_log_that_cannot_be_written_stops_no_request(
         kept.rename(folder)
     assert client.ask("/health").status == 200
     assert capfd.readouterr().err.count("nothing is logged") == 1
+
+
+def test_a_log_that_fails_from_the_first_line_says_so_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = RequestLog(folder / "log")
+    for path in (folder / "log", folder):
+        path.unlink() if path.is_file() else path.rmdir()
+    log.write({})
+    log.write({})
+    assert capfd.readouterr().err.count("nothing is logged") == 1
+
+
+def test_a_line_has_the_milliseconds_of_its_request(
+    logged: tuple[Client, Path, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, path, _ = logged
+    path.unlink(missing_ok=True)
+    times = count(3.0, 2.5)
+    clock = SimpleNamespace(perf_counter=lambda: next(times))
+    monkeypatch.setattr("glassformer.extensions.serve.request_log.time", clock)
+    client.ask("/health")
+    assert read(path, 1)[0]["ms"] == 2500.0
 
 
 def test_what_does_not_work_is_said_at_once(

@@ -57,13 +57,18 @@ class RequestLog:
                 print(f"glassformer: {self.path}: nothing is logged: {error}", file=sys.stderr)
             self._failed = True
 
+    def close(self) -> None:
+        """Close the file; a line that is written later opens it again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
     def _find_file(self) -> TextIO:
         """Return the open file; it is opened again if the path is another file now."""
         if self.path == STANDARD:
             return sys.stdout
         if self._file is None or not is_still(self.path, self._file):
-            if self._file is not None:
-                self._file.close()
+            self.close()
             self._file = self._open()
         return self._file
 
@@ -115,6 +120,8 @@ class RequestLogMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            if self.log and scope["type"] == "lifespan":  # it has ended
+                self.log.close()
             return
         status, begun, now = 500, time.perf_counter(), datetime.now(UTC)
         facts = {
