@@ -40,7 +40,7 @@ def is_built() -> bool:
     sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]
     package = STATIC.parents[2]  # of whose texts the app shows some, too
-    sources += [package / "foundation/messages.json"]
+    sources += [package / name / "messages.json" for name in ("foundation", "see")]
     sources += [package / "extensions/flashcards/messages.json"]
     built = index.stat().st_mtime
     return all(path.stat().st_mtime <= built for path in sources if path.is_file())

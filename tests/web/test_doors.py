@@ -190,7 +190,7 @@ def test_heads_have_names_that_were_measured(page: Any, server: Server) -> None:
     assert page.locator(".question [role=status]").inner_text().startswith("Right: ")
     assert page.locator("[data-head]").count() == 144
     own = page.locator("[data-head='decoder.5.cross_attention.2']")
-    assert "the token being translated" in own.get_attribute("aria-label")
+    assert "token being translated" in own.get_attribute("aria-label")
     own.click()
     wait_until(page, "() => location.hash.includes('heads.head=decoder.5.cross_attention.2')")
     told = server.ask("models/demo/heads")["portraits"]["blocks"]["decoder.5.cross_attention"]
@@ -248,3 +248,17 @@ def test_doors_have_no_fault(page: Any, server: Server, door: str, look: dict[st
     page.wait_for_timeout(300)
     assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
     assert find_faults(page) == []
+
+
+def test_a_head_is_called_by_what_it_was_found_to_read(page: Any, server: Server) -> None:
+    told = server.ask("models/demo/heads")["portraits"]["blocks"]["decoder.3.self_attention"]
+    assert told["habits"][2] == "itself"
+    page.set_default_timeout(60_000)
+    where = {"text": SENTENCE, "kind": "decoder", "layer": 3, "head": 2}
+    page.goto(server.url("attention", **where, **{"attention.form": "matrix"}))
+    page.wait_for_selector("h2:has-text('Head 2: itself')")
+    page.goto(server.url("attention", **where, language="zh"))
+    page.wait_for_selector(".heads button:has-text('2：它自己')")
+    assert page.locator(".heads button", has_text="它自己").count() == sum(
+        each == "itself" for each in told["habits"]
+    )

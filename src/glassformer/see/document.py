@@ -184,6 +184,7 @@ class Document(StrictModel):
     target_vocabulary: int
     weights_sha256: str | None = None
     aligner: AlignmentHead | None = None  # None: none was measured for these weights
+    habits: dict[str, tuple[str | None, ...]] = Field(default_factory=dict)  # see `habits`
     wiring: Wiring | None = None  # None in recordings older than this field
     level: Level
     predictions: tuple[Prediction, ...]

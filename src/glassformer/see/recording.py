@@ -35,6 +35,7 @@ from .document import (
     belongs,
 )
 from .edit import EditedSentence, prepare_edits
+from .habits import list_habits
 from .recorded import Parameters, to_arrays
 from .searching import Passage, Progress, find_passage, search_with_beam
 from .sentences import Excerpt, choose_sentence, take_as_one, translate_whole
@@ -279,6 +280,7 @@ def _describe(
         predicted=tuple(predicted),
         settings=translator.config.model,
         aligner=_find_aligner(translator),
+        habits=list_habits(translator.weights.folder),
         wiring=record_wiring(translator.config.model),
         source_vocabulary=len(tokenizers.source),
         target_vocabulary=len(tokenizers.target),

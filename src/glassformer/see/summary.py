@@ -16,6 +16,7 @@ from ..foundation.extensions import find_addition
 from ..text.clause_marks import find_clauses
 from .derive import mean_over_heads
 from .explain import Explanation
+from .habits import tell_habit
 from .recorded import Array, RecordedTensors, check_place
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ def _choose(trace: RecordedTensors, layer: int | None, head: int | None) -> tupl
         mean = np.mean([mean_over_heads(block) for block in blocks], 0)
         return mean, f"{place} and all heads (derived)"
     head = check_place(head, len(blocks[0]), "head")
-    return np.mean([block[head] for block in blocks], 0), f"{place}, head {head}"
+    own = "" if layer is None else name.format(layers[0]).removesuffix(".weights")
+    habit = tell_habit(trace.document.habits, own, head)
+    place += f", head {head}" + (f": {habit}" if habit else "")
+    return np.mean([block[head] for block in blocks], 0), place
 
 
 def tell_comparison(effect: EditEffect, k: int = 12) -> str:

@@ -158,7 +158,7 @@ def search_all(next_token: Any, bos: int, eos: int, alpha: float, longest: int) 
     return [*max(texts, key=rate)]
 
 
-@pytest.mark.parametrize(("seed", "alpha"), [(seed, alpha) for seed, _, alpha in SEARCHES])
+@pytest.mark.parametrize(("seed", "alpha"), [(seed, alpha) for seed, _, alpha, _ in SEARCHES])
 def test_a_wide_beam_finds_the_best_of_all(seed: int, alpha: float) -> None:
     table = make_table(seed)
     found = find_solution("beam_search")(table, 1, 2, 999, alpha, 4)
@@ -300,6 +300,74 @@ WRONG = {
         "    while ids[-1] != eos:\n        ids.append(int(np.argmax(next_token(ids))))\n"
         "    return ids[1:-1]",
         "does not stop",
+    ),
+    "values of the wrong side": (
+        8,
+        "import numpy as np\nfrom step_07_heads import split_heads\n\n"
+        "def multi_head_attention(x, memory, mask, weights, heads):\n"
+        "    def make(name, of):\n"
+        "        return of @ weights[f'to_{name}.weight'].T + weights[f'to_{name}.bias']\n"
+        "    q = split_heads(make('query', x), heads)\n"
+        "    k, v = split_heads(make('key', memory), heads), split_heads(make('value', x), heads)\n"
+        "    s = np.where(mask, q @ k.transpose(0, 2, 1) / q.shape[-1] ** 0.5, -np.inf)\n"
+        "    e = np.exp(s - s.max(-1, keepdims=True))\n"
+        "    z = e / e.sum(-1, keepdims=True) @ v\n"
+        "    return make('output', np.concatenate([*z], axis=-1))",
+        "values are made from x",
+    ),
+    "shares of the rest": (
+        6,
+        "import numpy as np\nfrom step_05_softmax import softmax\n\ndef causal_mask(length):\n"
+        "    return np.tri(length, dtype=bool)\n\ndef masked_weights(scores, mask):\n"
+        "    shares = softmax(scores)\n    shares[..., ~mask] = 0\n"
+        "    return shares / np.sum(shares, -1, keepdims=True)",
+        "divided by their sum",
+    ),
+    "from 0 to 1": (
+        9,
+        "import numpy as np\n\ndef layer_norm(x, gain, bias, epsilon=1e-5):\n"
+        "    rows = []\n    for row in np.float32(x):\n"
+        "        spread = np.ptp(row) + epsilon\n"
+        "        rows.append((row - np.mean(row)) / spread * gain + bias)\n"
+        "    return np.stack(rows)",
+        "min-max",
+    ),
+    "as angles of a circle": (
+        2,
+        "import math\nimport numpy as np\n\ndef positions(length, d_model):\n"
+        "    table = np.empty((length, d_model))\n    for p in range(length):\n"
+        "        for i in range(0, d_model, 2):\n"
+        "            angle = 2 * math.pi * p * math.exp(-math.log(10000) * i / d_model)\n"
+        "            table[p, i : i + 2] = math.sin(angle), math.cos(angle)\n"
+        "    return table",
+        "2 pi",
+    ),
+    "mean of probabilities": (
+        15,
+        "import numpy as np\n\ndef log_probabilities(last, table):\n"
+        "    logits = last @ table.T\n    top = logits.max(-1, keepdims=True)\n"
+        "    return logits - top - np.log(np.exp(logits - top).sum(-1, keepdims=True))\n\n"
+        "def smoothed_loss(log_p, targets, smoothing, pad):\n"
+        "    losses = [-(1 - smoothing) * row[t] - smoothing * np.log(np.exp(row).mean())\n"
+        "              for row, t in zip(log_p, targets) if t != pad]\n"
+        "    return sum(losses) / len(losses)",
+        "mean probability",
+    ),
+    "eos takes a place": (
+        18,
+        "def beam_search(next_token, bos, eos, width, alpha, longest):\n"
+        "    beam, done = [(0.0, [bos])], []\n    for _ in range(longest):\n"
+        "        grown = []\n        for total, ids in beam:\n"
+        "            for v, p in enumerate(next_token(ids)):\n"
+        "                grown.append((total + p, ids + [v]))\n"
+        "        grown.sort(reverse=True)\n"
+        "        done += [each for each in grown[:width] if each[1][-1] == eos]\n"
+        "        beam = [each for each in grown[:width] if each[1][-1] != eos]\n"
+        "    def rate(each):\n"
+        "        return each[0] / ((4 + len(each[1])) / 6) ** alpha\n"
+        "    best = max(done, key=rate) if done else max(beam or [(0, [bos])])\n"
+        "    return [v for v in best[1][1:] if v != eos]",
+        "takes a place of the beam",
     ),
     "syntax": (1, "def embed(token_ids, table)\n    return table[token_ids]", "line 1"),
     "curly quotes": (1, "def embed(token_ids, table):\n    return table[‘token_ids’]", "line 2"),

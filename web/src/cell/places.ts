@@ -1,5 +1,6 @@
 /** Where a cell lies, in words: `query 3 ▁it`. */
 
+import { addHabit } from "../parts/heads";
 import { say, type Key } from "../say";
 import type { Trace } from "../data/trace";
 import type { Index } from "./operands";
@@ -7,6 +8,7 @@ import type { Index } from "./operands";
 export interface Place {
   dim: string;
   place: number;
+  said: string; // the name of the axis and the place; of a head its habit, too
   token: string | null;
 }
 
@@ -22,6 +24,8 @@ export function placesOf(trace: Trace, name: string, index: Index): Place[] {
   return index.map((place, n) => {
     const dim = axes[n]?.dim ?? (kind === "parameter" ? ["row", "column"][n]! : `axis ${n}`);
     const side = trace.side(name, dim);
-    return { dim, place, token: side ? trace[side][place]!.text : null };
+    const plain = `${nameDim(dim)} ${place}`;
+    const said = dim === "head" ? addHabit(trace.document.habits, name, place, plain) : plain;
+    return { dim, place, said, token: side ? trace[side][place]!.text : null };
   });
 }

@@ -124,6 +124,7 @@ export interface TraceDocument {
   target: Token[];
   predicted: Token[];
   settings: ModelSettings;
+  habits?: Record<string, (string | null)[]>; // what the heads of each block read most over many sentences
   source_vocabulary: number;
   target_vocabulary: number;
   level: Level;

@@ -1,18 +1,15 @@
-/** What a head is called: by what it reads, as it was measured. */
+/** What is measured of heads, and what one of them reads in a sentence. */
 
-import type { Answer, Portrait, Portraits } from "../engine/engine";
+import type { Answer, Portraits } from "../engine/engine";
 import { listWords } from "../first/cuts";
 import { at, type Tensor } from "../data/tensor";
 import type { Groups } from "../data/words";
 
-export const OTHER = 5;
-const [MUCH, TIMES] = [0.3, 2]; // a share that gives a name, and how much more than even it must be
+const OWN = ["mark", "itself", "previous", "next", "punctuation", "other"];
+const CROSS = ["mark", "aligned", "before", "after", "punctuation", "other"];
 
-/** The kind that names a head; `OTHER` where none does. */
-export function kindOf({ reads }: Portrait, even: readonly number[]): number {
-  const best = reads.slice(0, OTHER).reduce((top, share, kind) => (share > reads[top]! ? kind : top), 0);
-  return reads[best]! >= MUCH && reads[best]! >= TIMES * even[best]! ? best : OTHER;
-}
+/** The kinds of keys that the heads of a block tell apart, as `see/habits.py` lists them. */
+export const kindsOf = (name: string): string[] => (name.includes("cross") ? CROSS : OWN);
 
 /** Of each part of the network its blocks, the first layer first. */
 export function listParts({ blocks }: Portraits): [part: "encoder" | "decoder" | "cross", names: string[]][] {

@@ -80,11 +80,11 @@ export interface Gradients {
 }
 type Sides = Record<"source" | "target", number[]>;
 
-/** What `see/portraits.py` measured over many sentences; `reads` and `even` are shares by kind. */
+/** What `glassformer heads` measured over many sentences; `reads` and `even` are shares by kind. */
 export interface Portraits {
   sentences: number;
   tokens: number;
-  blocks: Record<string, { even: number[]; heads: Portrait[] }>;
+  blocks: Record<string, { even: number[]; heads: Portrait[]; habits: (string | null)[] }>;
 }
 
 export interface Portrait {

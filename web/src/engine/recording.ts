@@ -7,6 +7,7 @@ import type { Candidate as Told, Progress, Request } from "../data/server";
 import { strides, type Tensor } from "../data/tensor";
 import type { Edit } from "./edits";
 import type { Plain } from "./answer";
+import type { Portraits } from "./engine";
 import { wordPattern } from "../data/words";
 import type { Adapted } from "./adapting";
 import type { Attention } from "./placement";
@@ -44,6 +45,10 @@ export const WHY: Record<string, string> = {
   REPEATS: "would repeat an n-gram",
   TOO_SHORT: "would end too early",
 };
+
+/** What the heads of a model read most, as far as that was measured. */
+const habitsOf = (portraits: Portraits | null) =>
+  Object.fromEntries(Object.entries(portraits?.blocks ?? {}).map(([name, { habits }]) => [name, habits]));
 
 /** The sentence and its translation, for one pass through the network. */
 interface Passage {
@@ -102,6 +107,7 @@ export function* record(
   const document: TraceDocument = {
     schema_version: 3, glassformer: "", text, translation, source, target, predicted,
     settings: about.settings.model,
+    habits: habitsOf(about.portraits),
     source_vocabulary: tokenizer.vocabulary.length,
     target_vocabulary: network.vocabulary,
     level: "everything", confidence: confidence && own.judge.cap(confidence, problems), predictions,

@@ -1,6 +1,7 @@
 /** The ten cards, from text to translation: what each asks of the sentence on screen, and the answer. */
 
 import { blockOf, headsOf, layersOf } from "../data/derive";
+import { callHead } from "../parts/heads";
 import { at, type Tensor } from "../data/tensor";
 import type { Trace } from "../data/trace";
 import type { Answer } from "../engine/engine";
@@ -70,7 +71,7 @@ export async function ask(card: Card, shown: Shown): Promise<Asked> {
       const most = look.shares.indexOf(Math.max(...look.shares));
       const offered = [...new Set([most, look.row, 0, source.length - 2])].sort((one, other) => one - other);
       const options = offered.map((place) => say("token", { word: source[place]!.text.trim(), n: place })); // from 0, as layers and heads
-      const told = { ...fill, word: source[look.row]!.text.trim(), layer: look.layer, head: look.head };
+      const told = { ...fill, word: source[look.row]!.text.trim(), layer: look.layer, head: look.head, named: callHead(trace.document, look.block, look.head) };
       return { options, right: offered.indexOf(most), fill: told, look };
     }
     case "heads": {

@@ -8,6 +8,7 @@ import { listChanges, listWords, probabilityOf, wordAt } from "../first/cuts";
 import { drawSentence, findSwap, sentencesOf } from "../first/examples";
 import { cutEach, type Outcome, type Retranslate } from "../first/outcomes";
 import type { Fill } from "../messages";
+import { addHabit } from "../parts/heads";
 import { rank } from "../views/whatif/weighing";
 import { pick, shuffle } from "./random";
 import { say } from "./say";
@@ -150,7 +151,8 @@ const MAKERS = {
     const [first, ...rest] = heads;
     const others = shuffle(rest.filter((each) => each.pull < 0.6 * (first?.pull ?? 0)), shop.random).slice(0, 3);
     if (!first || others.length < 3) return null;
-    const name = ({ block, head }: { block: string; head: number }) => `${block} ${head}`;
+    const { habits } = (await engine.open(answer.id)).document;
+    const name = ({ block, head }: { block: string; head: number }) => addHabit(habits, block, head, `${block} ${head}`);
     const offered = shuffle([first, ...others], shop.random);
     return {
       fill: { word: found.token.text.trim(), rival: found.rival.text.trim() },

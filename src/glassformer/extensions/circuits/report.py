@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from glassformer.see.habits import tell_habit
+from glassformer.see.trace import Trace
+
 from .faithfulness import CircuitEdge
 from .methods import CutTrial, MethodTable
 from .paths import READINGS, PathTable
@@ -144,7 +147,8 @@ def tell_paths(table: PathTable) -> str:
     rows: list[tuple[str, ...]] = [("from", "to", *READINGS, "together")]
     for each in table.effects:
         shares = (f"{each.kinds[kind]:+.1%}" if kind in each.kinds else "" for kind in READINGS)
-        rows.append((each.sender, each.receiver, *shares, f"{each.together:+.1%}"))
+        ends = (_add_habit(table.trace, name) for name in (each.sender, each.receiver))
+        rows.append((*ends, *shares, f"{each.together:+.1%}"))
     return (
         f"{table.trace.text}\n{table.trace.translation}\n"
         f"{word} leads {rival} by {table.lead:+.3f}; in the counterpart, {table.counterpart}, by "
@@ -230,12 +234,12 @@ def _list_changes(trials: Sequence[CutTrial], cut: str) -> str:
 
 def name_reader(why: Why, edge: CircuitEdge) -> str:
     """Return what an edge ends at; its position is that of the node."""
-    return f"{why.asked.word.strip()}" if edge.reader == "answer" else spell_node(edge.reader)
+    return f"{why.asked.word.strip()}" if edge.reader == "answer" else spell_node(why, edge.reader)
 
 
 def spell_place(why: Why, node: str, position: int | None) -> str:
     """Return a node's name with the word at which it is."""
-    return f"{spell_node(node)} {spell_word(why, node, position)}"
+    return f"{spell_node(why, node)} {spell_word(why, node, position)}"
 
 
 def spell_word(why: Why, node: str, position: int | None) -> str:
@@ -248,8 +252,8 @@ def spell_word(why: Why, node: str, position: int | None) -> str:
     return f"at {text}" if is_source else f"after {text}"
 
 
-def spell_node(node: str) -> str:
-    """Return a node or a reader in words: "encoder 2 self-attention, head 3, key"."""
+def spell_node(why: Why, node: str) -> str:
+    """Return a node or a reader: "encoder 2 self-attention, head 3 (previous token), key"."""
     side, _, rest = node.partition(".")
     if side.endswith("_embedding"):
         return {"embedded": "the token", "positions": "the position", "": "the embedding"}[rest]
@@ -260,8 +264,17 @@ def spell_node(node: str) -> str:
         return f"what {side} {layer} {KINDS[kind]} reads"
     message = f"{side} {layer} {KINDS[kind]}" + (", normed" if dot or residual else "")
     if more and more[0].isdigit():
-        message += f", head {more.pop(0)}"
+        head = more.pop(0)
+        name = f"{side}.{layer}.{kind}.{head}"
+        message += _add_habit(why.trace, name, f", head {head}")
     return ", ".join([message, *more])
+
+
+def _add_habit(trace: Trace, name: str, text: str = "") -> str:
+    """Return the text, or else the name of a head itself, with its habit if it has one."""
+    block, _, head = name.rpartition(".")
+    habit = tell_habit(trace.document.habits, block, int(head))
+    return (text or name) + (f" ({habit})" if habit else "")
 
 
 def _mean(values: Sequence[float]) -> float:

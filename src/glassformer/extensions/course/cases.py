@@ -22,16 +22,19 @@ from .steps import importing, list_solutions, load_step
 Array = NDArray[Any]
 NextToken = Callable[[Sequence[int]], Array]
 MOST_CALLS = 400  # of the network by one search
-# Seeds of networks, widths and length penalties that tell wrong searches from right ones.
+# Seeds of networks, widths, length penalties and rounds that tell wrong searches from right ones.
 SEARCHES = (
-    (3, 1, 1.5),
-    (22, 2, 0.6),
-    (32, 3, 1.5),
-    (39, 2, 0.6),
-    (48, 3, 1.5),
-    (54, 2, 1.0),
-    (32, 1, 1.0),
-    (13, 1, 1.0),
+    (3, 1, 1.5, 7),
+    (22, 2, 0.6, 7),
+    (32, 3, 1.5, 7),
+    (39, 2, 0.6, 7),
+    (48, 3, 1.5, 7),
+    (54, 2, 1.0, 7),
+    (32, 1, 1.0, 7),
+    (13, 1, 1.0, 7),
+    (133, 2, 0.6, 3),
+    (127, 4, 0.6, 7),
+    (738, 2, 0.6, 5),
 )
 
 
@@ -299,8 +302,8 @@ def list_greedy_searches() -> Iterator[Case]:
 
 
 def list_beam_searches() -> Iterator[Case]:
-    for seed, width, alpha in SEARCHES:
-        yield Case("beam_search", (limit_calls(make_table(seed)), BOS, EOS, width, alpha, 7))
+    for seed, *settings in SEARCHES:
+        yield Case("beam_search", (limit_calls(make_table(seed)), BOS, EOS, *settings))
     yield Case("beam_search", (limit_calls(read_real), BOS, EOS, 2, 0.6, 16))
 
 

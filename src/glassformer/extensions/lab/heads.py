@@ -15,13 +15,12 @@ import torch
 from torch import Tensor
 
 from glassformer.foundation.tap import record as watch
+from glassformer.see.habits import CROSS, OWN
 from glassformer.see.tokens import read_source
 from glassformer.text import BOS, EOS, PAD
 from glassformer.translator import Translator
 
 BATCH, PAIRS, STRONG = 64, 6, 0.3  # sentences; pairs that are listed; the weight that makes one
-OWN = ("mark", "itself", "previous", "next", "punctuation", "other")
-CROSS = ("mark", "aligned", "before", "after", "punctuation", "other")
 
 
 def measure_portraits(

@@ -174,7 +174,7 @@ def draw_look_of_two_heads(
         most = plan.number(f"{attention.name}.weights[{h},{row},{place}]", ink=style.SOFT)
         word = g.small(attention.keys[place], style.INK, fit=60)
         total = plan.number(f"sum[m] {attention.name}.weights[{h},{row},m]", before="Σ = ")
-        name = Head(plan, attention, h).name(style.SMALL)
+        name = Head(plan, attention, h).name(style.SMALL, 220)
         legend.append(g.Across(name, word, most, g.Spacer(2), total, gap=5))
     return plan.compose(
         g.middle(g.wrap_across(legend, WIDE, gap=18, between=2), body, gap=style.NEAR),
@@ -225,13 +225,13 @@ def draw_look_of_all_heads(
         height=high * len(heads),
         size=style.TINY,
     )
-    names = [plan.say("number", head=h) for h in heads]
+    names = [plan.say("named", head=h) for h in heads]
     keys = [attention.keys[m] for m in shown]
     chip = g.Chip(attention.queries[row], "query", lit=True, fit=200)
     count, top = len({*best}), int(weights.values.max(1).argmax())
     sums = [] if share_of_heads else [plan.of(f"sum[m] {name}[{h},{row},m]") for h in heads]
     return plan.compose(
-        g.Down(chip, g.Matrix(panel, rows=names, columns=keys, sums=sums, fit=70), gap=4),
+        g.Down(chip, g.Matrix(panel, rows=names, columns=keys, sums=sums, fit=170), gap=4),
         title="share" if share_of_heads else "places" if count > 1 else "one_place",
         note=plan.say("share_note" if share_of_heads else "framed")
         + plan.say("note_heads", **plan.facts),

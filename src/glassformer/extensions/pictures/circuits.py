@@ -110,8 +110,24 @@ def compose_circuit(plan: g.Outline, answer: Answer, origin: str = "") -> g.Scen
         lead=g.spell(answer["lead"]),
         nothing=g.spell(answer["nothing"]),
         joints=plan.say("joints") if chart.joints else "",
-        numbers=plan.say("numbers") if any(chart.edges.heads.values()) else "",
+        numbers=_tell_heads(plan, chart.edges.heads),
     )
+
+
+def _tell_heads(plan: g.Outline, heads: Mapping[NodeSpot, set[int]]) -> str:
+    """Return what the numbers in the boxes are, and which of those heads have which habit."""
+    if not any(heads.values()):
+        return ""
+    places: dict[str, list[str]] = defaultdict(list)
+    for spot in sorted(heads, key=lambda each: each.layer):
+        block = f"{'encoder' if spot.side == 'source' else 'decoder'}.{spot.layer}.{spot.kind}"
+        for head in sorted(heads[spot]):
+            place = f"{spot.layer}.{head}"
+            known = places[plan.tell_habit(block, head)]
+            known += [place] * (place not in known)
+    parts = [f"{habit} {', '.join(each)}" for habit, each in places.items() if habit]
+    listed = plan.say("habits", list="; ".join(parts)) if parts else ""
+    return plan.say("numbers") + listed
 
 
 def _tell_elsewhere(plan: g.Outline, counterpart: str | None) -> str:

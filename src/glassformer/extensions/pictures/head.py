@@ -24,8 +24,10 @@ class Head(NamedTuple):
     def ink(self) -> str:
         return style.head_ink(self.number)
 
-    def name(self, size: float = style.BODY) -> g.Label:
-        return g.Label(self.plan.say("number", head=self.number), size, self.ink, bold=True)
+    def name(self, size: float = style.BODY, fit: float | None = None) -> g.Label:
+        """Return its number and, if there is room for that (fit), its habit."""
+        key = "number" if fit is None else "named"
+        return g.Label(self.plan.say(key, head=self.number), size, self.ink, bold=True, fit=fit)
 
     def of(self, window: str, index: str = "q,k") -> g.Quantity:
         """Return a tensor of this head."""

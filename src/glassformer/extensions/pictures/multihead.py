@@ -53,7 +53,7 @@ def draw_two_heads(
         reads = g.small(plan.say("reads", word=attention.queries[row]))
         right = g.Down(reads, g.Columns(looks, gap=(8, 4), align="rl"), gap=8)
         inside = g.Across(g.Across(*learned, gap=12), right, gap=22)
-        whole = g.middle(head.name(), inside, gap=10)
+        whole = g.middle(head.name(fit=300), inside, gap=10)
         card = g.Card(whole, edge=head.ink, fill=style.PAPER, pad=14)
         cards.append(card.named(f"head {h}"))
     input_grid = g.tensor(x, "$X$", "sum", unit=min(4.0, 60 / len(x)), most=110).named("input")
@@ -321,7 +321,7 @@ def _show_way(head: Head, row: int, named: bool) -> g.Node:
     best = int(seen.values.argmax())
     looks = g.small(f"{keys[row]} → {keys[best]}", style.INK, fit=80)
     text = g.Across(looks, g.Numeral(seen[best], style.SMALL), gap=5)
-    name = g.Slot(g.Down(head.name(style.SMALL), text, gap=0), 100, "start")
+    name = g.Slot(g.Down(head.name(style.SMALL, 100), text, gap=0), 100, "start")
     card = g.Card(g.Across(name, *parts, gap=6), edge=head.ink, fill=style.PAPER, pad=5)
     return card.named(f"head {head.number}")
 

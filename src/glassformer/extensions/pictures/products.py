@@ -154,7 +154,7 @@ def draw_formulas(plan: g.Outline, *, layer: int = 0, head: int = 0) -> g.Scene:
     lines = (g.Across(*row, gap=12) for row in rows)
     return plan.compose(
         g.Down(g.Down(first, next(lines), gap=10), g.Down(next(lines), second, gap=10), gap=20),
-        note=plan.say("note", where=attention.title(plan.lang), h=h, n=count),
+        note=plan.say("note", where=attention.title(plan.lang), head=h, n=count),
         links=[
             g.Link("head", "block", "elbow", style.LIT, 1.6, sides=("below", "above"), lane=0.42)
         ],

@@ -84,6 +84,7 @@ def choose_keys(plan: g.Outline, layer: int | None, head: int | None, query: Que
     shown = keep_largest(seen, MOST, (row,))
     seen[row] = -1
     best, keys = int(seen.argmax()), attention.keys
+    plan.block = attention.name
     where = f"{attention.title(plan.lang)}{plan.say('head', head=head)}"
     rest = len(keys) - len(shown)
     plan.facts |= {"where": where, "word": keys[row], "key": keys[best], "n": rest}

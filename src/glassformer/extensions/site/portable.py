@@ -18,10 +18,11 @@ from glassformer.engine.native_model import explain_settings
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.foundation.hub import name_model
-from glassformer.model.files.directory import HEADS, Tokenizers, locate, open_model, read_findings
+from glassformer.model.files.directory import Tokenizers, locate, open_model
 from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import read_known_words
 from glassformer.see.catalogue import read_catalogue
+from glassformer.see.habits import read_portraits
 from glassformer.see.opgraph import build_graph
 from glassformer.see.wiring import record_wiring
 from glassformer.text import Normalization, Tokenizer
@@ -76,7 +77,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
         "alignment": _describe_head(folder, config),
         "judging": describe_judging(languages, tokenizers, folder),
-        "portraits": read_findings(folder, HEADS),
+        "portraits": read_portraits(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},

@@ -17,13 +17,15 @@ def heads(
     """Measure what each head reads in many sentences, and what breaks without it.
 
     The results are kept as heads.json in the model directory: the app's view "Who reads whom?"
-    shows them, also in a page. The shipped models already have theirs.
+    shows them, also in a page, and wherever a head is shown, it is called by what it reads most, as
+    "head 3: previous token". The shipped models already have theirs.
 
     \b
     glassformer heads my-model valid.en
     """
     from glassformer.foundation.disk import read_text
     from glassformer.model.files.directory import HEADS, SHIPPED, locate, write_text
+    from glassformer.see.habits import CROSS, OWN, find_habit, tell_habit
     from glassformer.translator import Translator
 
     from ..heads import measure_portraits
@@ -45,3 +47,8 @@ def heads(
     for name, block in blocks.items():
         shares = "  ".join(f"{each['loss']:+.3f}" for each in block["heads"])
         print(f"{name}: a head silenced, -ln p rises by  {shares}")
+        kinds = CROSS if "cross" in name else OWN
+        habits = [find_habit(each["reads"], block["even"], kinds) for each in block["heads"]]
+        for head in range(len(habits)):
+            if habit := tell_habit({name: habits}, name, head):
+                print(f"  head {head}: {habit}")

@@ -12,6 +12,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 
+from glassformer.see.habits import tell_habit
+
 from . import style
 from .fonts import check_language
 from .links import Callout, Link
@@ -83,12 +85,21 @@ class Outline:
         )
         self.data: dict[str, Array] = {}
         self.facts: dict[str, Any] = {}  # that fill in the texts around the figure
+        self.block = ""  # whose heads they name
 
     def say(self, key: str, /, **values: Any) -> str:
         """Return a text of the table in the language of the figure, with its values filled in."""
         table = read_figure_words()
         entry = table[self.name].get(key) or table["all"][key]
+        if "{habit}" in entry[self.lang]:
+            habit = self.tell_habit(self.block, values["head"])
+            values["habit"] = self.say("habit_of_head", read=habit) if habit else ""
         return entry[self.lang].format_map(values)
+
+    def tell_habit(self, block: str, head: int) -> str:
+        """Return what a head reads most over many sentences, in words; "" if that is not known."""
+        document = getattr(self.trace, "document", None)
+        return tell_habit(document.habits, block, head, self.lang) if document else ""
 
     def has(self, key: str) -> bool:
         """Return whether the figure has a text of its own by this key."""
@@ -133,6 +144,7 @@ class Outline:
         """Return an attention of the network; the note can tell where it is."""
         attention = find_attention(self.trace, side, layer, kind)
         self.facts["where"] = attention.title(self.lang)
+        self.block = attention.name
         return attention
 
     # Each takes the key of a text, and what else the maker of the label takes.

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from glassformer.foundation.version import __version__
-from glassformer.model.files.directory import EVALUATION, HEADS, read_findings
+from glassformer.model.files.directory import EVALUATION, read_findings
 from glassformer.model.files.known_words import find_unknown_words
 from glassformer.see.catalogue import read_catalogue
+from glassformer.see.habits import read_portraits
 from glassformer.see.recorded import Parameters
 from glassformer.see.tokens import read_source, read_target
 from glassformer.translator import Translator
@@ -56,7 +57,7 @@ def describe_model(id: str, service: TheService) -> dict[str, Any]:
 @router.get("/models/{id}/heads")
 def list_heads(id: str, service: TheService) -> dict[str, Any]:
     """Return what each head reads, and what breaks without it; null if nobody measured that."""
-    return {"portraits": read_findings(service.model_pool.find(id).folder, HEADS)}
+    return {"portraits": read_portraits(service.model_pool.find(id).folder)}
 
 
 @router.get("/models/{id}/evaluation")
