@@ -39,6 +39,7 @@ TABLE = [
         "extensions.publish",
         "extensions.rnn",
         "extensions.short_list",
+        "extensions.titles",
     ],
     ["__init__", "__main__"],
     ["cli"],

@@ -232,6 +232,9 @@ PEOPLE = (
     "2 + 2 = 4",
     "The (s)he-cat (or dog) isn't 'so good' as the others' \"big house\".",
     "???",
+    "Mr Okonkwo and Ms. Abernathy met Dr. Nakamura's sister, Miss Smith, in Reykjav\u00edk.",
+    "Mr. President, Mary Okonkwo and Will Xi were born in Ouagadougou near Gy\u0151r.",
+    "Mary-Jane Xi loves Gy\u0151r.",
 )
 
 

@@ -35,8 +35,9 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
   it("has translations with the problems that Python finds", () => {
     const { judge, adapter, source, about } = opened;
     const wrong = told.judged.flatMap(({ text, translation, is_finished, confidence, problems, capped }) => {
-      const { text: read } = adapter!.adapt(text);
-      const found = judge.list({ text, read, unknown: source.findUnknown(read), translation, isFinished: is_finished, confidence, usual: about.usual });
+      const { text: read, standIns } = adapter!.adapt(text);
+      const repeated = standIns.map(({ original }) => original);
+      const found = judge.list({ text, read, unknown: source.findUnknown(read), translation, repeated, isFinished: is_finished, confidence, usual: about.usual });
       const own = [found.map(({ kind, said }) => [kind, said]), judge.cap(confidence, found)];
       return JSON.stringify(own) === JSON.stringify([problems, capped]) ? [] : [{ text, translation, own, wanted: [problems, capped] }];
     });

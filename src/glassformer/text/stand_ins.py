@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..config import MOST_COPIES
 from .patterns import LazyPattern
+from .spacing import name_base
 from .unicode import Span
 from .verbatim import Verbatim
 
@@ -21,6 +22,15 @@ FIRST_COPY = 0xF0000  # copy tokens are characters for private use
 # Often in collections of sentences, and written alike in most languages with this alphabet.
 NAMES = ("Tom", "Mary", "Boston", "Ken", "John", "Maria", "Paul", "Peter", "Anna", "Berlin")
 NUMBERS = ("30", "50", "100", "40", "60", "15", "12", "25", "18", "20", "500", "300")
+PLACES = ("Boston", "Berlin")
+WOMEN = ("Anna", "Maria", "Mary")
+SPELLINGS = (
+    ("Mary", "Maria", "Marie"),
+    ("John", "Johannes"),
+    ("Peter", "Pierre"),
+    ("Anna", "Anne"),
+)
+GENITIVE = ("de", "nl", "sv", "da", "nb", "nn", "no")  # languages with an s behind a name of whose
 YEARS = ("1990", "1914", "1945", "2013")
 DIGITS = 4  # of a number that another one is near to
 YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
@@ -61,17 +71,19 @@ class StandIns:
     def choose(self, text: str, parts: Sequence[Verbatim], attempt: int = 0) -> list[str] | None:
         """Return a stand-in for each part of a text, all different; None if there are not enough.
 
-        attempt: from 0; each chooses other ones, as far as there are others.
+        attempt: from 0; each chooses other ones, as far as there are others. Of several names, it
+        is the first that changes: Tom and Mary, then Mary and Tom.
         """
         taken, chosen = set[str](), list[str]()
         for part in parts:
             own = text[part.start : part.end]
             pool = [each for each in self._list(own, part.kind, attempt) if each not in taken]
-            free = [each for each in pool if each == own or each not in text]
+            free = [each for each in pool if each == own or not _is_in(text, each)]
             if not free:
                 return None
-            chosen.append(free[0 if free[0] in self.copies else attempt % len(free)])
-            taken.add(chosen[-1])
+            is_best = free[0] in self.copies or (free[0] in NAMES and bool(taken & {*NAMES}))
+            chosen.append(free[0 if is_best else attempt % len(free)])
+            taken.update(list_names_written(chosen[-1]))
         return chosen
 
     def _list(self, own: str, kind: str, attempt: int) -> list[str]:
@@ -81,11 +93,29 @@ class StandIns:
         if kind == "placeholder" and NUMERIC.fullmatch(own):
             return self.numbers
         if kind not in OF_NUMBERS:
-            return self.names
+            preferred = {"location": PLACES, "woman": WOMEN}.get(kind, NAMES[:1])
+            return sorted(self.names, key=lambda name: (name not in preferred, name in PLACES))
         if not own.isdecimal() or len(own) > DIGITS:
             return self.numbers
         numbers = self.years if YEAR.fullmatch(own) else self.numbers
         return sorted(numbers, key=lambda number: abs(int(number) - int(own)))
+
+
+def list_names_written(name: str) -> Sequence[str]:
+    """Return what a network may write for a name, the name itself first: Maria for Mary."""
+    others = next((each for each in SPELLINGS if name in each), ())
+    return [name, *(each for each in others if each != name)]
+
+
+def stand_for_name(text: str, original: str, language: str | None) -> StandIn:
+    """Return a stand-in for a name.
+
+    language: that of the target, which may write Toms for Tom's.
+    """
+    ending = "s?" if name_base(language) in GENITIVE else ""
+    spellings = "|".join(list_names_written(text))
+    pattern = rf"(?<![\w])(?<!\d[.,])(?:{spellings})(?={ending}(?!\w|[.,:]\d))"
+    return StandIn(text, original, pattern=pattern)
 
 
 def replace_parts(
@@ -116,6 +146,10 @@ def cut_at_stand_ins(translation: str, stand_ins: Sequence[StandIn]) -> Iterator
             at = match.end()
         translation = translation[at:]
     yield translation, ""
+
+
+def _is_in(text: str, stand_in: str) -> bool:
+    return any(each in text for each in list_names_written(stand_in))
 
 
 def _find(stand_in: StandIn) -> re.Pattern[str]:

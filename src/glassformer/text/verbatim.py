@@ -75,7 +75,7 @@ class Verbatim(NamedTuple):
 
     start: int
     end: int
-    kind: str  # a key of _KINDS, or "name"
+    kind: str  # a key of _KINDS, or "name", "location" or "woman"
 
 
 def find_verbatim(text: str) -> list[Verbatim]:
@@ -93,14 +93,19 @@ def find_verbatim(text: str) -> list[Verbatim]:
 
 
 def find_names(
-    text: str, is_name: Callable[[str, bool], bool], taken: Sequence[Verbatim] = ()
+    text: str,
+    is_name: Callable[[str, bool], bool],
+    taken: Sequence[Verbatim] = (),
+    belongs: Callable[[str, bool], bool] = lambda word, is_first: False,
 ) -> Iterator[Verbatim]:
     """Yield the words with a capital that are names.
 
     is_name: says so of a word, and is told whether it is the first of a sentence. taken: what is
-    not looked at. Names that follow each other with a space between are one.
+    not looked at. Names that follow each other with a space between are one, together with words
+    that are no names for themselves but belong to one, such as Mary in Mary Okonkwo.
     """
     last: Verbatim | None = None
+    is_named = False
     others, other = iter(taken), Verbatim(-1, -1, "")
     for word in WORD.finditer(text):
         start, own = word.start(), POSSESSIVE.sub("", word[0])
@@ -111,15 +116,17 @@ def find_names(
             other = following
         if start < other.end and other.start < end:
             continue
-        if not is_name(own, is_first(text, start)):
+        begins = is_first(text, start)
+        is_own = is_name(own, begins)
+        if not is_own and not belongs(own, begins):
             continue
         if last and text[last.end : start] in (" ", "\u00a0"):
-            last = last._replace(end=end)
+            last, is_named = last._replace(end=end), is_named or is_own
             continue
-        if last:
+        if last and is_named:
             yield last
-        last = Verbatim(start, end, "name")
-    if last:
+        last, is_named = Verbatim(start, end, "name"), is_own
+    if last and is_named:
         yield last
 
 

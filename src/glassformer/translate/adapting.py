@@ -33,6 +33,7 @@ from ..text.stand_ins import (
     cut_at_stand_ins,
     has_each_once,
     replace_parts,
+    stand_for_name,
 )
 from ..text.typography import Typography, open_quote, shape_marks
 from ..text.unicode import Span
@@ -51,11 +52,9 @@ LEAST_CAPITALS = 0.03  # of the tokens that begin a word
 SMALL_NUMBER = 1  # digits: a model translates so small a number, perhaps with a word
 SHORT_NUMBER = 4  # digits
 LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa may be
-PLAIN_KINDS = (
-    "name",
-    "number",
-    "sign",
-)  # kinds that a network is left with if there is no stand-in
+# Kinds that a network is left with if there is no stand-in.
+PLAIN_KINDS = ("name", "location", "woman", "number", "sign")
+BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
 
@@ -94,7 +93,7 @@ class Adapter:
     ) -> None:
         """folder: that of the model, which may list the words of its training text."""
         self.tokenizers, self.folder = tokenizers, folder
-        self.source_lang, self.target_lang = languages
+        self.languages = self.source_lang, self.target_lang = languages
         self._cuts = dict[str, list[int]]()
 
     @cached_property
@@ -125,6 +124,11 @@ class Adapter:
         both = self.tokenizers.source.has_token, self.tokenizers.target.has_token
         make = find_addition("days")
         return make((self.source_lang, self.target_lang), both) if make else None
+
+    @cached_property
+    def join_titles(self) -> Any:
+        """Return what joins names with their titles; None if no extension does."""
+        return find_addition("titles")
 
     @cached_property
     def has_names(self) -> bool:
@@ -171,11 +175,15 @@ class Adapter:
         days = self._find_days(cased, attempt)
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
         parts = sorted([*parts, *days])
+        titled = dict[Verbatim, str]()
         is_late = attempt == TRIES - 1
         left = [each for each in parts if is_late and _is_short_number(cased, each)]
         parts = [each for each in parts if not (is_late and _is_short_number(cased, each))]
         if self.has_names and not self._is_common(cased):
-            parts = sorted([*parts, *find_names(cased, self._is_name, parts)])
+            parts = sorted([*parts, *find_names(cased, self._is_name, parts, self._belongs)])
+            if case is None and self.join_titles:
+                parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
+            parts = [_find_kind(cased, each) for each in parts]
             known = [*find_names(cased, self._is_known_name, parts)]
             if attempt:  # the network has written them otherwise: Tom for Thomas
                 parts = sorted([*parts, *known])
@@ -190,7 +198,7 @@ class Adapter:
             inside, chosen = [], []
             parts = [each for each in parts if attempt >= TRIES or each.kind not in PLAIN_KINDS]
         text, origins = replace_parts(cased, inside, chosen)
-        own = [sentence[part.start : part.end] for part in inside]
+        own = [titled.get(part, sentence[part.start : part.end]) for part in inside]
         asides = tuple(_place_apart(cased, parts, inside, chosen))
         stand_ins = [
             days.get(part) or self._stand_in(part.kind, *pair)
@@ -218,6 +226,8 @@ class Adapter:
         return [days[part].text if part in days else next(rest) for part in parts]
 
     def _stand_in(self, kind: str, text: str, own: str) -> StandIn:
+        if text in NAMES:
+            return stand_for_name(text, own, self.target_lang)
         is_told = kind == "time" and self.days
         return self.days.stand_for_time(own, text) if is_told else StandIn(text, own)
 
@@ -324,6 +334,14 @@ class Adapter:
             return False
         return not is_first or not has_token(f" {word.lower()}")
 
+    def _belongs(self, word: str, is_first: bool) -> bool:
+        """Return whether a word is a part of the name beside it: a first name that is known."""
+        is_first_name = word in NAMES or word in read_first_names()
+        return is_first_name and not (is_first and self._is_word(word.lower()))
+
+    def _is_word(self, word: str) -> bool:
+        return self.tokenizers.source.has_token(f" {word}")
+
     def _cut(self, words: Sequence[str]) -> list[list[int]]:
         if len(self._cuts) > MOST_CUTS:
             self._cuts.clear()
@@ -334,6 +352,13 @@ class Adapter:
 
     def _cut_target(self, words: Sequence[str]) -> list[list[int]]:
         return self.tokenizers.target.encode_many(words)
+
+
+def _find_kind(sentence: str, part: Verbatim) -> Verbatim:
+    """Return a name as that of a place, if the word before it says so."""
+    start = part.start
+    is_location = part.kind == "name" and BEFORE_PLACE.search(sentence, max(0, start - 6), start)
+    return part._replace(kind="location") if is_location else part
 
 
 def _is_apart(sentence: str, part: Verbatim) -> bool:

@@ -101,15 +101,17 @@ class Checker:
     def check(self, sentence: Sentence) -> Sentence:
         """Return a sentence with the problems of its best translation."""
         best = sentence.translations[0]
-        faults = find_problems(sentence.text, best, self.language)
+        faults = self._find_faults(sentence, best)
         signs = self.familiarity.find_problems(sentence, best)
         return sentence._replace(problems=(*faults, *signs))
 
+    def _find_faults(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
+        names = _list_names(sentence)
+        return find_problems(sentence.text, translation, self.language, names)
+
     def _choose(self, former: Sentence, other: Sentence) -> Translation | None:
         """Return the best translation of a second search, if its problems weigh less; else None."""
-        weights = [
-            _weigh([*find_problems(other.text, each, self.language)]) for each in other.translations
-        ]
+        weights = [_weigh([*self._find_faults(other, each)]) for each in other.translations]
         least = min(weights)  # the first of equals
         is_better = least < _weigh(_list_faults(former))
         return other.translations[weights.index(least)] if is_better else None
@@ -169,7 +171,7 @@ def split_ways(text: str, checked: CheckedTranslation) -> Iterator[CheckedTransl
         for part, (sentence, translation) in enumerate(
             zip(checked.sentences, take_apart(other), strict=True)
         ):
-            faults = find_problems(sentence.text, translation)
+            faults = find_problems(sentence.text, translation, repeated=_list_names(sentence))
             problems += [each._replace(part=part) for each in faults]
         confidence = cap_confidence(other, problems)
         yield CheckedTranslation([other], tuple(problems), confidence, False, checked.sentences)
@@ -202,6 +204,11 @@ def _plan(
                 numbers,
                 options._replace(decode=careful, n_best=careful.beam, glossary=None, progress=None),
             )
+
+
+def _list_names(sentence: Sentence) -> list[str]:
+    """Return what a sentence and its translation have in common as stand-ins."""
+    return [each.original for each in sentence.adapted.stand_ins] if sentence.adapted else []
 
 
 def _list_faults(sentence: Sentence) -> list[Problem]:

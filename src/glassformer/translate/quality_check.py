@@ -5,7 +5,7 @@ The right translation is not known here: a translation is compared with its sour
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from unicodedata import decimal, normalize
 
@@ -45,9 +45,15 @@ PLACEHOLDER = RarePattern(
 
 
 def find_problems(
-    source: str, translation: Translation, language: str | None = None
+    source: str,
+    translation: Translation,
+    language: str | None = None,
+    repeated: Iterable[str] = (),
 ) -> Iterator[Problem]:
-    """Yield each visible fault of the translation of a sentence; `language`: that of the target."""
+    """Yield each visible fault of the translation of a sentence.
+
+    language: that of the target. repeated: what is right to be there as it is, such as names.
+    """
     target = translation.text
     if not target.strip():
         if any(c.isalnum() for c in source):
@@ -55,7 +61,7 @@ def find_problems(
         return
     if (times := count_repeats(target)) > count_repeats(source) + 1:
         yield Problem.describe("loop", times=times)
-    if is_copy(source, target):
+    if is_copy(*(_without(text, repeated) for text in (source, target))):
         yield Problem.describe("copy")
     yield from _compare_lengths(measure_text(source), measure_text(target))
     if not translation.finished:
@@ -98,6 +104,12 @@ def is_copy(source: str, target: str) -> bool:
     from difflib import SequenceMatcher
 
     return SequenceMatcher(None, ours, theirs, autojunk=False).ratio() >= ALIKE
+
+
+def _without(text: str, parts: Iterable[str]) -> str:
+    for part in parts:
+        text = text.replace(part, " ")
+    return text
 
 
 def measure_text(text: str) -> int:

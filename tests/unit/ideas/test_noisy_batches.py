@@ -11,10 +11,7 @@ from glassformer.config import MASK, Augment, Config
 from glassformer.data.batches import Batches
 from glassformer.data.store import Store, StorePart, build_mixed_store
 from glassformer.extensions.ideas.noisy_batches import AugmentedBatches, PairChanger
-from glassformer.text import SeededSampler, Tokenizer
-from glassformer.text.kinds import train_tokenizer
-from glassformer.text.layout import FIRST_CHARACTER
-from glassformer.text.noise import (
+from glassformer.extensions.ideas.typos import (
     change_case,
     change_digits,
     drop_words,
@@ -22,6 +19,9 @@ from glassformer.text.noise import (
     make_typos,
     switch_out,
 )
+from glassformer.text import SeededSampler, Tokenizer
+from glassformer.text.kinds import train_tokenizer
+from glassformer.text.layout import FIRST_CHARACTER
 
 PAIRS = [
     (f"the {a} {b} runs {n} times", f"{n} mal läuft {b} {a}")

@@ -84,6 +84,49 @@ def test_curly_marks_come_back_curly() -> None:
     assert "'" in straight and curly == straight.replace("'", "\u2019")
 
 
+@pytest.mark.parametrize(
+    ("model", "text", "translation"),
+    [
+        ("everyday-en-fr", "Mr Okonkwo is waiting outside.", "M. Okonkwo attend dehors."),
+        (
+            "everyday-en-fr",
+            "Where is Mr. Smith\u2019s car?",
+            "O\u00f9 est la voiture de M. Smith ?",
+        ),
+        ("everyday-en-de", "Ms. Abernathy called.", "Frau Abernathy hat angerufen."),
+        ("everyday-fr-en", "J'ai vu Mme Kowalski.", "I saw Mrs. Kowalski."),
+    ],
+)
+def test_a_title_is_written_as_its_language_has_it(model: str, text: str, translation: str) -> None:
+    assert Translator.load(model, device="cpu").translate(text) == translation
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("Mohammed Al-Fayed lives in Manchester.", "Mohammed Al-Fayed wohnt in Manchester."),
+        (
+            "Zo\u00eb\u2019s brother is called J\u00fcrgen.",
+            "Zo\u00ebs Bruder hei\u00dft J\u00fcrgen.",
+        ),
+        ("Nguyen works with Svetlana.", "Nguyen arbeitet mit Svetlana."),
+        ("Mary-Jane loves Vancouver.", "Mary-Jane liebt Vancouver."),
+        ("Bj\u00f6rk was born in Reykjav\u00edk.", "Bj\u00f6rk ist in Reykjav\u00edk geboren."),
+    ],
+)
+def test_two_names_stand_in_one_sentence(text: str, translation: str) -> None:
+    """Into German the network writes Maria for Mary, and Toms for Tom's."""
+    assert Translator.load("everyday-en-de", device="cpu").translate(text) == translation
+
+
+def test_a_known_first_name_goes_with_the_name_behind_it(adapter: Adapter) -> None:
+    adapted = adapter.adapt("Mary Okonkwo\u2019s house is big.")
+    assert adapted and [each.original for each in adapted.stand_ins] == ["Mary Okonkwo"]
+    adapted = adapter.adapt("Will Nakamura come?")
+    assert adapted and [each.original for each in adapted.stand_ins] == ["Nakamura"]
+    assert adapter.adapt("Mr. President, sit down!") is None
+
+
 def test_other_stand_ins_are_tried_and_at_last_the_alignment(adapter: Adapter) -> None:
     text = "I met Kowalski in 1845."
     tried = [adapter.adapt(text, attempt) for attempt in range(TRIES + 1)]

@@ -13,7 +13,7 @@ import { count, firstOf, hasAlnum, hasLetter, isAlnum, isSpace, isUpper, Pattern
 interface Part {
   start: number;
   end: number;
-  kind: string; // the name of a group of the pattern, or "name"
+  kind: string; // the name of a group of the pattern, or "name", "location" or "woman"
 }
 
 /** What the network reads in the place of a part, and what its translation has there. */
@@ -37,6 +37,7 @@ export interface Adapted {
 }
 
 const NO_LETTER = "0";
+const NO_ONE: readonly string[] = [];
 const NAME_JOINS = [" ", "\u00a0"];
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
 const isDecimal = (text: string): boolean => /^\p{Nd}+$/u.test(text);
@@ -66,7 +67,13 @@ export class Adapter {
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start <= part.start && part.start < end);
     parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()].sort((one, two) => one.start - two.start);
-    if (this.tables.has_names && !this.isCommon(cased)) parts = [...parts, ...this.findNames(cased, parts)].sort((one, two) => one.start - two.start);
+    const titled = new Map<Part, string>();
+    if (this.tables.has_names && !this.isCommon(cased)) {
+      parts = [...parts, ...this.findNames(cased, parts)];
+      if (!kind) parts = this.joinTitles(cased, parts, titled);
+      for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
+      parts.sort((one, two) => one.start - two.start);
+    }
     let inside = parts.filter((part) => !isApart(cased, part));
     let chosen = this.choose(cased, inside, days);
     if (!chosen) {
@@ -74,7 +81,7 @@ export class Adapter {
       parts = parts.filter((part) => !this.tables.plain_kinds.includes(part.kind));
     }
     const { text: replaced, origins } = replaceParts(cased, inside, chosen);
-    const standIns = inside.map((part, n) => days.get(part) ?? this.standIn(part.kind, chosen[n]!, sentence.slice(part.start, part.end)));
+    const standIns = inside.map((part, n) => days.get(part) ?? this.standIn(part.kind, chosen[n]!, titled.get(part) ?? sentence.slice(part.start, part.end)));
     const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
     const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(replaced, standIns).map(([own]) => own).join(""));
@@ -182,17 +189,61 @@ export class Adapter {
 
   private findNames(text: string, taken: readonly Part[]): Part[] {
     const found: Part[] = [];
+    const named = new Set<Part>(); // the others are first names that are known, and belong to nobody
     for (const { 0: word, index: start } of this.patterns.all("word", text)) {
       const own = this.patterns.replace("possessive", word, () => "");
       const end = start + own.length;
       if (!isUpper(firstOf(own)) || count(own) < 2) continue;
       if (taken.some((part) => start < part.end && part.start < end)) continue;
-      if (!this.isName(own, this.isFirst(text, start))) continue;
+      const isFirst = this.isFirst(text, start);
+      const isName = this.isName(own, isFirst);
+      if (!isName && !this.belongs(own, isFirst)) continue;
       const last = found.at(-1);
       if (last && NAME_JOINS.includes(text.slice(last.end, start))) last.end = end;
       else found.push({ start, end, kind: "name" });
+      if (isName) named.add(found.at(-1)!);
     }
-    return found;
+    return found.filter((part) => named.has(part));
+  }
+
+  /** Whether a word is a part of the name beside it: a first name that is known. */
+  private belongs(word: string, isFirst: boolean): boolean {
+    const isFirstName = this.tables.stand_ins.names.includes(word) || this.firstNames.has(word);
+    return isFirstName && !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
+  }
+
+  /** Whether the word before a name says that it is one of a place. */
+  private isPlace(text: string, { start }: Part): boolean {
+    return this.patterns.has("before_place", text.slice(Math.max(0, start - 6), start));
+  }
+
+  /** The parts with titles in front of names, which `titled` gets as they are written: Mme Abernathy. */
+  private joinTitles(text: string, parts: readonly Part[], titled: Map<Part, string>): Part[] {
+    let left = [...parts];
+    for (const { 0: found, 1: title, index: start } of this.patterns.all("title", text)) {
+      const at = start + found.length;
+      const end = this.endName(text, at);
+      const first = this.patterns.at("word", text, at)?.[0] ?? "";
+      if (end === at || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
+      const [written, isWoman] = this.tables.titles[title!]!;
+      const part: Part = { start, end, kind: isWoman ? "woman" : "name" };
+      left = [...left.filter((each) => each.end <= start || each.start >= end), part];
+      titled.set(part, `${written} ${text.slice(at, end)}`);
+    }
+    return left;
+  }
+
+  /** Where the words with a capital end that begin here, each after one space. */
+  private endName(text: string, start: number): number {
+    let [end, at] = [start, start];
+    for (;;) {
+      const word = this.patterns.at("word", text, at)?.[0];
+      if (!word || !isUpper(firstOf(word))) return end;
+      const own = this.patterns.replace("possessive", word, () => "");
+      end = at + own.length;
+      if (own.length < word.length || !NAME_JOINS.includes(text[end] ?? "")) return end;
+      at = end + 1;
+    }
   }
 
   private isFirst(text: string, start: number): boolean {
@@ -248,31 +299,46 @@ export class Adapter {
   private choose(text: string, parts: readonly Part[], days: ReadonlyMap<Part, StandIn>): string[] | null {
     const { copies } = this.tables.stand_ins;
     const taken = new Set<string>();
+    const chosen: string[] = [];
     for (const part of parts) {
       if (days.has(part)) {
+        chosen.push(days.get(part)!.text);
         taken.add(days.get(part)!.text);
         continue;
       }
       const own = text.slice(part.start, part.end);
       const pool = copies.length ? copies : this.listStandIns(own, part.kind);
-      const free = pool.find((each) => !taken.has(each) && (each === own || !text.includes(each)));
+      const free = pool.find((each) => !taken.has(each) && (each === own || !this.spell(each).some((name) => text.includes(name))));
       if (free === undefined) return null;
-      taken.add(free);
+      for (const each of this.spell(free)) taken.add(each);
+      chosen.push(free);
     }
-    return [...taken];
+    return chosen;
   }
 
   private listStandIns(own: string, kind: string): string[] {
-    const { stand_ins: { names, numbers, years }, of_numbers, digits } = this.tables;
+    const { stand_ins: { names, numbers, years, places, women }, of_numbers, digits } = this.tables;
     if (kind === "placeholder" && this.patterns.fits("numeric", own)) return numbers;
-    if (!of_numbers.includes(kind)) return names;
+    if (!of_numbers.includes(kind)) {
+      const preferred = kind === "location" ? places : kind === "woman" ? women : NO_ONE;
+      const rank = (name: string) => (preferred.includes(name) ? 0 : places.includes(name) ? 2 : 1);
+      return [...names].sort((one, two) => rank(one) - rank(two));
+    }
     if (!isDecimal(own) || own.length > digits) return numbers;
     const pool = this.patterns.fits("year", own) ? years : numbers;
     const far = (each: string) => Math.abs(Number(each) - Number(own));
     return [...pool].sort((one, two) => far(one) - far(two));
   }
 
+  /** What a network may write for a name, the name itself first: Maria for Mary. */
+  private spell(name: string): string[] {
+    const others = this.tables.stand_ins.spellings.find((each) => each.includes(name)) ?? [];
+    return [name, ...others.filter((each) => each !== name)];
+  }
+
   private standIn(kind: string, text: string, own: string): StandIn {
+    const { names, genitive } = this.tables.stand_ins;
+    if (names.includes(text)) return { text, original: own, pattern: patternOf(this.spell(text).join("|"), "", genitive), names: [[text, own]] };
     return kind === "time" ? this.tellTime(own, text) : { text, original: own, pattern: patternOf(text), names: [[text, own]] };
   }
 
@@ -348,8 +414,11 @@ export class Adapter {
 }
 
 /** A pattern of a stand-in that is no part of another word or number; `behind`: what may follow it. */
-const patternOf = (text: string, behind = ""): string =>
-  isAlnum(text) ? `(?<![\\p{L}\\p{N}_])(?<!\\p{Nd}[.,])${text}${behind}(?![\\p{L}\\p{N}_]|[.,:]\\p{Nd})` : escape(text);
+function patternOf(text: string, behind = "", isGenitive = false): string {
+  if (!isAlnum(text.replaceAll("|", ""))) return escape(text);
+  const end = "(?![\\p{L}\\p{N}_]|[.,:]\\p{Nd})";
+  return `(?<![\\p{L}\\p{N}_])(?<!\\p{Nd}[.,])(?:${text})${behind}${isGenitive ? `(?=s?${end})` : end}`;
+}
 
 /** A sentence with its parts as digits, which have no case. */
 function blank(text: string, parts: readonly Part[]): string {

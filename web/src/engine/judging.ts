@@ -35,11 +35,13 @@ export interface Judged {
   read: string; // what the tokenizer reads of it
   unknown: readonly string[]; // characters of that without a token
   translation: string;
+  repeated: readonly string[]; // what is right to be in both, such as names
   isFinished: boolean;
   confidence: number;
   usual: number | null;
 }
 
+const without = (text: string, parts: readonly string[]): string => parts.reduce((left, part) => left.replaceAll(part, " "), text);
 const words = (text: string): string[] => text.match(/[\p{L}\p{Nl}\p{No}]+/gu) ?? [];
 const digits = (text: string): string[] => text.match(/\p{Nd}+/gu) ?? [];
 
@@ -65,14 +67,14 @@ export class Judge {
   }
 
   /** The visible faults of a translation. */
-  private *findFaults({ text, translation, isFinished }: Judged): Generator<Problem> {
+  private *findFaults({ text, translation, isFinished, repeated }: Judged): Generator<Problem> {
     if (!translation.trim()) {
       if (hasAlnum(text)) yield this.describe("empty");
       return;
     }
     const times = this.countRepeats(translation);
     if (times > this.countRepeats(text) + 1) yield this.describe("loop", { times });
-    if (this.isCopy(text, translation)) yield this.describe("copy");
+    if (this.isCopy(without(text, repeated), without(translation, repeated))) yield this.describe("copy");
     yield* this.compareLengths(this.measure(text), this.measure(translation));
     if (!isFinished) yield this.describe("cut");
     const lost = this.listLost(text, translation);

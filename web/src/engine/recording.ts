@@ -382,9 +382,11 @@ export function readTensor({ state, opened }: Recorded, name: string): Tensor {
 /** What looks wrong with a translation that was searched for. */
 function findProblems(own: Opened, text: string, translation: string, isFinished: boolean, confidence: number): Problem[] {
   const bare = text.trim();
-  const read = own.adapter?.adapt(bare).text ?? bare;
+  const adapted = own.adapter?.adapt(bare);
+  const read = adapted?.text ?? bare;
   const unknown = own.source.findUnknown(read);
-  return own.judge.list({ text, read, unknown, translation, isFinished, confidence, usual: own.about.usual });
+  const repeated = (adapted?.standIns ?? []).map(({ original }) => original);
+  return own.judge.list({ text, read, unknown, translation, repeated, isFinished, confidence, usual: own.about.usual });
 }
 
 /** A sentence of a longer text; `key` is what sampling draws it with. */

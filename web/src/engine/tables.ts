@@ -9,7 +9,11 @@ export interface AdaptingTables {
   from_english: boolean;
   into_english: boolean;
   first_names: string[];
-  stand_ins: { copies: string[]; names: string[]; numbers: string[]; years: string[] };
+  stand_ins: {
+    copies: string[]; names: string[]; numbers: string[]; years: string[];
+    places: string[]; women: string[]; spellings: string[][]; genitive: boolean;
+  };
+  titles: Record<string, [written: string, isWoman: boolean]>;
   quotes: [string, string];
   single_quotes: string;
   opened: string[]; // quotes that a sentence may begin with
@@ -71,7 +75,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "cased_word" | "elided" | "symbols" | "aside" | "end"
+  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
 

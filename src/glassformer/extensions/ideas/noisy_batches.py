@@ -13,7 +13,9 @@ from glassformer.data.batches import Batch, Batches, Integers, frame
 from glassformer.data.store import Store
 from glassformer.text import SeededSampler, Tokenizer
 from glassformer.text.layout import FIRST_CHARACTER
-from glassformer.text.noise import (
+
+from .noise import draw_noise, drop_stop, drop_stops, insert_symbol
+from .typos import (
     change_case,
     change_digits,
     drop_words,
@@ -21,8 +23,6 @@ from glassformer.text.noise import (
     make_typos,
     switch_out,
 )
-
-from .noise import draw_noise, drop_stop, drop_stops, insert_symbol
 
 
 class PairChanger:

@@ -17,8 +17,8 @@ from typing import Any
 
 from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.resampling import SEED
+from glassformer.extensions.ideas.typos import make_typos
 from glassformer.foundation.disk import read_text
-from glassformer.text.noise import make_typos
 from glassformer.text.spacing import is_unspaced, name_base
 
 LINES = 200  # of a test set, evenly spread

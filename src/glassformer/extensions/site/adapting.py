@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
+from glassformer.extensions.titles import titles
 from glassformer.text import (
     casing,
     enclosures,
@@ -38,6 +39,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "numeric": stand_ins.NUMERIC,
     "cased_word": casing.WORD,
     "elided": casing.ELIDED,
+    "before_place": adapting.BEFORE_PLACE,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
     "enclosed": enclosures.ENCLOSED,
@@ -87,7 +89,11 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
     if not adapter.tokenizers.source.has_character_map:
         return None
     quotes = typography.find_quotes(adapter.target_lang)
-    patterns = {**PATTERNS, "label": find_list_labels(adapter.source_lang)}
+    patterns = {
+        **PATTERNS,
+        "label": find_list_labels(adapter.source_lang),
+        "title": titles.make_pattern(*adapter.languages),
+    }
     return {
         "is_cased": adapter.is_cased,
         "has_letters": adapter.has_letters,
@@ -98,7 +104,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "into_english": name_base(adapter.target_lang) == "en",
         "endings": verbatim.list_endings(frozenset(adapter.words or ())),
         "first_names": sorted(verbatim.read_first_names()),
-        "stand_ins": vars(adapter.stand_ins),
+        "stand_ins": vars(adapter.stand_ins) | _describe_names(adapter),
+        "titles": titles.find_titles(*adapter.languages),
         "quotes": quotes,
         "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
         "capitals": [
@@ -111,6 +118,16 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "patterns": {name: write_for_javascript(each.pattern) for name, each in patterns.items()},
         **LISTS,
         **LIMITS,
+    }
+
+
+def _describe_names(adapter: Adapter) -> dict[str, Any]:
+    """Return which names stand for places and women, and what a network may write for them."""
+    return {
+        "places": stand_ins.PLACES,
+        "women": stand_ins.WOMEN,
+        "spellings": stand_ins.SPELLINGS,
+        "genitive": name_base(adapter.target_lang) in stand_ins.GENITIVE,
     }
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-from ..config import MASK
+from glassformer.config import MASK
 
 NUMBER = re.compile(r"\d+")
 SHORT = 4  # letters: shorter words have no typos, which could make them other words

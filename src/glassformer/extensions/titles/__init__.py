@@ -1,0 +1,3 @@
+"""Titles before names, which translations write as their language has them: Mme for Ms."""
+
+ADDS = {"titles": "titles.join_titles"}

@@ -1,0 +1,70 @@
+"""Titles before names: Ms. Abernathy is written Mme Abernathy, and stands for one name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from glassformer.foundation.disk import read_text
+from glassformer.text.spacing import name_base
+from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
+
+OF_WOMEN = ("mrs", "miss")
+
+
+@cache
+def find_titles(source: str | None, target: str | None) -> Mapping[str, tuple[str, bool]]:
+    """Return what each title of the source is in the target, and whether it is a woman's.
+
+    Empty if one of the languages has none here.
+    """
+    table = tomllib.loads(read_text(Path(__file__).with_name("titles.toml")))
+    ours, theirs = (table.get(name_base(each), {}) for each in (source, target))
+    return {
+        each: (theirs[kind][0], kind in OF_WOMEN) for kind in theirs for each in ours.get(kind, ())
+    }
+
+
+@cache
+def make_pattern(source: str | None, target: str | None) -> re.Pattern[str]:
+    """Return a pattern of the titles of the source, each up to the name behind it."""
+    longest_first = sorted(find_titles(source, target), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first)) or '(?!)'})[ \u00a0]")
+
+
+def join_titles(
+    text: str,
+    parts: Sequence[Verbatim],
+    languages: tuple[str | None, str | None],
+    is_word: Callable[[str], bool],
+) -> tuple[list[Verbatim], dict[Verbatim, str]]:
+    """Return the parts of a text, names with their titles, and how these are written.
+
+    What stands behind a title is a name, known or not, unless `is_word` says of its first word in
+    small letters that it is another word: Mr. President.
+    """
+    titles, left, written = find_titles(*languages), [*parts], dict[Verbatim, str]()
+    for match in make_pattern(*languages).finditer(text):
+        end = _end_name(text, match.end())
+        first = WORD.match(text, match.end())
+        if end == match.end() or not first or is_word(first[0].lower()):
+            continue
+        title, is_woman = titles[match[1]]
+        part = Verbatim(match.start(), end, "woman" if is_woman else "name")
+        left = [each for each in left if each.end <= part.start or each.start >= end] + [part]
+        written[part] = f"{title} {text[match.end() : end]}"
+    return sorted(left), written
+
+
+def _end_name(text: str, start: int) -> int:
+    """Return where the words with a capital end that begin here, each after one space."""
+    end = at = start
+    while (word := WORD.match(text, at)) and word[0][:1].isupper():
+        end = at + len(POSSESSIVE.sub("", word[0]))
+        if end < word.end() or text[end : end + 1] not in (" ", "\u00a0"):
+            break
+        at = end + 1
+    return end
