@@ -15,7 +15,7 @@ from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partner
 
 _VOICES = re.compile(r"(?<=[.!?…。！？؟।])\s+(?=[-–—]\s*[^\s\d–—-])")  # two in one line
 _PLACE = re.compile(r"\{\\(?:an?\d|pos|move|org|fade?)[^{}]*+\}")  # where a cue is shown
-_ARROW = re.compile("-{2,}+>")  # what makes a line a time for players
+_ARROW = re.compile("(?<!-)-{2,}+>")  # what makes a line a time for players
 _DASH = re.compile(r"[\s–—-]*[–—-]\s*")
 _LABEL = re.compile(r"\s*[^\W\d_a-z][^\Wa-z_]*(?:[ .'’-][^\Wa-z_]+){0,3}:\s+(?=\S)")  # JOHN:
 _BRACKETS = ("[", "(", "♪", "♫", "（", "【", "［")
