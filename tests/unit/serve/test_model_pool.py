@@ -72,6 +72,20 @@ def test_a_model_of_other_languages_does_not_take_its_place(tmp_path: Path) -> N
         other.load(other.default)
 
 
+def test_a_model_says_on_how_many_pairs_it_was_trained() -> None:
+    model = ModelPool(["demo"]).default
+    assert model.sentences and f"{model.sentences:,}" in model.card
+
+
+def test_a_model_of_one_language_has_no_pair(tmp_path: Path) -> None:
+    folder = tmp_path / "half"
+    shutil.copytree(SHIPPED / "demo", folder)
+    config = folder / "config.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('target_lang = "fr"', 'target_lang = ""'), encoding="utf-8")
+    assert Languages(ModelPool(["demo-fr-en", folder])).codes == ["fr", "en"]
+
+
 def test_all_that_come_with_the_package() -> None:
     assert {"demo", "demo-fr-en", "demo-en-zh"} <= set(ModelPool().models)
 

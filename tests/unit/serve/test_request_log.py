@@ -36,6 +36,15 @@ def logged(
     assert log._file is None  # closed with the server
 
 
+def begin_anew(path: Path) -> None:
+    """Remove the file, as logrotate does it; the next line begins a new one.
+
+    The line of the last request may come a moment after its answer.
+    """
+    time.sleep(0.2)
+    path.unlink(missing_ok=True)
+
+
 def read(path: Path, count: int) -> list[dict[str, Any]]:
     """The last lines, once they are there: a client may have its answer a moment before."""
     for _ in range(200):
@@ -49,7 +58,7 @@ def read(path: Path, count: int) -> list[dict[str, Any]]:
 
 def test_a_line_says_who_asked_what_and_how_it_went(logged: tuple[Client, Path, bool]) -> None:
     client, path, with_text = logged
-    path.unlink(missing_ok=True)  # as logrotate does it; the next line begins a new file
+    begin_anew(path)
     begun = time.time()
     given = {"q": [TEXT, "Yes."], "source": "en", "target": "fr", "api_key": KEY}
     assert client.ask("/translate", given).status == 200
@@ -90,7 +99,7 @@ def test_a_line_says_who_asked_what_and_how_it_went(logged: tuple[Client, Path, 
 
 def test_a_renamed_file_gets_no_more_lines(logged: tuple[Client, Path, bool]) -> None:
     client, path, _ = logged
-    path.unlink(missing_ok=True)
+    begin_anew(path)
     assert client.ask("/health").status == 200
     (first,) = read(path, 1)
     path.rename(path.with_suffix(".1"))
@@ -115,7 +124,7 @@ def test_others_may_not_read_the_log(tmp_path: Path) -> None:
 
 def test_half_a_character_is_logged(logged: tuple[Client, Path, bool]) -> None:
     client, path, _ = logged
-    path.unlink(missing_ok=True)
+    begin_anew(path)
     body = b'{"text": "The \\ud800 cat."}'
     client.ask("/api/trace", body, Content_Type="application/json")
     assert read(path, 1)[0]["path"] == "/api/trace"
@@ -152,11 +161,11 @@ def test_a_line_has_the_milliseconds_of_its_request(
     logged: tuple[Client, Path, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, path, _ = logged
-    path.unlink(missing_ok=True)
+    begin_anew(path)
     times = count(3.0, 2.5)
     clock = SimpleNamespace(perf_counter=lambda: next(times))
     monkeypatch.setattr("glassformer.extensions.serve.request_log.time", clock)
-    client.ask("/health")
+    client.ask("/timed")
     assert read(path, 1)[0]["ms"] == 2500.0
 
 
