@@ -142,6 +142,8 @@ section img{height:16rem;width:100%;object-fit:contain}
 figcaption b{color:#2946d8;margin-right:.4rem}
 code{display:block;font-size:.75rem;color:#5c6673;overflow:auto;white-space:pre;
   user-select:all;margin:.4rem 0}
+@media(prefers-color-scheme:dark){body{color:#dfe4ec;background:#101318}
+  a{color:#9db4ff}figure,figure a{color:#1f2733}figure{border-color:#2c323d}}
 """
 
 

@@ -68,8 +68,12 @@ SITE = {
     ),
 }
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the plugin `offline` would load
-# Links in a text are told by more than their colour, and the search has a name.
-STYLE = "<style>.md-typeset :is(p,li,td) a{text-decoration:underline}</style>\n</head>"
+# Links in a text are told by more than their colour, comments in code are dark enough, and the
+# search has a name.
+STYLE = (
+    "<style>.md-typeset :is(p,li,td) a{text-decoration:underline}"
+    "[data-md-color-scheme=default]{--md-code-hl-comment-color:#0009}</style>\n</head>"
+)
 SEARCH = 'data-md-component="search" role="dialog"'
 NAMES = {"en": "Search", "zh": "搜索"}
 PICTURE = re.compile(r'<img ([^>]*?)src="(pictures/[^"]*)"')

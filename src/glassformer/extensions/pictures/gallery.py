@@ -30,6 +30,9 @@ figcaption b{color:#2946d8;margin-right:.4rem}
 code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow-wrap:anywhere;
   user-select:all}
 .out{font-size:.9rem;color:#5c6673}
+@media(prefers-color-scheme:dark){body{color:#dfe4ec;background:#101318}
+  a{color:#9db4ff}.text,.out{color:#9aa5b4}figure,figure a{color:#1f2733}
+  figure{border-color:#2c323d}}
 """
 
 
