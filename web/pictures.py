@@ -30,13 +30,14 @@ OUT = Path(__file__).resolve().parents[1] / "docs" / "app"
 SIZE = {"width": 1200, "height": 800}
 MOST = 60_000  # bytes
 MINUTES = 3  # of the training
-PRONOUN = 7  # the step that writes "qu'il"
+PRONOUN = 7  # the step that writes "qu'elle"
 HEADS = (
     ("decoder.3.self_attention", 4),
     ("decoder.1.cross_attention", 2),
     ("decoder.4.cross_attention", 5),
     ("decoder.1.self_attention", 3),
 )
+TIRED = "The animal didn't cross the street because it was too tired."  # which the heads decide
 EDITS = json.dumps([{"do": "silence", "name": name, "head": head} for name, head in HEADS])
 CELL = "decoder.2.cross_attention.scores[0,3,3]"
 BEAM = {"search": "beam", "beam": 4}
@@ -56,7 +57,7 @@ VIEWS: dict[str, tuple[str, dict[str, Any], str]] = {
     "numbers": ("cell", {"cell": CELL}, ".terms, table"),
     "map": ("map", {"map.at": "decoder.1.cross_attention"}, "canvas"),
     "positions": ("positions", {}, "canvas"),
-    "whatif": ("whatif", {"whatif.edits": EDITS, "step": PRONOUN}, "[data-lead]"),
+    "whatif": ("whatif", {"text": TIRED, "whatif.edits": EDITS, "step": PRONOUN}, "[data-lead]"),
     "training": ("training", {"training.show": "rows", "training.step": 16}, "canvas"),
     "own": ("own", {"own.id": "mine"}, "[data-watch] dd b"),
     "story": ("story", {"story.card": "V49"}, "article img"),

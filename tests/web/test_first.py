@@ -316,6 +316,10 @@ def test_on_a_phone_nothing_overflows_and_a_tap_cuts(browser: Any, server: Serve
     wide = "() => document.documentElement.scrollWidth <= 390"
     assert page.evaluate(wide)
     assert page.locator("[data-target='0']").bounding_box()["y"] < 844
+    sizes = page.locator(".stage button:visible").evaluate_all(
+        "all => all.map((each) => each.getBoundingClientRect()).map((at) => [at.width, at.height])"
+    )
+    assert len(sizes) > 30 and min(map(min, sizes)) >= 24  # pixels: a finger hits them
     page.locator("[data-scissors='10']").tap()
     wait_until(page, "() => document.title.includes('malade')", seconds=60)
     assert page.evaluate(wide) and not complaints

@@ -84,6 +84,6 @@ def tell_success(cases: Sequence[Case], results: Sequence[Any], lang: str) -> It
         names = "`, `".join(dict.fromkeys(each.name for each in recorded))
         yield say("compared", lang, count=f"{count:,}", names=names, sentence=SENTENCE)
     if examples := len(cases) - len(recorded) - len(spoken):
-        yield say("examples", lang, count=examples)
+        yield say("example" if examples == 1 else "examples", lang, count=examples)
     for result in spoken:
         yield say("says", lang, translation=result)

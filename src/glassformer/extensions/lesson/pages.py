@@ -162,7 +162,8 @@ def make_questions(facts: LessonFacts, say: Say) -> str:
             parts.append(f"<p>{number}. {question}</p>")
             for letter, place in zip("abc", ORDERS[number - 1], strict=True):
                 data = f'data-when="{when}" data-question="{number}" data-answer="{letter}"'
-                text = f"{letter}) {answers[place]}: <output>0</output>"
+                count = '<span class="count">: <output>0</output></span>'
+                text = f"{letter}) {answers[place]}{count}"
                 parts.append(f'<button type="button" {data}>{text}</button><br>')
         parts.append("</section>")
     script = (HERE / "tally.js").read_text(encoding="utf-8")
