@@ -294,9 +294,10 @@ def tell_html(shown: dict[str, list[ShownPicture]], folder: Path) -> Iterator[st
     yield "otherwise. The commands above a group draw its pictures; "
     yield f'with another model or text, of yours. <a href="{FILM}">A film of three minutes</a>; '
     yield '<a href="demo/V113.png">the whole translation on one page</a>, of size A1.</p>\n'
-    for file, told, each in find_great(shown):
+    for place, (file, told, each) in enumerate(find_great(shown)):
+        soon = 'loading="lazy"' if place else 'fetchpriority="high"'  # the first is in sight
         yield (
-            f'<figure class="great"><img src="{file}" {spell_size(folder / file)} '
+            f'<figure class="great"><img {soon} src="{file}" {spell_size(folder / file)} '
             f'alt="{html.escape(each.told)}">'
             f"<p>{html.escape(told)}</p>"
             f"<code>{html.escape(spell(file.partition('/')[0], each.id))}</code></figure>\n"

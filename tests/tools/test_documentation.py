@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli.verbs import list_verbs
-from tools.documentation.__main__ import SITE, WORKER, finish_pages, list_groups
+from tools.documentation.__main__ import (
+    SITE,
+    WORKER,
+    finish_pages,
+    list_groups,
+    order_pictures,
+)
 from tools.documentation.sources import ROOT, Page, list_pages, write_sources
 
 LANGUAGES = ("en", "zh")
@@ -114,3 +120,10 @@ def test_links_are_told_by_a_line_and_pictures_have_a_size(tmp_path: Path) -> No
     width, height = re.findall(r'width="(\d+)" height="(\d+)" alt', page)[0]
     header = (ROOT / "docs/gallery/readme.png").read_bytes()[16:24]
     assert header == int(width).to_bytes(4, "big") + int(height).to_bytes(4, "big")
+
+
+def test_the_first_picture_comes_at_once_and_others_when_they_are_near(tmp_path: Path) -> None:
+    text = '<p><img src="a.svg" alt=""></p><img src="b.svg" alt=""><img src="c.svg" alt="">'
+    found = re.findall("<img ([a-z]+)=", order_pictures(text, tmp_path))
+    assert found == ["fetchpriority", "loading", "loading"]
+    assert order_pictures("<p>none</p>", tmp_path) == "<p>none</p>"

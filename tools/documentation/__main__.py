@@ -146,7 +146,7 @@ def finish_pages(place: Path, lang: str) -> None:
     shutil.copyfile(Path(__file__).with_name("worker.js"), place / WORKER)
     for path in place.glob("*.html"):
         text = mend_page(path.read_text(encoding="utf-8").replace(SHIM, WORKER), lang)
-        path.write_text(PICTURE.sub(partial(add_size, place), text), encoding="utf-8")
+        path.write_text(order_pictures(text, place), encoding="utf-8")
 
 
 def mend_page(text: str, lang: str) -> str:
@@ -154,6 +154,14 @@ def mend_page(text: str, lang: str) -> str:
     text = INVALID.sub(lambda found: found[1] or found[2], text)
     named = f'{SEARCH} aria-label="{NAMES[lang]}"'
     return text.replace(SEARCH, named, 1).replace("</head>", STYLE, 1)
+
+
+def order_pictures(text: str, place: Path) -> str:
+    """Return a page whose pictures have sizes; all but the first come when they are near."""
+    text = PICTURE.sub(partial(add_size, place), text)
+    before, sign, after = text.partition("<img ")
+    later = after.replace("<img ", '<img loading="lazy" ')
+    return f'{before}<img fetchpriority="high" {later}' if sign else text
 
 
 def add_size(place: Path, found: re.Match[str]) -> str:

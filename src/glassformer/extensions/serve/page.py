@@ -107,7 +107,8 @@ def assemble_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="{spell_icon()}">\n'
         f"<title>glassformer</title>\n{links}<style>{style}</style></head>\n"
-        f'<body><div id="app"><p class="coming">glassformer …</p></div>\n{carried}<script>{script}</script></body></html>\n'
+        '<body><div id="app"><p class="coming">glassformer …</p></div>\n'
+        f"{carried}<script>{script}</script></body></html>\n"
     )
 
 
