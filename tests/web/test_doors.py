@@ -169,6 +169,35 @@ def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server:
     assert "teach.lines=red" in page.url
 
 
+def test_a_word_is_lost_with_the_line_that_taught_it(page: Any, server: Server) -> None:
+    page.set_default_timeout(120_000)
+    page.goto(server.url("teach", **{"teach.updates": 75}))
+    lines = ["red car = voiture rouge", "blue car = voiture bleue", "red house = maison rouge"]
+    page.locator("textarea").fill("\n".join([*lines, "green house = maison verte"]))
+    page.locator(".own input").fill("green house")
+    page.locator("[data-train]").click()
+    page.wait_for_selector("[data-done]")
+    assert page.locator(".asked li b").all_inner_texts() == ["maison", "verte"]
+    page.locator("[data-word='1']").click()
+    page.wait_for_selector("[data-teachers=true]")
+    taught = page.locator(".taught li")
+    assert taught.count() == 4
+    assert "green house" in taught.first.inner_text(), "the only line with green"
+    numbers = [float(each.replace("−", "-")) for each in page.locator(".taught .number").all_inner_texts()]
+    assert numbers == sorted(numbers, reverse=True) and numbers[0] > 1
+    assert page.locator("[data-again]").is_disabled()
+    taught.first.get_by_role("button").click()
+    page.locator("[data-again]").click()
+    page.wait_for_selector("[data-changed=true]")
+    assert "teach.without=3" in page.url
+    assert page.locator("[data-changed]").inner_text().startswith("Before “verte” (")
+    assert "verte" not in page.locator(".asked li b").all_inner_texts()
+    taught.first.get_by_role("button", name="put back").click()
+    page.locator("[data-again]").click()
+    page.wait_for_selector("[data-changed=false]")
+    assert page.locator(".asked li b").all_inner_texts() == ["maison", "verte"], "the same again"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
 def test_teaching_has_no_fault(page: Any, server: Server, look: dict[str, str]) -> None:

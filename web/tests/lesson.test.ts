@@ -16,7 +16,7 @@ function bites(): { seen: [string, string][]; unseen: [string, string][] } {
 }
 
 const lesson = (pairs: [string, string][], more: Partial<Lesson> = {}): Lesson => ({
-  pairs, width: 32, heads: 4, positions: true, mask: true, rate: 0.004, seed: 1, ...more,
+  pairs, width: 32, heads: 4, positions: true, mask: true, rate: 0.004, seed: 1, updates: 251, ...more,
 });
 
 it("every gradient is what a small step says", () => {
@@ -59,11 +59,31 @@ it("learns who bites whom with positions, and cannot without", { timeout: 300_00
 });
 
 it("says which words it does not know, and reads every source word somewhere", () => {
-  const learner = new Learner(lesson([["the cat", "le chat"], ["the dog", "le chien"]], { width: 16, heads: 2 }));
+  const learner = new Learner(lesson([["the cat", "le chat"], ["the dog", "le chien"]], { width: 16, heads: 2, updates: 80 }));
   for (let n = 0; n < 80; n++) learner.update();
   const { words, attention } = learner.translate("the dog");
   expect(words).toEqual(["le", "chien"]);
   for (const row of attention) expect(row.reduce((sum, each) => sum + each, 0)).toBeCloseTo(1, 4);
   expect(learner.parameters).toBeGreaterThan(1000);
   expect(() => learner.translate("the king")).toThrow(/king is in none/);
+});
+
+it("what is left out is not learnt, and all else stays as it was", () => {
+  const pairs: [string, string][] = [["red car", "voiture rouge"], ["blue car", "voiture bleue"], ["red house", "maison rouge"], ["green house", "maison verte"]];
+  const learn = (more: Partial<Lesson>) => {
+    const learner = new Learner(lesson(pairs, { width: 16, heads: 2, updates: 75, ...more }));
+    for (let n = 0; n < 75; n++) learner.update();
+    return learner;
+  };
+  const [whole, same, other] = [learn({}), learn({ without: [] }), learn({ without: [3] })];
+  const { words, chances } = whole.translate("green house");
+  expect(words).toEqual(["maison", "verte"]);
+  expect(same.translate("green house").chances).toEqual(chances);
+  const choice = whole.choose("green house", 1);
+  expect(whole.name(choice.word)).toBe("verte");
+  const lead = whole.lead(choice);
+  expect(lead).toBeGreaterThan(0);
+  expect(other.lead(choice)).toBeLessThan(0);
+  expect(other.parameters).toBe(whole.parameters);
+  expect(1 / (1 + Math.exp(-lead))).toBeGreaterThanOrEqual(chances[1]! - 1e-6); // the rival is not the only other word
 });

@@ -19,8 +19,8 @@ it("reads lines as people type them", () => {
 
 const asked: Pair[] = [["a b", "x y"], ["b a", "y x"], ["own", ""]];
 const run = (said: string[], losses: [number, number][] = [[1, 2], [9, 0.1]]): Run => ({
-  lesson: { pairs: asked, width: 8, heads: 1, positions: true, mask: true, rate: 0.01, seed: 1 }, losses, asked, isDone: true,
-  learnt: { step: 9, loss: 0.1, parameters: 1, said: said.map((each) => ({ words: wordsOf(each), attention: [] })) },
+  lesson: { pairs: asked, width: 8, heads: 1, positions: true, mask: true, rate: 0.01, seed: 1, updates: 9 }, losses, asked, isDone: true,
+  learnt: { step: 9, loss: 0.1, parameters: 1, said: said.map((each) => ({ words: wordsOf(each), chances: [], attention: [] })) },
 });
 
 it("judges what a change did by what the network says", () => {

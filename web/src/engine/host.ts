@@ -39,6 +39,18 @@ export interface Learnt {
   said: Said[];
 }
 
+/** A word that was asked about and its rival, and by how much it leads. */
+export interface Named {
+  lead: number;
+  names: [word: string, rival: string];
+}
+
+/** What a line taught: by how much the word leads less without it. */
+export interface Left extends Named {
+  line: number;
+  taught: number;
+}
+
 /** What is known of a translation before its search is done. */
 export interface Early {
   draft?: Omit<Plain, "attention">;
@@ -214,8 +226,8 @@ export class Host {
     return "refused" in asked ? Number.NaN : asked.own.measure(edges);
   }
 
-  /** Teach a small network of its own until so many updates are done, telling how it goes. */
-  async teach({ tell, signal }: Asking<Learnt>, lesson: Lesson, updates: number, watched: string[]): Promise<Learnt> {
+  /** Teach a small network of its own, telling how it goes. */
+  async teach({ tell, signal }: Asking<Learnt>, lesson: Lesson, watched: string[]): Promise<Learnt> {
     const learner = new Learner(lesson);
     const turn = new Turn(signal);
     const look = (loss: number): Learnt => ({
@@ -223,12 +235,32 @@ export class Host {
     });
     let loss = learner.update();
     tell(look(loss));
-    while (learner.step < updates) {
+    while (learner.step < lesson.updates) {
       loss = learner.update();
       if (learner.step % LOOK === 0) tell(look(loss));
       await turn.pass();
     }
     return look(loss);
+  }
+
+  /** Learn a lesson again without each of these lines in turn, telling by how much a word of a translation then leads. */
+  async leaveOut({ tell, signal }: Asking<Left>, lesson: Lesson, text: string, at: number, lines: number[]): Promise<Named> {
+    const turn = new Turn(signal);
+    const learn = async (without: number[]) => {
+      const learner = new Learner({ ...lesson, without });
+      while (learner.step < lesson.updates) {
+        learner.update();
+        await turn.pass();
+      }
+      return learner;
+    };
+    const without = lesson.without ?? [];
+    const plain = await learn(without);
+    const choice = plain.choose(text, at);
+    const lead = plain.lead(choice);
+    const named: Named = { lead, names: [plain.name(choice.word), plain.name(choice.rival)] };
+    for (const line of lines) tell({ line, taught: lead - (await learn([...without, line])).lead(choice), ...named });
+    return named;
   }
 
   private ask(id: string, request: CircuitRequest): Asked | Refusal {

@@ -8,19 +8,31 @@ export interface Lesson {
   heads: number;
   positions: boolean;
   mask: boolean; // a word of the target may not read those after it
-  rate: number; // of Adam's steps
+  rate: number; // of Adam's steps, the highest
+  updates: number; // after which it has fallen to 0
   seed: number;
+  without?: number[]; // pairs that are drawn like the others, and then not learnt
 }
 
-/** A translation, and what each of its words read of the source: the mean of the heads. */
+/** A translation, how probable each of its words was, and what each read of the source: the mean of the heads. */
 export interface Said {
   words: string[];
+  chances: number[];
   attention: number[][];
+}
+
+/** A word that could stand at a place of a translation, and the likeliest other one there. */
+export interface Choice {
+  source: number[];
+  given: number[]; // what is written before
+  word: number;
+  rival: number;
 }
 
 const [BEGIN, END] = [0, 1];
 const BATCH = 8;
 const LONGEST = 24;
+const WARMUP = 0.1; // of the updates
 
 export class Learner {
   step = 0;
@@ -35,20 +47,22 @@ export class Learner {
     const words = (side: 0 | 1) => [...new Set(lesson.pairs.flatMap((pair) => split(pair[side])))];
     [this.source, this.target] = [["", ".", ...words(0)], ["", ".", ...words(1)]];
     this.random = makeRandom(lesson.seed);
+    this.run(new Tape(), [END], [BEGIN]); // makes all weights, so that they are the same whatever is learnt
   }
 
   get parameters(): number {
-    if (!this.step) this.run(new Tape(), [END], [BEGIN]);
     return [...this.weights.values()].reduce((sum, { data }) => sum + data.length, 0);
   }
 
-  /** Learn from a few of the pairs; the mean loss of their words before. */
+  /** Learn from a few of the pairs; the mean loss of their words before. Those left out are drawn like the others. */
   update(): number {
-    const { pairs } = this.lesson;
+    const { pairs, without } = this.lesson;
     const size = Math.min(BATCH, pairs.length);
     let loss = 0;
     for (let n = 0; n < size; n++) {
-      const [source, target] = pairs[Math.floor(this.random() * pairs.length)]!;
+      const number = Math.floor(this.random() * pairs.length);
+      if (without?.includes(number)) continue;
+      const [source, target] = pairs[number]!;
       const tape = new Tape();
       const wanted = [...this.ids(this.target, target), END];
       const logits = this.run(tape, [...this.ids(this.source, source), END], [BEGIN, ...wanted.slice(0, -1)]);
@@ -60,16 +74,42 @@ export class Learner {
     return loss;
   }
 
+  /** The word at a place of the translation, and its likeliest rival. */
+  choose(text: string, at: number): Choice {
+    const source = [...this.ids(this.source, text), END];
+    const found = this.translate(text).words.map((word) => this.target.indexOf(word));
+    const given = [BEGIN, ...found.slice(0, at)];
+    const row = this.lastRow(this.run(new Tape(), source, given));
+    const word = found[at] ?? END;
+    const rival = row.reduce((best, value, id) => (id !== word && (best === word || value > row[best]!) ? id : best), word);
+    return { source, given, word, rival };
+  }
+
+  /** By how much a word leads its rival. */
+  lead({ source, given, word, rival }: Choice): number {
+    const row = this.lastRow(this.run(new Tape(), source, given));
+    return row[word]! - row[rival]!;
+  }
+
+  /** The word of this number; the end mark is a full stop. */
+  name(id: number): string {
+    return this.target[id]!;
+  }
+
+  private lastRow(logits: Matrix): Float32Array {
+    return logits.data.subarray((logits.rows - 1) * logits.cols);
+  }
+
   /** The likeliest word after another. Throws for a word that is in none of the pairs. */
   translate(text: string): Said {
     const source = [...this.ids(this.source, text), END];
-    const found: number[] = [];
+    const [found, chances]: [number[], number[]] = [[], []];
     for (;;) {
-      const logits = this.run(new Tape(), source, [BEGIN, ...found]);
-      const row = logits.data.subarray(found.length * logits.cols);
+      const row = this.lastRow(this.run(new Tape(), source, [BEGIN, ...found]));
       const next = row.reduce((best, value, id) => (value > row[best]! ? id : best), 0);
-      if (next === END || found.length === LONGEST) return { words: found.map((id) => this.target[id]!), attention: this.attention(source.length) };
+      if (next === END || found.length === LONGEST) return { words: found.map((id) => this.target[id]!), chances, attention: this.attention(source.length) };
       found.push(next);
+      chances.push(1 / row.reduce((sum, value) => sum + Math.exp(value - row[next]!), 0));
     }
   }
 
@@ -154,7 +194,7 @@ export class Learner {
 
   /** Adam (Kingma and Ba 2015). */
   private move(weight: Matrix): void {
-    const { rate } = this.lesson;
+    const rate = rateAt(this.lesson, this.step - 1);
     let moments = this.moments.get(weight);
     if (!moments) this.moments.set(weight, (moments = [new Float32Array(weight.data.length), new Float32Array(weight.data.length)]));
     const [first, second] = moments;
@@ -167,6 +207,12 @@ export class Learner {
     }
     weight.grad.fill(0);
   }
+}
+
+/** The size of Adam's steps in an update, counted from 0: up in a line, and down again. */
+function rateAt({ rate, updates }: Lesson, step: number): number {
+  const warm = Math.ceil(WARMUP * updates);
+  return rate * Math.max(0, Math.min((step + 1) / warm, (updates - step) / (updates - warm)));
 }
 
 const split = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
