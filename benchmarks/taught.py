@@ -1,19 +1,22 @@
 """Measure which lines taught a word, and prove it by trainings that leave lines out.
 
-    python -m benchmarks taught lds|planted|deleted [--pairs 2000] [--updates 300] [--out FILE]
+    python -m benchmarks taught words|planted [--pairs 2000] [--steps 250] [--out FILE]
 
-A network of 2 + 2 layers is trained on the first pairs of the demo's corpus, plainly (Adam, no
-dropout). Asked are words of sentences that were not in training, with their likeliest rivals. Two
-methods give each pair a number: replay follows the training back and is exact
-(`extensions/circuits/replay.py`); influence is what `glassformer taught` computes of the finished
-weights.
+A small network is trained as `glassformer train` does on the first pairs of the demo's corpus.
+Asked are words of other sentences that it has right, with their likeliest rivals. Each method gives
+each pair a number: replay follows the training back, influence is the estimate from the finished
+weights, nearest the nearest state of the decoder; they are those of `glassformer taught`.
 
-lds: many trainings leave out a quarter of the pairs each, drawn at random; what a method says of
-these pairs together is compared with the lead that training gives (linear datamodeling score: the
-rank correlation, the mean over words). With another first network and other batches it is measured
-again (--seeds). planted: ten pairs with a word get a wrong translation of it; how many of them are
-among the ten that speak most for the wrong word? deleted: does the network write another word if it
-trains without the ten best pairs, and without ten drawn at random?
+words: first, does the network write another word if it trains without the ten best pairs, and
+without ten drawn at random? Then many trainings leave out a share of the pairs each, drawn at
+random; what a method says of these pairs together is compared with the lead that training gives
+(linear datamodeling score: the rank correlation, the mean over words). A training without pairs has
+the same first weights and the same batches but for them. planted: ten pairs with a word get a wrong
+translation of it; how many of them are among the ten that speak most for the wrong word in a new
+sentence?
+
+The network is trained smoothly, with Adam of small steps and without dropout, or with --usual as
+the recipe auto chooses.
 """
 
 from __future__ import annotations
@@ -22,95 +25,116 @@ import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.config import BOS, Model
-from glassformer.extensions.circuits.cli.taught import encode_lines
+from glassformer.config import BOS, Config
 from glassformer.extensions.circuits.edges import WordContrast
-from glassformer.extensions.circuits.replay import Replay, ReplayPlan
-from glassformer.extensions.circuits.teaching import TokenPair, find_nearest, score_teachers
+from glassformer.extensions.circuits.lines import encode_lines
+from glassformer.extensions.circuits.replay import Replay
+from glassformer.extensions.circuits.teaching import (
+    Weights,
+    find_nearest,
+    score_teachers,
+)
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.model.encoder_decoder import EncoderDecoder
 from glassformer.model.files.directory import write_json
-from glassformer.model.networks import build_network
+from glassformer.train.start import train
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs as make_pairs
 
-SHAPE = {"d_model": 64, "heads": 4, "d_ff": 256, "encoder_layers": 2, "decoder_layers": 2}
-LEFT_OUT = 0.25  # of all pairs
-CLOSE = 8.0  # a lead beyond it is of no doubt, and no few pairs change it
+SHAPE = {"d_model": 64, "d_ff": 256, "heads": 4, "encoder_layers": 2, "decoder_layers": 2}
+# A training whose result depends on its text smoothly, so that a straight line foretells more.
+SMOOTH = {"optimizer": "adam", "learning_rate": 0.004, "epsilon": 1e-6}
 PLANTED = (
-    ("banana", "banane", "chaise"),
     ("horse", "cheval", "poisson"),
     ("door", "porte", "tasse"),
+    ("banana", "banane", "chaise"),  # in 4,000 pairs
 )
 BEST = 10  # pairs
 
-
-class Text(NamedTuple):
-    """The pairs of a training, and sentences that are not in it, as ids."""
-
-    lines: list[tuple[str, str]]
-    pairs: list[TokenPair]
-    others: list[TokenPair]
+Line = tuple[str, str]
 
 
-def read_text(translator: Translator, count: int) -> Text:
-    corpus = read_corpus().pairs
-    lines = corpus["train"][:count]
-    numbers, pairs = encode_lines(translator, lines)
-    return Text([lines[n] for n in numbers], pairs, encode_lines(translator, corpus["valid"])[1])
+class Trained(NamedTuple):
+    """A training that was made, its model, and the lines as it has them."""
+
+    replay: Replay
+    translator: Translator
+    weights: Weights
+    lines: list[Line]
 
 
-def start(translator: Translator, text: Text, updates: int, seed: int = 0) -> Replay:
-    torch.manual_seed(seed)
-    size = len(translator.model.output_table.weight)
-    settings = Model.model_validate(SHAPE | {"norm": "pre", "dropout": 0.0})
-    network = build_network(settings, size, size).eval().requires_grad_(False)
-    plan = ReplayPlan(updates=updates, warmup=max(20, updates // 6), seed=seed)
-    return Replay(network, text.pairs, plan)
+def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespace) -> Trained:
+    """Train a small network on lines, as `glassformer train` does."""
+    settings = Config.model_validate(
+        {
+            "recipe": "auto",
+            "size": "tiny",
+            "model": SHAPE if options.usual else SHAPE | {"dropout": 0.0},
+            "data": {"source_lang": "en", "target_lang": "fr", "hold_out_seed": 1},
+            "train": {
+                "steps": options.steps,
+                "batch_tokens": 1024,
+                "precision": "fp32",
+                "seed": options.seed,
+                "watch": 0,
+                **({} if options.usual else SMOOTH),
+            },
+        }
+    )
+    held_out = read_corpus().pairs["valid"]
+    train(settings, pairs={"train": [*lines], "valid": held_out}, out=folder, quiet=True)
+    replay = Replay.open(folder)
+    translator = Translator.load(folder, device="cpu", precision="fp32")
+    return Trained(replay, translator, replay.remember(), replay.read_texts())
 
 
-def load(replay: Replay, weights: Tensor) -> EncoderDecoder:
+def load(trained: Trained, weights: Weights) -> EncoderDecoder:
     """Return a network with these weights."""
-    size = len(replay.network.output_table.weight)
-    network = build_network(replay.network.settings, size, size).eval().requires_grad_(False)
+    network = trained.translator.model
+    assert isinstance(network, EncoderDecoder)
+    network.requires_grad_(False).eval()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
-            parameter.copy_(replay.name_weights(weights)[name])
+            parameter.copy_(weights[name])
     return network
 
 
 def choose_words(
-    network: EncoderDecoder, text: Text, count: int, *, right: bool
+    trained: Trained, skipped: int, count: int, low: float, high: float
 ) -> list[WordContrast]:
-    """Return words of other sentences with their likeliest rivals; `right`: only those written."""
+    """Return words of other sentences with their likeliest rivals, by their leads."""
+    others = encode_lines(trained.translator, read_corpus().pairs["train"][-500:])[1]
     chosen: list[WordContrast] = []
     rng = np.random.default_rng(5)
-    for number in rng.permutation(len(text.others)):
-        source, target = text.others[number]
+    for number in rng.permutation(len(others)):
+        source, target = others[number]
         step = int(rng.integers(0, len(target) - 1))
-        given = (BOS, *target[:step])
-        logits_V = network(torch.tensor([source]), torch.tensor([given]))[0, -1]
+        asked = WordContrast(source, (BOS, *target[:step]), (target[step], target[step]))
+        logits_V = trained.replay.read_logits(trained.weights, asked)
         best, second = logits_V.topk(2).indices.tolist()
         rival = second if best == target[step] else best
-        lead = float(logits_V[target[step]] - logits_V[rival])
-        if abs(lead) < CLOSE and not (right and lead < 0):
-            chosen.append(WordContrast(source, given, (target[step], rival)))
-        if len(chosen) == count:
+        if low < float(logits_V[target[step]] - logits_V[rival]) < high:
+            chosen.append(asked._replace(answers=(target[step], rival)))
+        if len(chosen) == skipped + count:
             break
-    return chosen
+    return chosen[skipped:]
 
 
-def weigh(replay: Replay, weights: Tensor, contrasts: Sequence[WordContrast]) -> dict[str, Tensor]:
+def weigh(trained: Trained, contrasts: Sequence[WordContrast]) -> dict[str, Tensor]:
     """Return what each method says of each pair, Q N."""
-    network = load(replay, weights)
-    influence = [score_teachers(network, each, replay.pairs) for each in contrasts]
-    return {"influence": torch.stack(influence), "replay": replay.follow_back(contrasts)}
+    network, pairs = load(trained, trained.weights), trained.replay.pairs
+    return {
+        "nearest": torch.stack([find_nearest(network, each, pairs) for each in contrasts]),
+        "influence": torch.stack([score_teachers(network, each, pairs) for each in contrasts]),
+        "replay": trained.replay.follow_back(contrasts),
+    }
 
 
 def rank(x: Tensor) -> np.ndarray[Any, Any]:
@@ -126,82 +150,71 @@ def correlate(says_QN: Tensor, amounts: Tensor, leads: Tensor) -> list[float]:
     ]
 
 
+def measure_words(trained: Trained, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what trainings without lines say of each method."""
+    contrasts = choose_words(trained, options.skipped, options.words, options.low, options.high)
+    says = weigh(trained, contrasts)
+    results = {"deleted": measure_deleted(trained, contrasts, says["replay"])}
+    return results | measure_lds(trained, contrasts, says, options)
+
+
 def measure_lds(
-    replay: Replay, text: Text, words: int, trainings: int, others: Sequence[Replay]
+    trained: Trained,
+    contrasts: Sequence[WordContrast],
+    says: dict[str, Tensor],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Return the score of each method, in the same training and in ones that begin otherwise."""
-    weights = replay.train()
-    contrasts = choose_words(load(replay, weights), text, words, right=False)
-    says = weigh(replay, weights, contrasts)
-    rng, amounts = np.random.default_rng(9), []
-    leads: list[list[list[float]]] = [[] for _ in range(1 + len(others))]
-    for _ in range(trainings):
-        amount_N = torch.ones(len(text.pairs))
-        amount_N[rng.permutation(len(amount_N))[: int(LEFT_OUT * len(amount_N))]] = 0
-        amounts.append(amount_N)
-        for own, each in zip(leads, (replay, *others), strict=True):
-            trained = each.train(amount_N)
-            own.append([float(each.measure_lead(trained, one)) for one in contrasts])
-    amount = torch.stack(amounts)
-    results: dict[str, Any] = {
-        "words": len(contrasts),
-        "trainings": trainings,
-        "lds": {},
-        "lds_others": {},
-    }
-    for name, says_QN in says.items():
-        results["lds"][name] = correlate(says_QN, amount, torch.tensor(leads[0]))
-        if others:
-            mean = torch.tensor(leads[1:]).mean(0)
-            results["lds_others"][name] = correlate(says_QN, amount, mean)
-    for part in ("lds", "lds_others"):
-        results[f"{part}_mean"] = {name: float(np.mean(x)) for name, x in results[part].items()}
+    """Return the score of each method."""
+    count, rng = len(trained.lines), np.random.default_rng(9)
+    amounts, leads = list[Tensor](), list[Tensor]()
+    results: dict[str, Any] = {}
+    for _ in range(options.trainings):
+        left_out = {*rng.permutation(count)[: int(options.left_out * count)].tolist()}
+        amounts.append(torch.tensor([float(n not in left_out) for n in range(count)]))
+        weights = trained.replay.train(left_out)
+        own = [float(trained.replay.measure_lead(weights, each)) for each in contrasts]
+        leads.append(torch.tensor(own))
+        results = {"words": len(contrasts), "trainings": len(leads), "lds": {}}
+        for name, says_QN in says.items():
+            found = correlate(says_QN, torch.stack(amounts), torch.stack(leads))
+            results["lds"][name] = {"mean": float(np.mean(found)), "each": found}
+        print(len(leads), {name: x["mean"] for name, x in results["lds"].items()}, flush=True)
     return results
 
 
-def find_lines(lines: Sequence[tuple[str, str]], english: str, french: str) -> list[int]:
+def find_lines(lines: Sequence[Line], english: str, french: str) -> list[int]:
     """Return where a word and its translation stand."""
     word, other = (re.compile(rf"\b{each}", re.IGNORECASE) for each in (english, french))
     return [n for n, (one, two) in enumerate(lines) if word.search(one) and other.search(two)]
 
 
-def plant(text: Text, english: str, right: str, wrong: str) -> tuple[Text, list[int]]:
-    """Return the text with ten wrong translations of a word, and where these stand."""
-    planted, lines = find_lines(text.lines, english, right)[:BEST], [*text.lines]
-    for n in planted:
-        lines[n] = (lines[n][0], lines[n][1].replace(right, wrong))
-    return text._replace(lines=lines), planted
-
-
-def measure_planted(translator: Translator, text: Text, updates: int) -> list[dict[str, Any]]:
+def measure_planted(lines: list[Line], options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return for each word how many of the planted pairs are among the ten of each method."""
     results = []
     new = make_pairs("en", "fr", 4000, 1, "test")
-    for english, right, wrong in PLANTED:
-        spoiled, planted = plant(text, english, right, wrong)
-        spoiled = spoiled._replace(pairs=encode_lines(translator, spoiled.lines)[1])
-        replay = start(translator, spoiled, updates)
-        weights = replay.train()
+    for english, right, wrong in PLANTED[: options.words]:
+        spoiled, there = [*lines], find_lines(lines, english, right)
+        for n in there[:BEST]:
+            spoiled[n] = (spoiled[n][0], spoiled[n][1].replace(right, wrong))
+        with TemporaryDirectory() as folder:
+            trained = run_training(spoiled, Path(folder) / "model", options)
+        planted = {n for n, line in enumerate(trained.lines) if line not in {*lines}}
         asked = [new[n] for n in find_lines(new, english, right)[:20]]
-        contrasts = [ask_planted(translator, pair, right, wrong) for pair in asked]
-        leads = [float(replay.measure_lead(weights, each)) for each in contrasts]
+        contrasts = [ask_planted(trained.translator, pair, right, wrong) for pair in asked]
+        leads = [float(trained.replay.measure_lead(trained.weights, each)) for each in contrasts]
         at = int(np.argmax(leads))
-        says = weigh(replay, weights, [contrasts[at]])
-        nearest_N = find_nearest(load(replay, weights), contrasts[at], replay.pairs)
         found = {
-            name: len({*x.topk(BEST).indices.tolist()} & {*planted})
-            for name, x in [("nearest", nearest_N), *((name, x[0]) for name, x in says.items())]
+            name: len({*x[0].topk(BEST).indices.tolist()} & planted)
+            for name, x in weigh(trained, [contrasts[at]]).items()
         }
-        row = {"word": english, "lines": len(find_lines(text.lines, english, right))}
-        row |= {"planted": len(planted), "asked": asked[at][0], "lead": leads[at], "found": found}
+        row: dict[str, Any] = {"word": english, "lines": len(there), "planted": len(planted)}
+        row |= {"asked": asked[at][0], "lead": leads[at], "found": found}
         results.append(row)
         print(row, flush=True)
     return results
 
 
-def ask_planted(
-    translator: Translator, pair: tuple[str, str], right: str, wrong: str
-) -> WordContrast:
+def ask_planted(translator: Translator, pair: Line, right: str, wrong: str) -> WordContrast:
     """Return the question whether the wrong word leads the right one in a sentence."""
     source, target = pair
     _, (one, other) = encode_lines(
@@ -213,57 +226,56 @@ def ask_planted(
     return WordContrast(one.source, (BOS, *one.target[:step]), answers)
 
 
-def measure_deleted(replay: Replay, text: Text, words: int) -> dict[str, Any]:
+def measure_deleted(
+    trained: Trained, contrasts: Sequence[WordContrast], says_QN: Tensor
+) -> dict[str, Any]:
     """Return how often another word is written without the ten best pairs, and without any ten."""
-    weights = replay.train()
-    contrasts = choose_words(load(replay, weights), text, words, right=True)
-    says_QN = replay.follow_back(contrasts)
-    rng, results = np.random.default_rng(9), []
+    rng, results = np.random.default_rng(9), list[dict[str, Any]]()
     for says_N, contrast in zip(says_QN, contrasts, strict=True):
         sets = {
-            "best": says_N.topk(BEST).indices,
-            "random": torch.tensor(rng.permutation(len(says_N))[:BEST]),
+            "best": says_N.topk(BEST).indices.tolist(),
+            "random": rng.permutation(len(says_N))[:BEST].tolist(),
         }
-        row: dict[str, Any] = {"lead": float(replay.measure_lead(weights, contrast))}
+        row: dict[str, Any] = {
+            "lead": float(trained.replay.measure_lead(trained.weights, contrast))
+        }
         for name, numbers in sets.items():
-            amount_N = torch.ones(len(says_N))
-            amount_N[numbers] = 0
-            trained = replay.train(amount_N)
-            row[name] = float(replay.measure_lead(trained, contrast))
-            logits_V = load(replay, trained)(
-                torch.tensor([contrast.source]), torch.tensor([contrast.given])
-            )[0, -1]
-            row[f"{name}_changed"] = int(logits_V.argmax()) != contrast.answers[0]
+            weights = trained.replay.train({*numbers})
+            logits_V = trained.replay.read_logits(weights, contrast)
+            right, rival = contrast.answers
+            row[name] = float(logits_V[right] - logits_V[rival])
+            row[f"{name}_changed"] = int(logits_V.argmax()) != right
             row[f"{name}_foretold"] = row["lead"] - float(says_N[numbers].sum())
         results.append(row)
         print(row, flush=True)
     changed = {name: sum(row[f"{name}_changed"] for row in results) for name in ("best", "random")}
+    print(len(results), changed)
     return {"words": len(results), "changed": changed, "each": results}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("lds", "planted", "deleted"))
+    parser.add_argument("what", choices=("words", "planted"))
     parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--updates", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--words", type=int, default=6)
+    parser.add_argument("--skipped", type=int, default=0, help="words, for a process to go on with")
     parser.add_argument("--trainings", type=int, default=16)
-    parser.add_argument("--seeds", type=int, default=0)
+    parser.add_argument("--left-out", type=float, default=0.25)
+    parser.add_argument("--usual", action="store_true", help="train as the recipe auto does")
+    parser.add_argument("--low", type=float, default=0.0, help="the least lead of a word")
+    parser.add_argument("--high", type=float, default=3.0, help="the largest lead of a word")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
 
 
 def main(options: argparse.Namespace) -> None:
-    translator = Translator.load("demo", device="cpu", precision="fp32")
-    text = read_text(translator, options.pairs)
-    replay = start(translator, text, options.updates)
+    lines = [*read_corpus().pairs["train"][: options.pairs]]
     found: Any
-    if options.what == "lds":
-        others = [start(translator, text, options.updates, 1 + n) for n in range(options.seeds)]
-        found = measure_lds(replay, text, options.words, options.trainings, others)
-        print(found)
-    elif options.what == "planted":
-        found = measure_planted(translator, text, options.updates)
+    if options.what == "planted":
+        found = measure_planted(lines, options)
     else:
-        found = measure_deleted(replay, text, options.words)
-        print(found["words"], found["changed"])
+        with TemporaryDirectory() as folder:
+            trained = run_training(lines, Path(folder) / "model", options)
+            found = measure_words(trained, options)
     if options.out:
         write_json(options.out, {"options": str(vars(options)), "found": found})

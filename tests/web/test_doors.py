@@ -183,7 +183,9 @@ def test_a_word_is_lost_with_the_line_that_taught_it(page: Any, server: Server) 
     taught = page.locator(".taught li")
     assert taught.count() == 4
     assert "green house" in taught.first.inner_text(), "the only line with green"
-    numbers = [float(each.replace("−", "-")) for each in page.locator(".taught .number").all_inner_texts()]
+    numbers = [
+        float(each.replace("−", "-")) for each in page.locator(".taught .number").all_inner_texts()
+    ]
     assert numbers == sorted(numbers, reverse=True) and numbers[0] > 1
     assert page.locator("[data-again]").is_disabled()
     taught.first.get_by_role("button").click()

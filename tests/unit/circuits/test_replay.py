@@ -1,69 +1,159 @@
-"""A training that is followed back: its derivatives are differences of real trainings."""
+"""A training that is followed back: its derivatives are differences of trainings."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from tests.unit.circuits.test_teaching import CONTRAST, PAIRS, V
 
-from glassformer.config import EOS, Model
-from glassformer.extensions.circuits import replay
-from glassformer.extensions.circuits.replay import Replay, ReplayPlan
-from glassformer.extensions.circuits.teaching import TokenPair
-from glassformer.model.networks import build_network
+from glassformer.cli import main
+from glassformer.config import BOS, Config
+from glassformer.extensions.circuits.edges import WordContrast
+from glassformer.extensions.circuits.replay import Replay, TrainingState, find_obstacle
+from glassformer.extensions.demo.corpus import read_corpus
+from glassformer.model.files.directory import load_model
+from glassformer.train.start import train
 
-PLAN = ReplayPlan(updates=40, batch=4, rate=3e-3, warmup=5)
-OTHER = CONTRAST._replace(answers=(8, 11), given=CONTRAST.given[:1])
+PAIRS = read_corpus().pairs["train"][:40]
+MODEL: dict[str, Any] = {
+    "d_model": 16,
+    "heads": 2,
+    "d_ff": 24,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+}
+MODEL |= {"norm": "pre", "attention_dropout": 0.1}
+TRAIN: dict[str, Any] = {
+    "steps": 14,
+    "validate_every": 14,
+    "precision": "fp32",
+    "watch": 0,
+    "batch_tokens": 128,
+}
 
 
-@pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> Replay:
-    monkeypatch.setattr(replay, "REMEMBER", 7)
-    monkeypatch.setattr(replay, "EPSILON", 1e-3)  # tiny gradients bend what is differentiated
-    torch.manual_seed(8)
-    settings = {"d_model": 16, "heads": 2, "d_ff": 12, "encoder_layers": 1, "decoder_layers": 1}
-    made = build_network(Model.model_validate(settings | {"norm": "pre"}), V, V)
-    network: Any = made.double().eval().requires_grad_(False)
-    rng = np.random.default_rng(2)
-    pairs = PAIRS + [
-        TokenPair((*rng.integers(5, V, 3).tolist(), EOS), (*rng.integers(5, V, 4).tolist(), EOS))
-        for _ in range(6)
-    ]
-    return Replay(network, pairs, PLAN)
+def run_training(out: Path, **settings: Any) -> Path:
+    given = TRAIN | {"ema": 0.9, "epsilon": 1e-4, "learning_rate": 3e-3} | settings
+    config = {"recipe": "auto", "size": "tiny", "model": MODEL, "train": given}
+    config |= {"text": {"vocabulary": 400}, "data": {"source_lang": "en", "target_lang": "fr"}}
+    valid = read_corpus().pairs["valid"][:4]
+    rows = {"train": [*PAIRS], "valid": valid}
+    train(Config.model_validate(config), pairs=rows, out=out, quiet=True)
+    return out
 
 
-def test_a_derivative_is_the_difference_of_two_trainings(trained: Replay) -> None:
-    found = trained.follow_back([CONTRAST, OTHER])
-    step = 1e-5
-    for pair in range(0, 10, 3):
+@pytest.fixture(scope="module", params=["adam", "muon"])
+def model(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run_training(tmp_path_factory.mktemp("model") / "m", optimizer=request.param)
+
+
+def ask(replay: Replay, pair: int = 3) -> WordContrast:
+    source, target = replay.pairs[pair]
+    return WordContrast(source, (BOS, *target[:2]), (target[2], 17))
+
+
+def test_the_training_that_is_run_again_is_the_one_that_was(model: Path) -> None:
+    replay = Replay.open(model)
+    weights = replay.remember()
+    for name, parameter in load_model(model)[2].named_parameters():
+        assert torch.equal(weights[name], parameter.detach()), name
+    texts = replay.read_texts()
+    assert sorted(texts) == sorted((one.strip(), two.strip()) for one, two in PAIRS)
+
+
+def test_the_state_after_an_update_is_that_of_the_optimizer(model: Path) -> None:
+    replay = Replay.open(model)
+    states = replay._run(0, replay.first, 6, 1)
+    for step in (1, 2, 6):
+        before, after = states[step - 1], states[step]
+        gradient = replay.differentiate(before.weights, step, replay._deal(step))
+        told = replay.step(step, before, gradient)
+        for part, own in zip(told, after, strict=True):
+            for name, value in own.items():
+                size = float((value - before.weights.get(name, 0 * value)).abs().max())
+                assert torch.allclose(part[name], value, atol=0.03 * size + 1e-6), (step, name)
+
+
+class Functional:
+    """The training as a function of how much each pair counts, in double precision."""
+
+    def __init__(self, replay: Replay):
+        self.replay = replay
+        replay.network.double()
+        replay.first = TrainingState(
+            *({name: x.double() for name, x in part.items()} for part in replay.first)
+        )
+
+    def list_states(self, amount_N: torch.Tensor | None = None) -> list[TrainingState]:
+        states = [self.replay.first]
+        for step in range(1, self.replay.updates + 1):
+            weights, batches = states[-1].weights, self.replay._deal(step)
+            gradient = self.replay.differentiate(weights, step, batches, amount_N)
+            states.append(self.replay.step(step, states[-1], gradient))
+        return states
+
+
+def test_a_derivative_is_the_difference_of_two_trainings(tmp_path: Path) -> None:
+    replay = Replay.open(run_training(tmp_path / "m", optimizer="adam", max_grad_norm=0.5))
+    training, asked, count = Functional(replay), ask(replay), len(replay.pairs)
+    states = training.list_states()
+    sought = [replay._differentiate_lead(states[-1], asked)]
+    result_QN = torch.zeros(1, count, dtype=torch.float64)
+    for step in reversed(range(1, replay.updates + 1)):
+        replay.step_back(step, states[step - 1], sought, result_QN)
+    small = 1e-5
+    for pair in range(0, count, 9):
         leads = []
         for sign in (1, -1):
-            amount_N = torch.ones(10, dtype=torch.float64)
-            amount_N[pair] += sign * step
-            weights = trained.train(amount_N)
-            leads.append([float(trained.measure_lead(weights, x)) for x in (CONTRAST, OTHER)])
-        for of, (up, down) in enumerate(zip(*leads, strict=True)):
-            assert float(found[of, pair]) == pytest.approx((up - down) / (2 * step), rel=1e-4)
-    assert found.abs().max() > 0.01
+            amount_N = torch.ones(count, dtype=torch.float64)
+            amount_N[pair] += sign * small
+            end = training.list_states(amount_N)[-1]
+            leads.append(float(replay.measure_lead(end.average, asked)))
+        by_difference = (leads[0] - leads[1]) / (2 * small)
+        assert float(result_QN[0, pair]) == pytest.approx(by_difference, rel=2e-3, abs=1e-6)
+    assert result_QN.abs().max() > 1e-4
 
 
-def test_a_pair_with_no_amount_is_left_out(trained: Replay) -> None:
-    amount_N = torch.ones(10, dtype=torch.float64)
-    amount_N[2] = 0
-    without = trained.train(amount_N)
-    trained.pairs = [*trained.pairs]
-    trained.pairs[2] = TokenPair((9, 9, 9, 9, EOS), (7, 7, 7, 7, EOS))
-    trained.batches = [trained._pack(each.pairs.tolist()) for each in trained.batches]
-    assert torch.allclose(without, trained.train(amount_N), atol=1e-9)
-    assert not torch.allclose(without, trained.train(), atol=1e-3)
+def test_a_pair_that_is_left_out_teaches_nothing(model: Path) -> None:
+    replay = Replay.open(model)
+    asked = ask(replay)
+    whole, same = (float(replay.measure_lead(replay.train(out), asked)) for out in ((), ()))
+    assert whole == same
+    without = float(replay.measure_lead(replay.train({3, 4, 5}), asked))
+    foretold = float(replay.follow_back([asked])[0, 3:6].sum())
+    assert without != whole
+    assert abs(foretold) < 10 * abs(whole - without) + 1
 
 
-def test_training_lowers_the_loss(trained: Replay) -> None:
-    batch = trained._pack(range(10))
-    before = trained.measure_losses(trained.first, batch).sum()
-    assert trained.measure_losses(trained.train(), batch).sum() < 0.8 * before
-    rates = [PLAN.rate_at(n) for n in range(PLAN.updates)]
-    assert max(rates) == PLAN.rate == rates[4] and rates[-1] < 0.1 * PLAN.rate
+def test_the_command_follows_back_and_says_so(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = PAIRS[0]
+    word = target.split()[1]
+    command = ["taught", str(model), source, "--word", word, "--target", target, "--top", "3"]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["method"] == "replay" and found["pairs"] == len(PAIRS)
+    assert found["lead"] == pytest.approx(found["replayed"], abs=1e-4)
+    for row in found["for"] + found["against"]:
+        assert (row["source"], row["target"]) == PAIRS[row["line"] - 1]
+    assert found["for"][0]["taught"] > 0 > found["against"][0]["taught"]
+    assert main(command) == 0
+    assert "run again and followed back" in capsys.readouterr().out
+    assert main([*command, "--by", "estimate"]) == 0
+    assert "An estimate" in capsys.readouterr().out
+
+
+def test_what_cannot_be_followed_back_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "run" in find_obstacle(tmp_path)
+    out = run_training(tmp_path / "m", rdrop_alpha=1.0)
+    assert "rdrop" in find_obstacle(out)
+    assert main(["taught", str(out), PAIRS[0][0], "--word", "le", "--by", "replay"]) == 2
+    command = ["taught", "demo", "The cat is small.", "--word", "chat"]
+    assert main(command) == 2
+    assert "--data is missing" in capsys.readouterr().err

@@ -1,240 +1,430 @@
-"""A small training that is remembered wholly, so that it says exactly what each pair taught.
+"""A training that is followed back, so that it says exactly what each pair taught.
 
 What would change if a pair had counted a little less in training? The derivative of a lead by the
 weight of each pair is found by following the training back, update by update, from the last one
-to the first: each says what its gradient, and the Hessian of its loss, hand on to the one before
-(Maclaurin et al. 2015, "Gradient-based Hyperparameter Optimization through Reversible Learning";
-Ilyas and Engstrom 2025, "MAGIC: Near-Optimal Data Attribution for Deep Learning"). Nothing is
-estimated; what is left is that leaving a pair out is not a little, but all of its weight.
+to the first: each says what its optimizer, its gradient, and the Hessian of its loss, hand on to
+the one before (Maclaurin et al. 2015, "Gradient-based Hyperparameter Optimization through
+Reversible Learning"; Ilyas and Engstrom 2025, "MAGIC: Near-Optimal Data Attribution for Deep
+Learning"). Nothing is estimated; what is left is that leaving a pair out is not a little, but all
+of its weight.
 
-The training is plain: Adam, a warm-up and a cosine, no dropout, and batches that stay as they are
-when pairs are left out of them. What it must remember is the first weights and the batches; some
-states on the way save time.
+What must be remembered stands in the folder of the training (`run`): settings and seeds, from which
+first weights, batches and dropout follow, and the text as token ids. The training is run again to
+have its states; every few of them are kept, and those between are computed once more.
 
-Letters: B pairs of a batch; N all pairs; T target positions; Q leads.
+Letters: B pairs of a batch; N all pairs; S source; T target positions; V vocabulary; Q leads.
 """
 
+from __future__ import annotations
+
+import copy
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import torch
-from torch import Tensor
-from torch.func import functional_call, grad, jvp
+from torch import Tensor, nn
+from torch.func import functional_call, grad, jvp, vjp
 
-from glassformer.config import BOS, PAD
-from glassformer.decode.score import padded
+from glassformer.config import PAD
+from glassformer.data.batches import Batch
+from glassformer.engine.kernels.dropout import Dropout, DropoutStream
+from glassformer.foundation.progress import Reporter
 from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import CHECKPOINTS, RECORD, RUN
+from glassformer.train.plan.plan import Plan
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import read_record, read_settings
+from glassformer.train.plan.schedule import rate
+from glassformer.train.run.checkpoint import checkpoints, read_progress
+from glassformer.train.run.distributed import ALONE
+from glassformer.train.run.loss import batch_loss
+from glassformer.train.run.optimizer import MOMENTUM, SCALE, Muon, is_table, make_orthogonal
+from glassformer.train.run.settle import settle
+from glassformer.train.run.setup import Setup
+from glassformer.train.run.updates import Updater, find_decay
 
 from .edges import WordContrast
-from .teaching import TokenPair, Weights
+from .teaching import TokenPair, Weights, add_end
 
-BETAS, EPSILON = (0.9, 0.98), 1e-6  # of Adam
-REMEMBER = 25  # updates between two states that are remembered
-POOL = 8  # batches whose pairs are sorted by length together
+TINY = 1e-30  # keeps the derivative of a square root at 0 finite
 Tick = Callable[[int], object]
 
 
-@dataclass(frozen=True)
-class ReplayPlan:
-    """The settings of a training."""
+class TrainingState(NamedTuple):
+    """The state of a training between two updates, or derivatives by each number of it."""
 
-    updates: int = 400
-    batch: int = 64  # pairs
-    rate: float = 4e-3
-    warmup: int = 66
-    seed: int = 0
-
-    def rate_at(self, update: int) -> float:
-        """Return the learning rate: a line up, then a cosine down to zero."""
-        if update < self.warmup:
-            return self.rate * (update + 1) / self.warmup
-        done = (update - self.warmup) / (self.updates - self.warmup)
-        return self.rate * (1 + math.cos(math.pi * done)) / 2
+    weights: Weights
+    moments: Weights  # of the optimizer: "exp_avg.NAME"
+    average: Weights  # the moving average of the weights; {} without one
 
 
-class AdamState(NamedTuple):
-    """The weights of a network, and Adam's means of gradients and of their squares."""
+class TapedDropout(Dropout):
+    """Dropout with masks that are drawn once, and then used as often as one likes."""
 
-    weights: Tensor
-    mean: Tensor
-    square: Tensor
+    def __init__(self, p: float, stream: DropoutStream, masks: list[Tensor]):
+        super().__init__(p, stream)
+        self.masks, self.is_drawing, self.at = masks, False, 0
 
-
-class PairBatch(NamedTuple):
-    """The pairs of an update, and what the network reads and should write of them."""
-
-    pairs: Tensor  # their numbers
-    source_BS: Tensor
-    given_BT: Tensor
-    wanted_BT: Tensor
-
-    @property
-    def lengths_B(self) -> Tensor:
-        return (self.wanted_BT != PAD).sum(1)
+    def forward(self, x: Tensor) -> Tensor:
+        if not (self.training and self.p):
+            return x
+        if self.is_drawing:
+            self.at = len(self.masks)
+            self.masks.append(super().forward(torch.ones(x.shape)))
+        return x * self.masks[self.at].to(x.dtype)
 
 
 class Replay:
-    """A training of a network on pairs from its weights as they are, as often as one likes."""
+    """A training that can be run again, without some of its pairs, and followed back."""
 
-    def __init__(self, network: EncoderDecoder, pairs: Sequence[TokenPair], plan: ReplayPlan):
-        self.network, self.pairs, self.plan = network, pairs, plan
-        self.shapes = {name: x.shape for name, x in network.named_parameters()}
-        self.first = torch.cat([x.detach().flatten() for x in network.parameters()])
-        self.batches = [self._pack(numbers) for numbers in self._draw()]
+    def __init__(self, setup: Setup, plan: Plan, updates: int):
+        """`updates`: how many were made until the model was kept."""
+        self.setup, self.plan, self.updates = setup, plan, updates
+        setup.batches.share = plan.share
+        self.updater: Updater = setup.make_updater()
+        model = self.updater.model
+        self.names = {p: name for name, p in model.named_parameters() if p.requires_grad}
+        optimizer = self.updater.optimizer
+        matrices = optimizer.param_groups[0]["params"] if isinstance(optimizer, Muon) else ()
+        self.matrices = {self.names[p] for p in matrices}
+        self.stream, self.masks = DropoutStream(), list[Tensor]()
+        self.network, self.dropouts = self._copy(model)
+        self.first = self._take_state()
+        self.remembered: list[TrainingState] = []
 
-    def _draw(self) -> list[list[int]]:
-        """Return the numbers of the pairs of each batch; in a batch lengths are alike."""
-        size, batches = self.plan.batch, list[list[int]]()
-        generator = torch.Generator().manual_seed(self.plan.seed)
-        while len(batches) < self.plan.updates:
-            order = torch.randperm(len(self.pairs), generator=generator).tolist()
-            own = []
-            for start in range(0, len(order), size * POOL):
-                pool = sorted(order[start : start + size * POOL], key=self._measure)
-                own += [pool[at : at + size] for at in range(0, len(pool), size)]
-            batches += [own[n] for n in torch.randperm(len(own), generator=generator).tolist()]
-        return batches[: self.plan.updates]
+    @classmethod
+    def open(cls, model: Path) -> Replay:
+        """Return the training of a model directory. ValueError, saying why, if it cannot be."""
+        if why := find_obstacle(model):
+            raise ValueError(f"{model}: {why}")
+        report, device = Reporter(quiet=True), torch.device("cpu")
+        prepared = prepare_run(model, report)
+        setup, plan = settle(model, prepared, device, ALONE, report, time.perf_counter())
+        if setup.loss is not batch_loss:
+            raise ValueError(f"{model}: an idea of another paper is in its loss")
+        last = read_progress(checkpoints(model / RUN / CHECKPOINTS)[-1])
+        return cls(setup, plan, last.best_step)
 
-    def _measure(self, number: int) -> int:
-        return sum(map(len, self.pairs[number]))
+    def _copy(self, model: EncoderDecoder) -> tuple[EncoderDecoder, list[TapedDropout]]:
+        """Return the network as it is written, with dropout that repeats itself."""
+        network, taped = copy.deepcopy(model).requires_grad_(False), list[TapedDropout]()
+        for module in network.modules():
+            for name, part in module.named_children():
+                if type(part) is nn.Dropout:
+                    taped.append(TapedDropout(part.p, self.stream, self.masks))
+                    setattr(module, name, taped[-1])
+        return network, taped
 
-    def _pack(self, numbers: Sequence[int]) -> PairBatch:
-        pairs = [self.pairs[n] for n in numbers]
-        return PairBatch(
-            torch.tensor(numbers),
-            padded([pair.source for pair in pairs], "cpu"),
-            padded([(BOS, *pair.target[:-1]) for pair in pairs], "cpu"),
-            padded([pair.target for pair in pairs], "cpu"),
-        )
+    @property
+    def pairs(self) -> list[TokenPair]:
+        """Return all pairs of the training as ids, with EOS."""
+        store = self.setup.prepared.store
+        return [
+            TokenPair(add_end(store.source(n, 0).tolist()), add_end(store.target(n, 0).tolist()))
+            for n in range(len(store))
+        ]
 
-    def name_weights(self, weights: Tensor) -> Weights:
-        """Return the weights by name."""
-        parts = weights.split([shape.numel() for shape in self.shapes.values()])
-        return {
-            name: part.view(shape)
-            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
-        }
+    def read_texts(self) -> list[tuple[str, str]]:
+        """Return the text of all pairs."""
+        store, tokenizers = self.setup.prepared.store, self.setup.prepared.tokenizers
+        numbers = range(len(store))
+        sources = tokenizers.source.decode_many(store.source(n, 0).tolist() for n in numbers)
+        targets = tokenizers.target.decode_many(store.target(n, 0).tolist() for n in numbers)
+        return [*zip(sources, targets, strict=True)]
 
-    def measure_losses(self, weights: Tensor, batch: PairBatch) -> Tensor:
-        """Return -ln p of the translation of each pair of a batch, B."""
-        sides = batch.source_BS, batch.given_BT
-        logits_BTV = functional_call(self.network, self.name_weights(weights), sides)
-        log_prob_BTV = logits_BTV.log_softmax(-1)
-        log_prob_BT = log_prob_BTV.gather(-1, batch.wanted_BT[..., None])[..., 0]
-        return -log_prob_BT.where(batch.wanted_BT != PAD, 0.0).sum(-1)
+    def train(self, left_out: Collection[int] = (), tick: Tick = lambda done: None) -> Weights:
+        """Return the weights that are kept at the end of a training without some of its pairs."""
+        last = self._run(0, self.first, self.updates, self.updates, left_out, tick)[-1]
+        return last.average or last.weights
 
-    def measure_lead(self, weights: Tensor, contrast: WordContrast) -> Tensor:
-        """Return the logit of a token less that of its rival."""
-        sides = torch.tensor([contrast.source]), torch.tensor([contrast.given])
-        logits_V = functional_call(self.network, self.name_weights(weights), sides)[0, -1]
-        lead: Tensor = logits_V[contrast.answers[0]] - logits_V[contrast.answers[1]]
-        return lead
-
-    def train(self, amount_N: Tensor | None = None) -> Tensor:
-        """Return the weights after all updates, with each pair's loss times its amount."""
-        return self._run(0, self._start(), self.plan.updates, amount_N)[-1].weights
-
-    def _start(self) -> AdamState:
-        return AdamState(self.first, *(torch.zeros_like(self.first) for _ in range(2)))
+    def remember(self, tick: Tick = lambda done: None) -> Weights:
+        """Train again, keeping some states on the way; return the weights at the end."""
+        every = math.isqrt(self.updates - 1) + 1
+        self.remembered = self._run(0, self.first, self.updates, every, tick=tick)
+        return self.remembered[-1].average or self.remembered[-1].weights
 
     def _run(
         self,
         first: int,
-        state: AdamState,
+        state: TrainingState,
         last: int,
-        amount_N: Tensor | None,
-        every: int | None = None,
-    ) -> list[AdamState]:
+        every: int,
+        left_out: Collection[int] = (),
+        tick: Tick = lambda done: None,
+    ) -> list[TrainingState]:
         """Return states before some of the updates from `first` to `last`, and the last state."""
         states = []
+        self._put_state(state, first)
         for update in range(first, last):
-            if every and (update - first) % every == 0:
-                states.append(state)
-            state = self._update(update, state, amount_N)
-        return [*states, state]
+            if (update - first) % every == 0:
+                states.append(self._take_state())
+            batches = self._deal(update + 1, left_out)
+            self.updater.update(
+                update + 1, self._rate(update + 1), batches, self._planned(update + 1)
+            )
+            tick(1)
+        return [*states, self._take_state()]
 
-    def _update(self, update: int, state: AdamState, amount_N: Tensor | None) -> AdamState:
-        gradient = self._differentiate(self.batches[update], state.weights, amount_N)
-        mean = BETAS[0] * state.mean + (1 - BETAS[0]) * gradient
-        square = BETAS[1] * state.square + (1 - BETAS[1]) * gradient.square()
-        one, two = (1 - beta ** (update + 1) for beta in BETAS)
-        change = (mean / one) / ((square / two).sqrt() + EPSILON)
-        return AdamState(state.weights - self.plan.rate_at(update) * change, mean, square)
+    def _deal(self, step: int, left_out: Collection[int] = ()) -> list[Batch]:
+        """Return the batches of an update, in which pairs that are left out have no target."""
+        batches = self.setup.deal(step, self.updater)
+        return [without(batch, left_out) for batch in batches] if left_out else batches
 
-    def _differentiate(self, batch: PairBatch, weights: Tensor, amount_N: Tensor | None) -> Tensor:
-        """Return the gradient of the mean loss of a token."""
-        own = weights.detach().requires_grad_()
-        amount_B = torch.ones(len(batch.pairs)) if amount_N is None else amount_N[batch.pairs]
-        amount_B = amount_B.to(own)
-        with torch.enable_grad():
-            losses_B = self.measure_losses(own, batch)
-            tokens = (amount_B * batch.lengths_B).sum().clamp(min=1e-9)
-            return torch.autograd.grad((losses_B * amount_B).sum() / tokens, own)[0]
+    def _rate(self, step: int) -> float:
+        width = self.setup.config.model.d_model
+        return rate(self.plan.position(step), self.setup.config.train, width, self.plan.planned)
+
+    def _planned(self, step: int) -> float:
+        return self.plan.position(step) - self.plan.position(step - 1)
+
+    def _take_state(self) -> TrainingState:
+        """Return a copy of the state of the training; an optimizer that did nothing has zeros."""
+        updater, kept = self.updater, self.updater.optimizer.state
+        weights = {name: p.detach().clone() for p, name in self.names.items()}
+        moments = {}
+        for p, name in self.names.items():
+            keys = ("momentum",) if name in self.matrices else ("exp_avg", "exp_avg_sq")
+            for key in keys:
+                there = kept[p][key] if p in kept else torch.zeros_like(p)
+                moments[f"{key}.{name}"] = there.detach().clone()
+        average = dict(updater.averaged.named_parameters()) if updater.averaged else {}
+        return TrainingState(
+            weights, moments, {name: average[name].detach().clone() for name in weights if average}
+        )
+
+    def _put_state(self, state: TrainingState, step: int) -> None:
+        """Go to a state after `step` updates."""
+        updater = self.updater
+        average = dict(updater.averaged.named_parameters()) if updater.averaged else {}
+        updater.optimizer.state.clear()
+        with torch.no_grad():
+            for p, name in self.names.items():
+                p.copy_(state.weights[name])
+                if average:
+                    average[name].copy_(state.average[name])
+        for key, value in state.moments.items() if step else ():
+            kind, _, name = key.partition(".")
+            p = next(p for p, own in self.names.items() if own == name)
+            updater.optimizer.state[p][kind] = value.clone()
+            if kind == "exp_avg":
+                updater.optimizer.state[p]["step"] = torch.tensor(float(step))
+
+    def measure_lead(self, weights: Weights, contrast: WordContrast) -> Tensor:
+        """Return the logit of a token less that of its rival."""
+        logits_V = self.read_logits(weights, contrast)
+        lead: Tensor = logits_V[contrast.answers[0]] - logits_V[contrast.answers[1]]
+        return lead
+
+    def read_logits(self, weights: Weights, contrast: WordContrast) -> Tensor:
+        """Return the logits of a question, V."""
+        sides = torch.tensor([contrast.source]), torch.tensor([contrast.given])
+        logits_BTV: Tensor = functional_call(self.network.eval(), weights, sides)
+        return logits_BTV[0, -1]
+
+    def measure_losses(self, weights: Weights, batch: Batch) -> Tensor:
+        """Return the loss of each pair of a batch, B, with the dropout of the latest draw."""
+        smoothing = self.setup.config.train.label_smoothing
+        source_BS, target_BT = map(torch.from_numpy, (batch.source_BS, batch.target_BT))
+        sides = source_BS, target_BT[:, :-1]
+        log_prob_BTV = functional_call(self.network.train(), weights, sides).log_softmax(-1)
+        wanted_BT = target_BT[:, 1:]
+        right_BT = log_prob_BTV.gather(-1, wanted_BT[..., None])[..., 0]
+        loss_BT = (smoothing - 1) * right_BT - smoothing * log_prob_BTV.mean(-1)
+        return loss_BT.where(wanted_BT != PAD, 0.0).sum(-1)
+
+    def draw_dropout(self, weights: Weights, step: int, batch: Batch) -> None:
+        """Draw the masks that dropout had in an update."""
+        self.masks.clear()
+        self.stream.seed(self.setup.config.train.seed, step, batch.number, part=batch.part)
+        for each in self.dropouts:
+            each.is_drawing = True
+        with torch.no_grad():
+            self.measure_losses(weights, batch)
+        for each in self.dropouts:
+            each.is_drawing = False
+
+    def differentiate(
+        self,
+        weights: Weights,
+        step: int,
+        batches: Sequence[Batch],
+        amount_N: Tensor | None = None,
+    ) -> Weights:
+        """Return the gradient of the mean loss of a token, each pair's loss times its amount."""
+        total = {name: torch.zeros_like(x) for name, x in weights.items()}
+        own = {name: x.detach().requires_grad_() for name, x in weights.items()}
+        amounts = [_read_amounts(batch, amount_N) for batch in batches]
+        tokens = sum(
+            (amount_B * count_tokens(batch)).sum()
+            for amount_B, batch in zip(amounts, batches, strict=True)
+        )
+        for amount_B, batch in zip(amounts, batches, strict=True):
+            self.draw_dropout(weights, step, batch)
+            with torch.enable_grad():
+                loss = (self.measure_losses(own, batch) * amount_B).sum() / tokens
+                grads = torch.autograd.grad(loss, [*own.values()], materialize_grads=True)
+            for name, gradient in zip(own, grads, strict=True):
+                total[name] += gradient
+        return total
+
+    def step(self, step: int, state: TrainingState, gradient: Weights) -> TrainingState:
+        """Return the state after an update, as a function that can be differentiated."""
+        train = self.setup.config.train
+        clipped, speed = clip(gradient, train.max_grad_norm), self._rate(step)
+        weights, moments = dict[str, Tensor](), dict[str, Tensor]()
+        for name, weight in state.weights.items():
+            own = speed * (train.embedding_lr_scale if is_table(name) else 1.0)
+            change, new = self._find_change(step, name, state.moments, clipped[name])
+            moments |= new
+            weights[name] = weight * (1 - own * train.weight_decay) - own * change
+        decay = find_decay(train.ema or 0.0, step, self._planned(step))
+        average = {
+            name: decay * x + (1 - decay) * weights[name] for name, x in state.average.items()
+        }
+        return TrainingState(weights, moments, average)
+
+    def _find_change(
+        self, step: int, name: str, moments: Weights, gradient: Tensor
+    ) -> tuple[Tensor, Weights]:
+        """Return the change of a weight at a rate of 1, and its new moments."""
+        train = self.setup.config.train
+        if name in self.matrices:
+            key = f"momentum.{name}"
+            momentum = moments[key] + (1 - MOMENTUM) * (gradient - moments[key])
+            ahead = gradient + MOMENTUM * (momentum - gradient)
+            longest = max(gradient.shape)
+            return make_orthogonal(ahead[None])[0] * SCALE * longest**0.5, {key: momentum}
+        keys = f"exp_avg.{name}", f"exp_avg_sq.{name}"
+        mean = train.betas[0] * moments[keys[0]] + (1 - train.betas[0]) * gradient
+        square = train.betas[1] * moments[keys[1]] + (1 - train.betas[1]) * gradient.square()
+        one, two = (1 - beta**step for beta in train.betas)
+        below = (square / two + TINY).sqrt() + train.epsilon
+        return mean / one / below, dict(zip(keys, (mean, square), strict=True))
 
     def follow_back(
         self, contrasts: Sequence[WordContrast], tick: Tick = lambda done: None
     ) -> Tensor:
         """Return the derivative of each lead after training by the amount of each pair, Q N."""
-        remembered = self._run(0, self._start(), self.plan.updates, None, REMEMBER)
-        sought = [
-            AdamState(
-                grad(lambda own, one=each: self.measure_lead(own, one))(remembered[-1].weights),
-                *(torch.zeros_like(self.first) for _ in range(2)),
-            )
-            for each in contrasts
-        ]
-        result_QN = torch.zeros(len(contrasts), len(self.pairs), dtype=self.first.dtype)
-        for part in reversed(range(len(remembered) - 1)):
-            first = part * REMEMBER
-            last = min(first + REMEMBER, self.plan.updates)
-            states = self._run(first, remembered[part], last, None, 1)
+        if not self.remembered:
+            self.remember()
+        every, end = math.isqrt(self.updates - 1) + 1, self.remembered[-1]
+        sought = [self._differentiate_lead(end, each) for each in contrasts]
+        result_QN = torch.zeros(len(contrasts), len(self.setup.prepared.store))
+        for part in reversed(range(len(self.remembered) - 1)):
+            first = part * every
+            last = min(first + every, self.updates)
+            states = self._run(first, self.remembered[part], last, 1)
             for update in reversed(range(first, last)):
-                self._step_back(update, states[update - first], sought, result_QN)
+                self.step_back(update + 1, states[update - first], sought, result_QN)
                 tick(1)
         return result_QN
 
-    def _step_back(
-        self, update: int, state: AdamState, sought: list[AdamState], result_QN: Tensor
+    def _differentiate_lead(self, end: TrainingState, contrast: WordContrast) -> TrainingState:
+        """Return the derivative of a lead by the last state."""
+        gradient: Weights = grad(lambda own: self.measure_lead(own, contrast))(
+            end.average or end.weights
+        )
+        nothing = {name: torch.zeros_like(x) for name, x in end.weights.items()}
+        moments = {name: torch.zeros_like(x) for name, x in end.moments.items()}
+        return TrainingState(
+            *((nothing, moments, gradient) if end.average else (gradient, moments, {}))
+        )
+
+    def step_back(
+        self, step: int, state: TrainingState, sought: list[TrainingState], result_QN: Tensor
     ) -> None:
         """Turn derivatives by what an update gave into those by what it got, and by its pairs."""
-        batch = self.batches[update]
-        gradient = self._differentiate(batch, state.weights, None)
-        lengths_B = batch.lengths_B.to(gradient)
-        tokens = lengths_B.sum()
+        batches = self._deal(step)
+        gradient = self.differentiate(state.weights, step, batches)
+        pull = vjp(lambda *before: self.step(step, *before), state, gradient)[1]
+        tokens = sum(float(count_tokens(batch).sum()) for batch in batches)
+        directions = []
+        for number, each in enumerate(sought):
+            sought[number], direction = pull(each)
+            directions.append(direction)
+        for batch in batches:
+            self.draw_dropout(state.weights, step, batch)
+            for number, direction in enumerate(directions):
+                curved, moved_B = self._bend(state.weights, direction, batch, tokens)
+                for name, more in curved.items():
+                    sought[number].weights[name] += more
+                result_QN[number] += scatter(moved_B / tokens, batch, result_QN.size(1))
+        for number, direction in enumerate(
+            directions
+        ):  # a pair that counts less lets others count more
+            along = sum(float((gradient[name] * direction[name]).sum()) for name in direction)
+            for batch in batches:
+                share_B = count_tokens(batch) * along / tokens
+                result_QN[number] -= scatter(share_B, batch, result_QN.size(1))
 
-        def measure(own: Tensor) -> tuple[Tensor, Tensor]:
+    def _bend(
+        self, weights: Weights, direction: Weights, batch: Batch, tokens: float
+    ) -> tuple[Weights, Tensor]:
+        """Return how the gradient of a batch, and the loss of each pair, change along it."""
+
+        def measure(own: Weights) -> tuple[Tensor, Tensor]:
             losses_B = self.measure_losses(own, batch)
             return losses_B.sum() / tokens, losses_B
 
-        for number, each in enumerate(sought):
-            way, mean, square = pass_adam(self.plan.rate_at(update), update, state, gradient, each)
-            with catch_warnings():
-                simplefilter("ignore", DeprecationWarning)
-                moved = jvp(grad(measure, has_aux=True), (state.weights,), (way,))[1]
-            curved, moved_B = moved
-            sought[number] = AdamState(each.weights + curved, mean, square)
-            moved_B = moved_B - lengths_B * moved_B.sum() / tokens
-            result_QN[number, batch.pairs] += moved_B / tokens
+        with catch_warnings():  # PyTorch's forward derivatives use what it calls deprecated itself
+            simplefilter("ignore", DeprecationWarning)
+            result: tuple[Weights, Tensor] = jvp(
+                grad(measure, has_aux=True), (weights,), (direction,)
+            )[1]
+        return result
 
 
-def pass_adam(
-    rate: float, update: int, state: AdamState, gradient: Tensor, after: AdamState
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return derivatives by an update's gradient, and by Adam's means before it.
+def find_obstacle(model: Path) -> str:
+    """Return why the training of a model cannot be followed back; "" if it can."""
+    folder = model / RUN
+    if not (folder / RECORD).is_file() or not checkpoints(folder / CHECKPOINTS):
+        return f"it has no folder {RUN}, in which a training remembers its text and seeds"
+    config = read_settings(folder, read_record(model))
+    train, progress = config.train, read_progress(checkpoints(folder / CHECKPOINTS)[-1])
+    is_other = config.model.network != "transformer" or config.model.decoder != "attention"
+    reasons = {
+        "its network is no Transformer with attention": is_other,
+        "it was trained with a plugin": train.plugin,
+        "it was trained with train.lora_rank": train.lora_rank,
+        "it was trained with train.rdrop_alpha": train.rdrop_alpha,
+        "its learning rate followed the validation loss": train.schedule == "plateau",
+        "its training diverged on the way": progress.rate_factor != 1 or progress.skipped_in_all,
+        "no model was kept yet": not progress.best_step,
+    }
+    return next((why for why, is_so in reasons.items() if is_so), "")
 
-    state: before the update. after: derivatives by what came out of it.
-    """
-    one, two = (1 - beta ** (update + 1) for beta in BETAS)
-    mean = BETAS[0] * state.mean + (1 - BETAS[0]) * gradient
-    square = BETAS[1] * state.square + (1 - BETAS[1]) * gradient.square()
-    root = (square / two).sqrt()
-    below = root + EPSILON
-    by_mean = after.mean - rate * after.weights / (one * below)
-    bend = mean / one / below.square() / (2 * two * root)
-    bend = bend.where(square > 0, 0.0)  # a weight that never had a gradient
-    by_square = after.square + rate * after.weights * bend
-    way = (1 - BETAS[0]) * by_mean + 2 * (1 - BETAS[1]) * gradient * by_square
-    return way, BETAS[0] * by_mean, BETAS[1] * by_square
+
+def without(batch: Batch, left_out: Collection[int]) -> Batch:
+    """Return a batch in which some pairs have no target; the places of the others stay."""
+    target_BT = batch.target_BT.copy()
+    target_BT[[row in left_out for row in batch.rows.tolist()], 1:] = PAD
+    return replace(batch, target_BT=target_BT)
+
+
+def count_tokens(batch: Batch) -> Tensor:
+    """Return the target tokens of each pair, B."""
+    return torch.from_numpy((batch.target_BT[:, 1:] != PAD).sum(1))
+
+
+def scatter(value_B: Tensor, batch: Batch, count: int) -> Tensor:
+    """Return values of the pairs of a batch at their numbers among all; a pair may come twice."""
+    return torch.zeros(count).index_add(0, torch.from_numpy(batch.rows), value_B.float())
+
+
+def clip(gradient: Weights, most: float | None) -> Weights:
+    """Return a gradient whose length is at most so much."""
+    if not most:
+        return gradient
+    norm = torch.stack([x.square().sum() for x in gradient.values()]).sum().sqrt()
+    share = most / (norm + 1e-6) if norm.item() > most else torch.ones(())
+    return {name: x * share for name, x in gradient.items()}
+
+
+def _read_amounts(batch: Batch, amount_N: Tensor | None) -> Tensor:
+    rows = torch.from_numpy(batch.rows)
+    return torch.ones(len(rows)) if amount_N is None else amount_N[rows]

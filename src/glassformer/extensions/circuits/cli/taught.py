@@ -2,121 +2,114 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassformer.cli.options import AS_JSON, MODEL, TO, arg, opt
+from glassformer.cli.options import AS_JSON, MODEL, TO, arg, check_choice, opt
 from glassformer.cli.terminal import show_progress, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ..lines import TaughtLines
 
-    from glassformer.translator import Translator
-
-    from ..teaching import TokenPair
+# What `python -m benchmarks taught words` measured; docs/why.md says on what.
+RELIABILITY = {
+    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.38 to 0.79.",
+    "estimate": "Unreliable: its rank correlation with trainings that leave lines out was measured "
+    "as -0.04 to 0.16. It finds a few strong lines, and no more.",
+}
 
 
 def taught(
     model: Path = MODEL,
     text: str = arg("TEXT", "A sentence in the source language.", default=...),
-    data: list[Path] = opt(
-        "FILE", "The training text: a prefix, folder or table; two files, given twice.", default=...
-    ),
     word: str = opt("WORD", "A word of the translation.", default=...),
     rival: str | None = opt(
         "WORD", "What it is compared with; if not given, the likeliest other token there."
     ),
+    data: list[Path] | None = opt(
+        "FILE",
+        "The training text, if MODEL is without the folder of its training: a prefix, folder or "
+        "table; two files, given twice.",
+    ),
+    by: str | None = opt(
+        "METHOD",
+        "replay: run the training again and follow it back; estimate: from the finished weights, "
+        "quick and unreliable. If not given, replay where MODEL remembers its training.",
+    ),
     occurrence: int = opt("N", "Which of several such words; 0 is the first.", default=0),
     target: str | None = opt("TEXT", "Ask about this translation, not the model's own."),
     top: int = opt("N", "How many lines to show for it, and against it.", default=10, min=1),
-    most: int | None = opt("N", "Read at most this many pairs.", min=1),
     output: Path | None = opt("FILE", "Write the numbers of all lines here, as JSON.", "-o"),
     to: str | None = TO,
     as_json: bool = AS_JSON,
 ) -> None:
     """List the training pairs that made a word of a translation likelier, and those against it.
 
-    Each pair is weighed by how far its gradient moves the word's lead over its rival (influence
-    functions). Beside it stands the nearest decoder state, the simple rival.
+    Where MODEL has the folder run of its training, which `train` leaves there with the text and the
+    seeds, the training is run again and followed back: the number of a line says by how much the
+    word's lead over its rival would fall without it. That takes several times as long as the
+    training; a bar says how long. Ctrl-C stops it, and changes nothing. Other models get an
+    estimate, and a line that says how unreliable it is.
 
     \b
-    glassformer taught my-model "The cat sleeps." --word chat --data corpus/train
+    glassformer taught my-model "The cat sleeps." --word chat
+    glassformer taught demo "The cat sleeps." --word chat --data corpus/train
     """
-    from glassformer.data.corpus import find_data, read_pairs
     from glassformer.foundation.disk import write_json
+    from glassformer.model.files.directory import locate
     from glassformer.translator import Translator
 
-    from ..teaching import find_nearest, score_teachers
-    from ..words import ask_word, load_network
+    from ..lines import METHODS, weigh_lines
+    from ..words import ask_word
     from .why import read_target_ids
 
+    if by is not None:
+        check_choice("--by", by, METHODS)
     translator = Translator.load(model, to, device="cpu", precision="fp32")
     trace = translator.see(text, level="attention", target=target)
     asked = ask_word(trace, word, rival, occurrence, read_target_ids(translator, trace.text))
-    langs = translator.config.data.source_lang, translator.config.data.target_lang
-    lines = [*read_pairs(find_data(data, *langs).train)][:most]
-    if not lines:
-        raise ValueError(f"{', '.join(map(str, data))}: there is no pair in it")
-    numbers, pairs = encode_lines(translator, lines)
-    network = load_network(trace)
-    with show_progress("weighing", None) as tell:
-        score_B = score_teachers(network, asked.contrast, pairs, tell)
-        near_B = find_nearest(network, asked.contrast, pairs)
-    scale = score_B.abs().max().clamp(min=1e-30)
-    rows: list[dict[str, Any]] = [
-        {
-            "line": number + 1,
-            "source": lines[number][0],
-            "target": lines[number][1],
-            "taught": score,
-            "nearest": near,
-        }
-        for number, score, near in zip(
-            numbers, (score_B / scale).tolist(), near_B.tolist(), strict=True
-        )
-    ]
-    rows.sort(key=lambda row: -row["taught"])
-    results = {"word": asked.word, "rival": asked.rival, "pairs": len(rows)}
+    answer = weigh_lines(locate(model), translator, asked.contrast, show_progress, data or (), by)
+    rows = [asdict(each) for each in answer.lines]
+    results = {
+        "word": asked.word,
+        "rival": asked.rival,
+        "lead": answer.lead,
+        "replayed": answer.replayed,
+        "method": answer.method,
+        "pairs": len(rows),
+    }
     if output:
         write_json(output, results | {"lines": rows})
     chosen = {"for": rows[:top], "against": rows[::-1][:top]}
-    print(to_json(results | chosen) if as_json else tell_taught(trace.translation, results, chosen))
-
-
-def encode_lines(
-    translator: Translator, lines: Sequence[tuple[str, str]]
-) -> tuple[list[int], list[TokenPair]]:
-    """Return the pairs that fit the network, as ids, and where they stand."""
-    from ..teaching import TokenPair, add_end
-
-    sources, targets = zip(*lines, strict=True)
-    reader, has_end = translator.reader, translator.config.text.source_eos
-    encoded = zip(
-        translator.tokenizers.source.encode_many([*sources]),
-        reader.encode_targets(sources, targets),
-        strict=True,
-    )
-    numbers, pairs = [], []
-    for number, (source, target) in enumerate(encoded):
-        pair = TokenPair(add_end(source, has_end), add_end((*reader.begin, *target)))
-        if source and target and max(map(len, pair)) <= reader.longest:
-            numbers.append(number)
-            pairs.append(pair)
-    if not pairs:
-        raise ValueError("no pair fits this model: all are empty or longer than it allows")
-    return numbers, pairs
+    message = tell_taught(trace.translation, results, chosen, answer)
+    print(to_json(results | chosen) if as_json else message)
 
 
 def tell_taught(
-    translation: str, fields: dict[str, Any], chosen: dict[str, list[dict[str, Any]]]
+    translation: str,
+    fields: dict[str, Any],
+    chosen: dict[str, list[dict[str, Any]]],
+    answer: TaughtLines,
 ) -> str:
     """Return the lines as text."""
     word, rival = fields["word"].strip(), fields["rival"].strip()
-    parts = [translation]
+    parts = [translation, f"{word} leads {rival} by {fields['lead']:+.3f}", "", tell_method(answer)]
     for side, says in (("for", f"{word} over {rival}"), ("against", f"{rival} over {word}")):
         parts.append(f"\nOf {fields['pairs']:,} pairs, these taught {says} most:")
         parts += [
-            f"{row['taught']:+7.3f}  {row['line']}: {row['source']}  →  {row['target']}"
+            f"{row['taught']:+7.3f}  {row['line'] or '-'}: {row['source']}  →  {row['target']}"
             for row in chosen[side]
         ]
     return "\n".join(parts)
+
+
+def tell_method(answer: TaughtLines) -> str:
+    """Return, in words, how the numbers were found, and how far they can be trusted."""
+    if answer.method == "replay":
+        says = "The training was run again and followed back: a line's number is what the lead "
+        says += "would lose without it."
+    else:
+        says = f"An estimate from the finished weights ({answer.why}): numbers are shares of the "
+        says += "largest."
+    return f"{says}\n{RELIABILITY[answer.method]}"

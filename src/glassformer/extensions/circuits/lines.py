@@ -1,0 +1,176 @@
+"""The lines of a training text that taught a word: by a training followed back, or an estimate.
+
+Where the folder of a model remembers its training, that is run again and followed back
+(`replay.py`); the number of a pair is then how far the lead of the word would fall if the pair had
+not counted, as far as a straight line foretells it. Else the pairs of a text are weighed by the
+finished weights alone (`teaching.py`), in shares of the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from glassformer.data.corpus import find_data, read_pairs
+from glassformer.model.encoder_decoder import EncoderDecoder
+from glassformer.model.files.directory import load_model
+from glassformer.train.plan.preparation import find_corpora
+from glassformer.train.plan.run_folder import read_record
+from glassformer.translator import Translator
+
+from .edges import WordContrast
+from .replay import Replay, Tick, find_obstacle
+from .teaching import TokenPair, add_end, find_nearest, score_teachers
+
+METHODS = ("replay", "estimate")
+Line = tuple[str, str]
+
+
+class ShowProgress(Protocol):
+    """The function that shows the progress of a phase: `cli.terminal.show_progress`."""
+
+    def __call__(self, what: str, total: int | None, /) -> AbstractContextManager[Tick]: ...
+
+
+@dataclass(frozen=True)
+class TaughtLine:
+    """A pair of the training text, and what it taught."""
+
+    line: int | None  # in its file, from 1; None if it is not found there
+    source: str
+    target: str
+    taught: float  # above 0 for the word, below 0 for its rival
+    nearest: float  # a cosine: see `teaching.find_nearest`
+
+
+@dataclass(frozen=True)
+class TaughtLines:
+    """All pairs of a training text, those that taught a word most first, and how that is known."""
+
+    method: str
+    why: str  # the training was not followed back; "" if it was
+    lead: float  # of the word over its rival, in the model
+    replayed: float  # the same after the training that was run again
+    lines: list[TaughtLine]
+
+
+def weigh_lines(
+    model: Path,
+    translator: Translator,
+    contrast: WordContrast,
+    show: ShowProgress,
+    data: Sequence[Path] = (),
+    method: str | None = None,
+) -> TaughtLines:
+    """Return what each pair of a training text taught.
+
+    data: the text, which a model needs that does not remember its training. method: one of METHODS;
+    None is a replay if it is possible. ValueError if it is asked for and not possible.
+    """
+    why = find_obstacle(model) if method != "estimate" else "as asked"
+    if why and method == "replay":
+        raise ValueError(f"{model}: its training cannot be followed back: {why}")
+    lines, network = read_training_text(model, translator, data), load_exact(model)
+    if why and not lines:
+        raise ValueError(f"--data is missing: the text that {model} was trained on is not known")
+    if why:
+        return _estimate(translator, network, contrast, show, lines, why)
+    replay = Replay.open(model)
+    with show("training again", replay.updates) as tell:
+        weights = replay.remember(tell)
+    with show("following back", replay.updates) as tell:
+        taught_N = replay.follow_back([contrast], tell)[0]
+    replayed = float(replay.measure_lead(weights, contrast))
+    places: dict[Line, list[int]] = {}
+    for number, line in enumerate(lines, 1):
+        places.setdefault(line, []).append(number)
+    texts = replay.read_texts()
+    numbers = [places[line].pop(0) if places.get(line) else None for line in texts]
+    nearest_N = find_nearest(network, contrast, replay.pairs)
+    rows = _sort(numbers, texts, taught_N, nearest_N)
+    return TaughtLines("replay", "", measure_lead(network, contrast), replayed, rows)
+
+
+def _estimate(
+    translator: Translator,
+    network: EncoderDecoder,
+    contrast: WordContrast,
+    show: ShowProgress,
+    lines: Sequence[Line],
+    why: str,
+) -> TaughtLines:
+    places, pairs = encode_lines(translator, lines)
+    with show("weighing", None) as tell:
+        taught_N = score_teachers(network, contrast, pairs, tell)
+    taught_N /= taught_N.abs().max().clamp(min=1e-30)
+    nearest_N = find_nearest(network, contrast, pairs)
+    texts = [lines[n] for n in places]
+    rows = _sort([n + 1 for n in places], texts, taught_N, nearest_N)
+    lead = measure_lead(network, contrast)
+    return TaughtLines("estimate", why, lead, lead, rows)
+
+
+def measure_lead(network: EncoderDecoder, contrast: WordContrast) -> float:
+    """Return the logit of a token less that of its rival."""
+    logits_V = network(torch.tensor([contrast.source]), torch.tensor([contrast.given]))[0, -1]
+    return float(logits_V[contrast.answers[0]] - logits_V[contrast.answers[1]])
+
+
+def _sort(
+    numbers: Sequence[int | None], texts: Sequence[Line], taught_N: Tensor, nearest_N: Tensor
+) -> list[TaughtLine]:
+    values = zip(numbers, texts, taught_N.tolist(), nearest_N.tolist(), strict=True)
+    lines = [TaughtLine(number, *text, taught, near) for number, text, taught, near in values]
+    return sorted(lines, key=lambda each: -each.taught)
+
+
+def read_training_text(model: Path, translator: Translator, data: Sequence[Path]) -> list[Line]:
+    """Return the pairs of a text; without one, of what the model was trained on, if it is there."""
+    if data:
+        config = translator.config.data
+        corpus = find_data(data, config.source_lang, config.target_lang).train
+        lines = [*read_pairs(corpus)]
+        if not lines:
+            raise ValueError(f"{', '.join(map(str, data))}: there is no pair in it")
+        return lines
+    try:
+        record = read_record(model)
+        corpora = find_corpora(record, translator.config)[0] if record["data"] != ["-"] else None
+        return [line for part in corpora.parts for line in read_pairs(part)] if corpora else []
+    except (ValueError, OSError):  # it is no longer where it was
+        return []
+
+
+def load_exact(model: Path) -> EncoderDecoder:
+    """Return the network of a model with its weights as they are, in fp32."""
+    network = load_model(model)[2]
+    assert isinstance(network, EncoderDecoder)
+    return network.float().eval().requires_grad_(False)
+
+
+def encode_lines(
+    translator: Translator, lines: Sequence[Line]
+) -> tuple[list[int], list[TokenPair]]:
+    """Return the pairs that fit the network, as ids, and where they stand."""
+    sources, targets = zip(*lines, strict=True)
+    reader, has_end = translator.reader, translator.config.text.source_eos
+    encoded = zip(
+        translator.tokenizers.source.encode_many([*sources]),
+        reader.encode_targets(sources, targets),
+        strict=True,
+    )
+    numbers, pairs = [], []
+    for number, (source, target) in enumerate(encoded):
+        pair = TokenPair(add_end(source, has_end), add_end((*reader.begin, *target)))
+        if source and target and max(map(len, pair)) <= reader.longest:
+            numbers.append(number)
+            pairs.append(pair)
+    if not pairs:
+        raise ValueError("no pair fits this model: all are empty or longer than it allows")
+    return numbers, pairs
