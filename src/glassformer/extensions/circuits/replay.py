@@ -46,7 +46,7 @@ from glassformer.train.run.loss import batch_loss
 from glassformer.train.run.optimizer import MOMENTUM, SCALE, Muon, is_table, make_orthogonal
 from glassformer.train.run.settle import settle
 from glassformer.train.run.setup import Setup
-from glassformer.train.run.updates import Updater, find_decay
+from glassformer.train.run.updates import Updater
 
 from .edges import WordContrast
 from .teaching import TokenPair, Weights, add_end
@@ -397,6 +397,11 @@ def find_obstacle(model: Path) -> str:
         "no model was kept yet": not progress.best_step,
     }
     return next((why for why, is_so in reasons.items() if is_so), "")
+
+
+def find_decay(ema: float, step: int, planned: float) -> float:
+    """Return the decay of the moving average at an update, as `Updater` has it."""
+    return min(ema, (1 + step) / (10 + step)) ** planned
 
 
 def without(batch: Batch, left_out: Collection[int]) -> Batch:

@@ -143,7 +143,8 @@ class Updater:
         set_rate(self.optimizer, rate)
         self.optimizer.step()
         if self.averaged is not None and self.train.ema:
-            decay = find_decay(self.train.ema, step, planned)
+            # Early on, the decay is stronger than `ema`, to forget the random initial weights.
+            decay = min(self.train.ema, (1 + step) / (10 + step)) ** planned
             pair = local(self.averaged.parameters()), local(self.model.parameters())
             with torch.no_grad():
                 torch._foreach_lerp_(*pair, 1 - decay)
@@ -220,11 +221,3 @@ class Updater:
             return nn.utils.get_total_norm(gradients)
         flat = [gradient.flatten() for gradient in gradients]  # dot is twice as fast
         return torch.stack([gradient.dot(gradient) for gradient in flat]).sum().sqrt()
-
-
-def find_decay(ema: float, step: int, planned: float) -> float:
-    """Return the decay of the moving average at an update.
-
-    Early on, it is stronger than `ema`, to forget the random initial weights.
-    """
-    return min(ema, (1 + step) / (10 + step)) ** planned
