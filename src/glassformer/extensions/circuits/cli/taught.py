@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 # What `python -m benchmarks taught words` measured; docs/why.md says on what.
 RELIABILITY = {
-    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.38 to 0.79.",
+    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.38 to 0.88.",
     "estimate": "Unreliable: its rank correlation with trainings that leave lines out was measured "
-    "as -0.04 to 0.16. It finds a few strong lines, and no more.",
+    "as -0.04 to 0.45. It finds a few strong lines, and no more.",
 }
 
 
