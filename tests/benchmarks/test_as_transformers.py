@@ -17,6 +17,7 @@ pytest.importorskip("transformers")
 SHAPE = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 3}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "settings",
     [

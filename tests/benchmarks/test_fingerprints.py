@@ -19,6 +19,7 @@ def take(path: Path, *rest: str) -> dict[str, str]:
     return taken
 
 
+@pytest.mark.thorough
 def test_a_change_of_the_code_is_told_by_what_it_changes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_corpus_without_a_part_is_refused(corpus: Path) -> None:
         found.find("test")
 
 
+@pytest.mark.thorough
 def test_transformers_learn_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It learns to copy, from scratch."""
     pytest.importorskip("transformers")

@@ -55,6 +55,7 @@ def test_compiled_without_a_break(network: Transformer, batch: Batch, equal: Che
         equal(compiled(*batch), network(*batch))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", TRAINED, indirect=True)
 def test_compiled_training(network: Transformer, batch: Batch, equal: Check) -> None:
     """Gradients, with dropout layers in the graph; none drops, so that there is a right answer."""

@@ -215,6 +215,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("processes", "changes"), CASES)
 def test_processes_train_as_one(
     launch: Callable[..., Launch], alone: Callable[..., Path], processes: int, changes: Any

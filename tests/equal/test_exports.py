@@ -102,6 +102,7 @@ def test_the_program_in_the_docs_translates_with_onnxruntime_alone(
     assert found.stdout.strip() == translator.translate(text, decode={"search": "greedy"})
 
 
+@pytest.mark.thorough
 def test_a_package_of_argos(source: Path, tmp_path: Path) -> None:
     """It has what Argos Translate opens, and its tokens and translations are the model's."""
     ctranslate2 = pytest.importorskip("ctranslate2", reason="glassformer[bridge] is absent")

@@ -110,6 +110,7 @@ def test_what_is_exported_is_imported(tmp_path: Path) -> None:
     assert (tmp_path / "back" / SHORTLIST).is_file()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("pair", "said", "wanted"),
     [

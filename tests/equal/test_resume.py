@@ -74,6 +74,7 @@ RNN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_recurrent_network_killed_after_a_checkpoint(tmp_path, corpus, precision, monkeypatch):
     config = Config.read({**settings(precision).to_json(), "model": RNN})
@@ -95,12 +96,14 @@ def test_a_language_model_killed_after_a_checkpoint(tmp_path, corpus, kind, monk
     check_killed(config, tmp_path, data, monkeypatch)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_killed_after_a_checkpoint(tmp_path, corpus, precision, optimizer, monkeypatch):
     check_killed(settings(precision, optimizer), tmp_path, corpus, monkeypatch)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "changes",
     [

@@ -90,6 +90,7 @@ def test_the_library_sets_the_time_of_day_alone(clock: Clock) -> None:
     assert abs(monotonic - time.monotonic()) < 100
 
 
+@pytest.mark.thorough
 def test_a_server(port: int, clock: Clock, ledger: Ledger) -> None:
     """Neither the characters of a day nor the requests of a minute come back."""
     assert ask(port, "The cat is old.") == (200, '{"translatedText":"Le chat est vieux."}')

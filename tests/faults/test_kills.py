@@ -154,6 +154,7 @@ def one_save(calls: list[power.Call]) -> tuple[int, int]:
     return made[1], gone[0] + 1
 
 
+@pytest.mark.thorough
 def test_power_fails_during_a_save(recorded: Any, tmp_path: Path, ledger: Ledger) -> None:
     """After each call of one save, whatever the disk may hold has a whole checkpoint on it."""
     from glassformer.train.run.checkpoint import set_damaged_aside
@@ -262,6 +263,7 @@ def test_asked_to_stop(
     ledger.note(TABLE, name, f"{happened}; bit-identical", lost)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_halted_training_goes_on(
     trainings: Trainings, fresh: Fresh, ledger: Ledger, seconds: int

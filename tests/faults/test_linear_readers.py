@@ -253,6 +253,7 @@ def test_attributes_are_not_copied_one_by_one(form: str) -> None:
     assert is_linear(copy("a.docx"), make)
 
 
+@pytest.mark.thorough
 def test_the_measure_notices_what_is_quadratic() -> None:
     """Without a no-break space, each letter begins a search to the end of the text."""
     tied = re.compile(r"(\S+)\u00a0")

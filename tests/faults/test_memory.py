@@ -347,6 +347,7 @@ def test_with_little_memory_it_works_or_says_so(
     ledger.note(TABLE, fault, happened, detail=detail)
 
 
+@pytest.mark.thorough
 def test_what_is_not_there_is_refused_and_kills_nobody(ledger: Ledger) -> None:
     """As in a control group of 1 GiB: its limit becomes this process's own."""
     if sys.platform != "linux":

@@ -7,6 +7,7 @@ import pickletools
 from pathlib import Path
 from zipfile import is_zipfile
 
+import pytest
 from damage.ledger import Ledger
 from damage.trainings import Trainings
 
@@ -31,6 +32,7 @@ def list_pickles(tree: ast.AST) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_source_names_none() -> None:
     found = {
         path.relative_to(SOURCE / "glassformer").as_posix(): pickles

@@ -150,6 +150,7 @@ def test_several_in_a_row_lead_back_to_the_checkpoint_and_a_lower_rate(
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", [1, 2])
 def test_before_the_first_checkpoint_it_begins_anew(
     tmp_path: Path,
@@ -238,6 +239,7 @@ def test_after_a_kill_it_goes_on_alike(
     ledger.note(TABLE, "killed after such an update", "resumed; bit-identical")
 
 
+@pytest.mark.thorough
 def test_killed_after_it_went_back_it_goes_on_with_half_the_rate(
     tmp_path: Path,
     corpus: list[Path],
@@ -270,6 +272,7 @@ def test_killed_after_it_went_back_it_goes_on_with_half_the_rate(
     ledger.note(TABLE, "killed after going back", "resumed with half the rate; bit-identical")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [2, 3, 17])
 def test_weights_that_are_not_finite_are_left_for_those_of_a_checkpoint(
     tmp_path: Path,

@@ -70,6 +70,7 @@ def has_ipv6() -> bool:
         return False
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 @pytest.mark.parametrize(
     ("host", "reached"), [("::1", {"::1"}), ("::", {"::1", "127.0.0.1"}), ("localhost", {"::1"})]
@@ -119,6 +120,7 @@ def test_slow_clients(ledger: Ledger) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_server_that_stands_still(ledger: Ledger, seconds: int) -> None:

@@ -111,6 +111,7 @@ def test_the_core_trains(core: Path) -> None:
     assert glassformer(core, "translate", "mine", "a.en")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "purpose"),
     [

@@ -268,6 +268,7 @@ def test_it_translates_into_german() -> None:
     assert len(INTO_GERMAN) - len(wrong) >= RIGHT_INTO_GERMAN, wrong
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_it_repeats_first_names(name: str) -> None:
     frames = re.split(r"[|\n]", FRAMES[name.split("-")[1]])

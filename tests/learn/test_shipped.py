@@ -69,6 +69,7 @@ def test_it_has_the_layers_and_heads_of_the_notes(translator: Translator) -> Non
     assert next(translator.model.parameters()).dtype == torch.float32
 
 
+@pytest.mark.thorough
 def test_it_translates_what_it_never_saw(name: str, translator: Translator) -> None:
     mark = mark_exact(translator.translate, ask_sentences(*MODELS[name], QUESTIONS))
     assert mark.share >= 0.98, mark.wrong
@@ -110,6 +111,7 @@ def test_a_shell_finds_it_by_name(tmp_path: Path) -> None:
     assert done.stdout.decode() == f"{NOTES[4].fr}\n" == "Le chat est sur le tapis.\n"
 
 
+@pytest.mark.thorough
 def test_attention_helps_the_recurrent_network() -> None:
     questions = ask_sentences("en", "fr", QUESTIONS)
     plain, attentive, transformer = (

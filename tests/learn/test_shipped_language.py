@@ -26,6 +26,7 @@ def test_it_is_small_and_does_what_it_did_when_it_was_made(name: str) -> None:
     assert f"python -m benchmarks shipped-language --out RUNS {name}" in card and "MIT" in card
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_it_writes_sentences_of_the_grammar(name: str) -> None:
     reader = LanguageModel.load(name, device="cpu")
@@ -42,6 +43,7 @@ def test_what_is_hidden_depends_on_both_sides() -> None:
     assert best.token.strip().isalpha() and other.token != best.token
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "said"),
     [

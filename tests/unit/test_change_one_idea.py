@@ -156,6 +156,7 @@ def test_a_change_is_small(diff: str) -> None:
     assert 2 < len(lines) <= MOST_LINES and len(files) <= MOST_FILES
 
 
+@pytest.mark.thorough
 def test_a_norm_trains_translates_and_is_recorded(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -438,6 +438,7 @@ ODD = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", ["", "--no-split", "--no-guard"])
 def test_evaluate_scores_what_translate_writes(run: Run, home: Path, options: str) -> None:
     lines = [*ODD, *(home / "test.en").read_text(encoding="utf-8").splitlines()]

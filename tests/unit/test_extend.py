@@ -131,6 +131,7 @@ def test_the_picture_is_drawn(copy: Path) -> None:
     assert "</svg>" in drawn and "<path" in drawn
 
 
+@pytest.mark.thorough
 def test_the_tokenizer_the_string_the_rule_and_the_field_work(copy: Path) -> None:
     run(copy, "-c", PROGRAM)
 
@@ -154,6 +155,7 @@ def test_the_option_numbers_lines(copy: Path) -> None:
     assert numbered == [f"{number}\t{line}" for number, line in enumerate(plain, 1)]
 
 
+@pytest.mark.thorough
 def test_the_endpoint_answers(copy: Path) -> None:
     pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
     assert json.loads(run(copy, "-c", SERVER)) == {"models": 1}

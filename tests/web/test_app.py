@@ -280,6 +280,7 @@ def test_pictures_are_saved_as_they_are_seen(
     assert Path(png.value.path()).read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.thorough
 def test_a_phone_has_no_sideways_scroll(browser: Any, server: Server, recording: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()

@@ -108,6 +108,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_page_finds_the_circuits_that_python_finds(told: Path) -> None:
     found = json.loads((told / "told.json").read_text(encoding="utf-8"))
     circuits = [each["circuit"] for each in found["networks"].values() if each["circuit"]]
@@ -215,6 +216,7 @@ def test_no_text_of_the_drawing_overlaps(door: Any, width: int) -> None:
     assert door.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.thorough
 def test_the_server_answers_as_the_page_does(page: Any, server: Server) -> None:
     page.set_default_timeout(60_000)
     page.goto(server.url("why", text=WIDE, step=7))

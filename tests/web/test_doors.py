@@ -169,6 +169,7 @@ def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server:
     assert "teach.lines=red" in page.url
 
 
+@pytest.mark.thorough
 def test_a_word_is_lost_with_the_line_that_taught_it(page: Any, server: Server) -> None:
     page.set_default_timeout(120_000)
     page.goto(server.url("teach", **{"teach.updates": 75}))
@@ -238,6 +239,7 @@ def test_a_model_whose_heads_nobody_measured_says_how(page: Any, server: Server)
     assert "glassformer heads" in page.locator("[data-none]").inner_text()
 
 
+@pytest.mark.thorough
 def test_one_number_is_counted_up_and_leads_to_others(page: Any, server: Server) -> None:
     _open(page, server, "number", step=10)
     assert page.locator("table").count() == 0
@@ -269,6 +271,7 @@ def test_further_doors_have_no_fault(
     assert find_faults(page) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("door", ["why", "up"])
 @pytest.mark.parametrize("look", [{}, {"theme": "dark", "language": "zh"}])
 def test_doors_have_no_fault(page: Any, server: Server, door: str, look: dict[str, str]) -> None:

@@ -124,6 +124,7 @@ def test_the_first_screen_cuts_a_thread_by_itself_once(browser: Any, server: Ser
     context.close()
 
 
+@pytest.mark.thorough
 def test_a_hand_stops_what_the_screen_shows_by_itself(browser: Any, server: Server) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en")
     page = context.new_page()
@@ -155,6 +156,7 @@ def test_the_thickest_threads_are_drawn_and_all_on_request(page: Any, server: Se
     assert page.locator(".thread").count() == few
 
 
+@pytest.mark.thorough
 def test_each_word_is_cut_once_and_ranked(page: Any, server: Server) -> None:
     """Each row says what the server says under that cut alone."""
     _open(page, server, text=WIDE)
@@ -204,6 +206,7 @@ def test_a_sentence_of_ones_own_says_what_it_does_not_know(page: Any, server: Se
     assert "I am unsure" in page.locator("[data-unsure]").inner_text()
 
 
+@pytest.mark.thorough
 def test_each_sentence_of_a_text_can_be_looked_at(page: Any, server: Server) -> None:
     """The first is in sight, and which of how many is said; a key leads to the next one."""
     text = "The cat bites the dog. I like learning programming."
@@ -289,6 +292,7 @@ def test_sliders_reshape_all_words_and_dice_draw_from_them(page: Any, server: Se
     assert "50" in page.locator(".drawn li").inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "state", [{}, {"theme": "dark", "language": "zh", "text": SENTENCE}, {"model": "demo"}]
 )

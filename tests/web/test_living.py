@@ -338,6 +338,7 @@ def test_a_page_reads_what_people_type_as_python_does(people: Path) -> None:
     run_vitest("tests/people.test.ts", PEOPLE=str(people))
 
 
+@pytest.mark.thorough
 def test_what_is_written_in_typescript_keeps_its_own_tests() -> None:
     run_vitest("--exclude", "tests/living.test.ts", "--exclude", "tests/people.test.ts")
 
@@ -361,6 +362,7 @@ new MutationObserver((all) => all.forEach(({target: {dataset}}) => (drafts += "d
     .observe(document, {subtree: true, attributeFilter: ["data-draft"]});"""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not WASM.is_file(), reason="the app was built without ziglang")
 @pytest.mark.parametrize("allowed", [True, False])
 def test_drafts_come_first_where_webassembly_runs(
@@ -396,6 +398,7 @@ def test_drafts_come_first_where_webassembly_runs(
     assert [each for each in complaints if allowed or "WebAssembly" not in each] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not WASM.is_file(), reason="the app was built without ziglang")
 def test_a_large_model_follows_typing(tmp_path: Path, browser: Any) -> None:
     """A key whose text is no longer on screen costs no more than its draft."""

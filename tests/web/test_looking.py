@@ -27,6 +27,7 @@ def _read_whole(page: Any) -> str:
     return str(page.locator("[data-translation]").text_content())
 
 
+@pytest.mark.thorough
 def test_a_text_is_shown_whole_and_one_sentence_is_looked_into(page: Any, server: Server) -> None:
     _open(page, server, "translate", text="The street was wide.")
     assert page.locator("[data-sentences]").count() == 0, "one sentence needs no choice"
@@ -80,6 +81,7 @@ def test_a_replay_hides_what_comes_later(page: Any, server: Server) -> None:
     assert page.locator("[data-translation]").inner_text() == "L'animal n'a"
 
 
+@pytest.mark.thorough
 def test_words_that_are_typed_are_forced(page: Any, server: Server) -> None:
     _open(page, server, "translate", text="The cat is on the mat.", step=0)
     box = page.get_by_label("Force a word of your own here")
@@ -89,6 +91,7 @@ def test_words_that_are_typed_are_forced(page: Any, server: Server) -> None:
     page.get_by_text("The beginning is forced: Un grand chien").wait_for()
 
 
+@pytest.mark.thorough
 def test_settings_act_at_once_and_a_sample_is_drawn_anew(page: Any, server: Server) -> None:
     _open(page, server, "translate", text=SENTENCE)
     page.get_by_role("button", name="Search ▾").click()
@@ -163,6 +166,7 @@ def test_a_changed_network_is_marked_in_every_view_and_in_its_link(
     assert mark.count() == 0 and "&edits=" not in page.url
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["Play", "Next", " ", "ArrowRight"])
 def test_the_map_moves_from_where_it_opens(
     page: Any, server: Server, recording: str, way: str
@@ -252,6 +256,7 @@ def test_differences_open_on_what_moved(page: Any, server: Server, recording: st
     assert told["memory"] == 0 and told[tensor] > 0
 
 
+@pytest.mark.thorough
 def test_a_picture_of_the_story_is_saved_under_whole_words(
     page: Any, server: Server, recording: str
 ) -> None:
@@ -268,6 +273,7 @@ def test_a_picture_of_the_story_is_saved_under_whole_words(
     assert Path(saved.value.path()).read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.thorough
 def test_what_looks_wrong_is_said_in_both_languages(page: Any, server: Server) -> None:
     decode = {"max_extra": 2, "max_ratio": 0}
     trace = server.ask("trace", {"text": SENTENCE, "decode": decode})["id"]
@@ -282,6 +288,7 @@ def test_what_looks_wrong_is_said_in_both_languages(page: Any, server: Server) -
     assert told.count() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("at", ["", "encoder.0"])
 def test_a_scene_of_the_map_is_saved(page: Any, server: Server, recording: str, at: str) -> None:
     """Boxes, words, small pictures and the arrows between them stand in one SVG, and in a PNG."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from opening import SENTENCE, Server, wait_until
 
 
@@ -24,6 +25,7 @@ def test_a_translation_that_was_seen_coming_is_not_played_again(page: Any, serve
     assert page.locator("li.later").count() == 0
 
 
+@pytest.mark.thorough
 def test_the_drawer_moves_nothing_and_is_not_under_the_pointer(
     page: Any, server: Server, recording: str
 ) -> None:
@@ -58,6 +60,7 @@ def test_answers_wait_until_they_are_asked_for(page: Any, server: Server, record
     assert page.locator("article dt.right").count() == 1
 
 
+@pytest.mark.thorough
 def test_a_tall_picture_keeps_its_width(page: Any, server: Server, recording: str) -> None:
     _open(page, server, "story", trace=recording, **{"story.card": "V09"})
     page.wait_for_selector("article img:not([hidden])")

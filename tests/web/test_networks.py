@@ -31,6 +31,7 @@ def _read(page: Any, network: str, part: str) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_recurrent_network_reads_in_turn_and_a_transformer_at_once(
     page: Any, server: Server
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_recurrent_network_reads_in_turn_and_a_transformer_at_once(
     assert _read(page, "transformer", ".target li") == ["L'animal", "n'a"]
 
 
+@pytest.mark.thorough
 def test_only_attention_shows_where_a_step_looks(page: Any, server: Server) -> None:
     _choose(page, server, "twin")
     _go_to(page, 24)  # 13 tokens were read, the 11th is written
@@ -73,6 +75,7 @@ def test_a_sentence_of_ones_own_is_not_judged(page: Any, server: Server) -> None
     assert page.locator("[data-reference]").count() == 0 and page.locator(".wrong").count() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
 def test_it_is_accessible_in_chinese_and_fits(
     page: Any, server: Server, width: int, height: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from opening import find_faults
 
 from glassformer import Translator
@@ -12,6 +13,7 @@ from glassformer import Translator
 SENTENCE = "The animal didn't cross the street because it was too wide."
 
 
+@pytest.mark.thorough
 def test_a_word_is_cut_by_a_click_or_a_key(browser: Any, tmp_path: Path) -> None:
     translator = Translator.load("demo")
     trace = translator.see(SENTENCE)

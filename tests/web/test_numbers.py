@@ -129,6 +129,7 @@ def test_a_cell_lights_up_what_it_is_made_of(page: Any, server: Server, recordin
     assert [path.count("M") for path in lit] == [8, 8]
 
 
+@pytest.mark.thorough
 def test_operands_lead_down_to_a_word_or_a_position(
     page: Any, server: Server, recording: str, trace: Trace
 ) -> None:

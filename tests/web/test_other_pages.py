@@ -111,6 +111,7 @@ def test_pages_of_others(
         assert [each for each in sent if each["status"] not in REFUSED] == []
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_turned_to_this_machine(serve: Serve, stranger: Any) -> None:
     """DNS rebinding: the page's own host leads to the server afterwards."""
     with serve() as server:
@@ -122,6 +123,7 @@ def test_a_name_that_is_turned_to_this_machine(serve: Serve, stranger: Any) -> N
         window.close()
 
 
+@pytest.mark.thorough
 def test_the_same_where_any_host_will_do(serve: Serve, stranger: Any) -> None:
     with serve("--host", "0.0.0.0") as server:
         window, port = stranger.new_page(), urlsplit(server.address).port

@@ -89,6 +89,7 @@ def test_from_two_files_to_a_translation(
     assert [each["id"] for each in school.ask("models")["models"]] == ["demo"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("language", "said"), [("en", "mine.en has 61 lines but few.fr has 1"), ("zh", "有 61 行")]
 )

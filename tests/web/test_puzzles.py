@@ -168,6 +168,7 @@ def test_what_python_computes_solves_a_set(set_name: str, page: Any, server: Ser
     wait_until(page, kept, seconds=60)  # results stay in this browser
 
 
+@pytest.mark.thorough
 def test_a_wrong_try_and_a_hint_are_counted(page: Any, server: Server) -> None:
     page.set_default_timeout(60_000)
     page.goto(server.url("puzzles/one"))

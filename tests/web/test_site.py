@@ -123,6 +123,7 @@ def test_it_is_as_small_as_its_models(site: Path) -> None:
     assert (site / INDEX["en"]).stat().st_size < 20_000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", INDEX)
 def test_the_first_page_translates_and_a_thread_is_cut(lang: str, offline: Any, site: Path) -> None:
     offline.goto((site / INDEX[lang]).as_uri())
@@ -138,6 +139,7 @@ def test_the_first_page_translates_and_a_thread_is_cut(lang: str, offline: Any, 
         assert find_faults(offline) == []
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, offline=True
@@ -151,6 +153,7 @@ def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> No
     context.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lang", INDEX)
 def test_a_lesson_prints_on_few_pages(lang: str, offline: Any, tmp_path: Path) -> None:
     sentence = "The animal didn't cross the street because it was too wide."
@@ -176,6 +179,7 @@ def test_networks_stand_beside_each_other_offline(offline: Any, site: Path) -> N
     offline.wait_for_selector("iframe")
 
 
+@pytest.mark.thorough
 def test_the_story_shows_the_pictures_of_the_gallery(offline: Any, site: Path) -> None:
     for lang, folder in (("en", ""), ("zh", "zh/")):
         offline.goto("about:blank")
@@ -190,6 +194,7 @@ def test_the_story_shows_the_pictures_of_the_gallery(offline: Any, site: Path) -
     ).read_bytes()
 
 
+@pytest.mark.thorough
 def test_it_works_below_a_path_of_a_host(page: Any, site: Path) -> None:
     handler = partial(Quiet, directory=str(site.parent))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
@@ -226,6 +231,7 @@ def test_pictures_are_drawn_where_there_is_no_gallery(
         assert link == "../index.html" or (tmp_path / "gallery" / link).exists()
 
 
+@pytest.mark.thorough
 def test_pages_of_pictures_are_accessible(offline: Any, tmp_path: Path) -> None:
     trace = record_sentence("demo", SENTENCE)
     with pytest.MonkeyPatch.context() as patch:
@@ -240,6 +246,7 @@ def test_pages_of_pictures_are_accessible(offline: Any, tmp_path: Path) -> None:
         assert not offline.evaluate(scrolled + "it.scrollWidth > it.clientWidth).length")
 
 
+@pytest.mark.thorough
 def test_what_is_no_gallery_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["site", "-o", str(tmp_path / "out"), "--gallery", str(tmp_path)]) == 2
     assert "is no gallery" in capsys.readouterr().err

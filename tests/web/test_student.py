@@ -47,6 +47,7 @@ ASKED: list[dict[str, Any]] = [
 TEXTS = 600  # of random characters; as many of words
 
 
+@pytest.mark.thorough
 def test_text_is_cut_as_python_cuts_it(tmp_path: Path) -> None:
     """Random strings of all planes of Unicode, of what normalisers join, and of symbols."""
     pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
@@ -78,6 +79,7 @@ def _tell(folder: Path, tokenizer: Tokenizer, texts: list[str]) -> dict[str, Any
     }
 
 
+@pytest.mark.thorough
 def test_it_computes_what_python_computes(tmp_path: Path) -> None:
     """Every number of a recording, under edits too, of an imported student of random weights."""
     export_student(make(tmp_path), tmp_path / "student", texts=SEEN)

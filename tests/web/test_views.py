@@ -100,6 +100,7 @@ def test_a_page_of_a_site_has_no_sideways_scroll_on_a_phone(
     context.close()
 
 
+@pytest.mark.thorough
 def test_the_map_zooms_down_to_a_number_and_out_again(
     page: Any, server: Server, recording: str
 ) -> None:
@@ -135,6 +136,7 @@ def test_the_map_goes_the_way_of_the_translation(page: Any, server: Server, reco
     assert "“<s>” goes in, “▁L'animal” comes out" in page.locator("[data-view=map]").inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_the_map_moves_for_those_alone_who_like_it(
     browser: Any, server: Server, recording: str, motion: str
@@ -173,6 +175,7 @@ def test_positions_say_how_each_number_is_made(page: Any, server: Server, record
     assert float(error.split()[-1].rstrip(".")) < 1e-12
 
 
+@pytest.mark.thorough
 def test_a_silenced_head_is_what_the_server_says(page: Any, server: Server, recording: str) -> None:
     _open(page, server, "whatif", trace=recording)
     page.get_by_role("button", name="encoder.0.self_attention head 1", exact=True).click()
@@ -252,6 +255,7 @@ def test_every_card_of_the_story_speaks_of_the_readers_sentence(
     assert "别人怎样讲解" in drawn.locator("article").inner_text()
 
 
+@pytest.mark.thorough
 def test_a_card_leads_to_where_it_is_done(drawn: Any, server: Server, recording: str) -> None:
     _open(drawn, server, "story", trace=recording, **{"story.card": "V34"})
     drawn.get_by_role("button", name="Open").click()

@@ -121,6 +121,7 @@ def test_a_riddle_is_told_from_other_sentences() -> None:
     assert not is_riddle("It was too late.") and not is_riddle("")
 
 
+@pytest.mark.thorough
 def test_a_picture_knows_riddles_by_the_words_it_ships_with() -> None:
     """What it says of a sentence is what the grammar says, which a user need not have."""
     shipped = json.loads(measured.MEASURED.read_text(encoding="utf-8"))

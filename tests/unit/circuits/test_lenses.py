@@ -105,6 +105,7 @@ def test_a_rival_at_the_same_step_is_as_without_another_translation() -> None:
     assert plain["contrastive gradient"] == pytest.approx(other["contrastive gradient"])
 
 
+@pytest.mark.thorough
 def test_contrast_compares_two_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["why", "everyday-en-fr", SENTENCE, "--word", "vue", "--rival", "rencontré"]
     asked += ["--methods", "--contrast", OTHER, "-o", str(tmp_path / "methods.json")]

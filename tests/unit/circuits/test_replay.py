@@ -117,6 +117,7 @@ def test_a_derivative_is_the_difference_of_two_trainings(tmp_path: Path) -> None
     assert result_QN.abs().max() > 1e-4
 
 
+@pytest.mark.thorough
 def test_a_pair_that_is_left_out_teaches_nothing(model: Path) -> None:
     replay = Replay.open(model)
     asked = ask(replay)
@@ -128,6 +129,7 @@ def test_a_pair_that_is_left_out_teaches_nothing(model: Path) -> None:
     assert abs(foretold) < 10 * abs(whole - without) + 1
 
 
+@pytest.mark.thorough
 def test_the_command_follows_back_and_says_so(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def trace() -> Trace:
     return Translator.load("demo", device="cpu", precision="fp32").see(WIDE, level="attention")
 
 
+@pytest.mark.thorough
 def test_the_command_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     asked = ["why", "demo", WIDE, "--word", "elle", "--rival", "il", "--counterpart", TIRED]
     (tmp_path / "pairs.tsv").write_text(PAIRS, encoding="utf-8")

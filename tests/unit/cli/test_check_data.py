@@ -77,6 +77,7 @@ def test_json_and_reports(run: Run, folder: Path) -> None:
     assert "empty: 1 pair " in (folder / "r.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "test", ["--test test", "--test test.en --test test.fr", "--valid test --test test.tsv"]
 )
@@ -121,6 +122,7 @@ def test_fix_drops_nothing_on_a_guess(run: Run, folder: Path) -> None:
     assert run(f"--data train {LANGS} --fix-kinds all")[0] == 2, "without --fix"
 
 
+@pytest.mark.thorough
 def test_lost_lines_are_mended_and_shuffled_sides_are_not(run: Run, folder: Path) -> None:
     lines = {lang: (folder / f"train.{lang}").read_text("utf-8").splitlines() for lang in LANGUAGES}
     pairs = set(zip(*lines.values(), strict=True))

@@ -44,6 +44,7 @@ def test_each_blank_is_not_written_yet(folder: Path, capfd: pytest.CaptureFixtur
     assert "embed in step_01_embedding.py is not written yet" in capfd.readouterr().out
 
 
+@pytest.mark.thorough
 def test_from_blank_to_a_translation(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     solve(folder, *range(1, 21))
     assert main(["course", "check", "all"]) == 0

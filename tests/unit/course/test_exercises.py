@@ -81,6 +81,7 @@ def list_mistakes() -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("exercise", "mistake"), list_mistakes())
 def test_each_mistake_is_named(exercise: Exercise, mistake: Mistake) -> None:
     cases = list_cases(exercise.number)

@@ -413,6 +413,7 @@ def test_nothing_is_out_of_bounds(isa: str, build_program: Callable[..., Path]) 
     assert float(mean) == pytest.approx(MEANS.setdefault("first", float(mean)), rel=1e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells it so")
 def test_what_is_dropped_is_used_again(drive: Callable[..., Any]) -> None:
     """The keys and values of a long queue of sentences: 100 MB, if none were released."""

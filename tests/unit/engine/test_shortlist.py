@@ -193,6 +193,7 @@ def test_likely_translations_are_learned(demo: Path) -> None:
         assert len(row) <= 101
 
 
+@pytest.mark.thorough
 def test_translations_stay_and_are_found_among_few(
     demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

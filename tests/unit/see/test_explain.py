@@ -138,6 +138,7 @@ def test_of_many_terms_the_largest_are_shown(trace: Trace) -> None:
     assert "and 10 smaller terms; all 22 sum to" in text
 
 
+@pytest.mark.thorough
 def test_every_chain_ends_at_a_word_or_a_place(trace: Trace) -> None:
     last = {
         "source_embedding.table.weight",

@@ -108,7 +108,9 @@ def test_a_recurrent_network_has_no_heads() -> None:
 def test_the_command_leaves_the_models_of_the_package_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = {"blocks": {BLOCK: {"heads": [{"loss": 0.5}]}}}
+    found = {
+        "blocks": {BLOCK: {"heads": [{"loss": 0.5, "reads": [1.0] + [0.0] * 5}], "even": [0.2] * 6}}
+    }
     monkeypatch.setattr(heads, "measure_portraits", lambda *_, **__: found)
     shipped = (locate("demo") / HEADS).read_bytes()
     (tmp_path / "text.en").write_text("\n".join(TEXTS))

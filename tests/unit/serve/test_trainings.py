@@ -264,6 +264,7 @@ def test_a_training_is_stopped_goes_on_and_is_deleted(school: Client, folder: Pa
     school.ask(f"{BASE}/{id}", method="DELETE")
 
 
+@pytest.mark.thorough
 def test_a_training_that_fails_says_why(school: Client) -> None:
     id = make(school, "one")
     upload(school, id, "pairs", b"one cat\tun chat\n", "a.tsv")

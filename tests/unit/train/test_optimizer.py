@@ -118,6 +118,7 @@ def test_steps_like_torchs_adam(decay: float) -> None:
         torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_torchs_compiler_is_not_imported(optimizer: str) -> None:
     """It would take as long as the import of torch."""

@@ -136,6 +136,7 @@ def test_a_gradient_that_is_not_finite_moves_nothing() -> None:
         assert torch.equal(old.nan_to_num(7), new.nan_to_num(7))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rdrop_alpha", [0.0, 0.5])
 def test_no_value_is_asked_for_on_the_way(
     monkeypatch: pytest.MonkeyPatch, rdrop_alpha: float

@@ -50,6 +50,7 @@ def test_right_pairs_are_left_alone(data: Path, name: str, count: int) -> None:
     assert len(_places(examine(*sides))) <= max(1, FALSE_ALARMS * len(sides[0]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CORPORA)
 def test_wrong_partners_are_found_or_it_is_said(data: Path, name: str) -> None:
     source, target = _read(data, name, 2000)

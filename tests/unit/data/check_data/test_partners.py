@@ -108,6 +108,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(partners, "SMALL", request.param)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("line", [0, 1, 999, 1500, 2800])
 def test_a_lost_line_is_found_where_it_was(sides: tuple[list[str], list[str]], line: int) -> None:

@@ -40,6 +40,7 @@ def _places(report: Report, kind: str) -> set[int]:
     return set() if found is None else set(found.places.tolist())
 
 
+@pytest.mark.thorough
 def test_a_lost_line_is_named(texts: tuple[Sides, list[str]]) -> None:
     (source, target), _ = texts
     line = int(LOST * len(source))
@@ -56,6 +57,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("lines", "trials"),
     [

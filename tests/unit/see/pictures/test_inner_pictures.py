@@ -152,6 +152,7 @@ def test_it_is_drawn_and_its_numbers_are_true(trace: Trace, id: str) -> None:
     check_numbers(figure.scene, trace)  # type: ignore[attr-defined]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["pre", "marian", "least"])
 def test_other_shapes_can_be_drawn(make: Callable[[str, str], Trace], shape: str) -> None:
     trace = make(shape, "it" if shape == "least" else LINES[2])
@@ -164,6 +165,7 @@ def test_other_shapes_can_be_drawn(make: Callable[[str, str], Trace], shape: str
 LARGEST = 24  # inches
 
 
+@pytest.mark.thorough
 def test_a_long_recording_stays_a_page(tokenizer: Tokenizer) -> None:
     """A hundred tokens on each side; numbers stay true where tokens are left out."""
     torch.manual_seed(3)
@@ -530,6 +532,7 @@ def test_the_code_is_the_packages_own_without_the_ways_not_taken(trace: Trace, p
     assert any("self.norm(sum_BLD)" in line for line in lines) == post
 
 
+@pytest.mark.thorough
 def test_the_toy_learns_and_what_ships_sums_to_one() -> None:
     run = read_watched()
     for number in range(len(run.steps)):

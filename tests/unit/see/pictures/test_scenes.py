@@ -146,6 +146,7 @@ def test_a_quantity_is_what_its_expression_gives(trace: Trace) -> None:
     assert [float(x) for x in dot[0, 1]] == dot.values[0, 1].tolist()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("id", SAID)
 def test_svg_is_text_with_its_sources(id: str, find_scene: Callable[[str], Scene]) -> None:
     scene = find_scene(id)
