@@ -54,6 +54,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if (path.parent / "conftest.py").is_file():
                 shutil.copy2(path.parent / "conftest.py", place.parent / "conftest.py")
     shutil.copy2(ROOT / "pyproject.toml", home)
+    (home / "a.en").write_text("The cat is on the mat.\n", encoding="utf-8")
+    (home / "a.fr").write_text("Le chat est sur le tapis.\n", encoding="utf-8")
     return home
 
 
@@ -94,8 +96,6 @@ def test_help_shows_the_verbs_of_the_core(core: Path) -> None:
 
 
 def test_the_core_translates_and_looks_inside(core: Path) -> None:
-    (core / "a.en").write_text("The cat is on the mat.\n", encoding="utf-8")
-    (core / "a.fr").write_text("Le chat est sur le tapis.\n", encoding="utf-8")
     assert glassformer(core, "translate", "demo", "a.en") == "Le chat est sur le tapis.\n"
     assert "BLEU" in glassformer(core, "evaluate", "demo", "a.en", "a.fr")
     seen = json.loads(glassformer(core, "see", "demo", "The cat is small.", "--json"))

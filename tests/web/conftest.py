@@ -71,9 +71,9 @@ def server(serve: Callable[..., AbstractContextManager[Server]]) -> Iterator[Ser
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def recording(server: Server) -> str:
-    """The id of a recording that the app can be shown."""
+    """The id of a recording that the app can be shown; an older one might have left."""
     found: str = server.ask("trace", {"text": SENTENCE})["id"]
     return found
 
