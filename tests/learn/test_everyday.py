@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.checked import translate_checked
@@ -12,6 +13,7 @@ from glassformer.model.files.directory import SHIPPED, WEIGHTS
 from glassformer.model.files.known_words import find_unknown_words, read_known_words
 from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.golden import check_golden
+from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 
 NAME, RIGHT = "everyday-en-fr", 26
@@ -231,6 +233,17 @@ FRAMES = {
 {} et Maria sont à l'école.|Joyeux anniversaire, {} !""",
 }
 REPEATED = 0.95  # of the names
+TWO_NAMES = {
+    "en": """{} works with {}.|{} lives in {}.|{}'s brother is called {}.|{} and {} got married.
+{} loves {}.|Mr. {} met Ms. {}.|{} was born in {}.|I saw {} and {}.|Ms. {} is a teacher.
+Where is Dr. {}?""",
+    "fr": """{} travaille avec {}.|{} habite \u00e0 {}.|Le fr\u00e8re de {} s'appelle {}.
+{} et {} se sont mari\u00e9s.|{} aime {}.|M. {} a rencontr\u00e9 Mme {}.|{} est n\u00e9 \u00e0 {}.
+J'ai vu {} et {}.|Mme {} est professeur.|O\u00f9 est le Dr {} ?""",
+}
+RARE = """Siobhan Okonkwo Priya Dmitri Xiaoming Abernathy Nakamura Fatima Yusuf Haruki Bj\u00f6rk
+O'Brien Thandiwe Svetlana J\u00fcrgen Zo\u00eb Al-Fayed Kowalski Oyelaran Nguyen Murakami Ingrid
+Vancouver Ouagadougou Gy\u0151r Reykjav\u00edk Manchester Nairobi"""
 
 
 @pytest.fixture(scope="module")
@@ -276,6 +289,23 @@ def test_it_repeats_first_names(name: str) -> None:
     translations = Translator.load(name, device="cpu").translate([text for _, text in asked])
     lost = [text for (own, _), text in zip(asked, translations, strict=True) if own not in text]
     assert len(frames) == 10 and 1 - len(lost) / len(asked) >= REPEATED, lost
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_two_names_and_their_titles_have_stand_ins(name: str) -> None:
+    """Else they are taken out, and what is left around them is translated: no sentence."""
+    random, frames = Random(1), re.split(r"[|\n]", TWO_NAMES[name.split("-")[1]])
+    texts = [each.format(*random.sample(RARE.split(), 2)) for _ in range(24) for each in frames]
+    translator = Translator.load(name, device="cpu")
+    options = choose_options(translator.config.decode)
+    translations = translator.checker.translate_texts(texts, options)
+    lost = [
+        text
+        for text, each in zip(texts, translations, strict=True)
+        if any(part.adapted and part.adapted.asides for part in each.sentences)
+    ]
+    assert len(texts) == 240 and lost == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -93,7 +93,7 @@ class StandIns:
         if kind == "placeholder" and NUMERIC.fullmatch(own):
             return self.numbers
         if kind not in OF_NUMBERS:
-            preferred = {"location": PLACES, "woman": WOMEN}.get(kind, NAMES[:1])
+            preferred = {"location": PLACES, "woman": WOMEN}.get(kind, ())
             return sorted(self.names, key=lambda name: (name not in preferred, name in PLACES))
         if not own.isdecimal() or len(own) > DIGITS:
             return self.numbers
