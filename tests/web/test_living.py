@@ -235,6 +235,7 @@ PEOPLE = (
     "Mr Okonkwo and Ms. Abernathy met Dr. Nakamura's sister, Miss Smith, in Reykjav\u00edk.",
     "Mr. President, Mary Okonkwo and Will Xi were born in Ouagadougou near Gy\u0151r.",
     "Mary-Jane Xi loves Gy\u0151r.",
+    "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )
 
 

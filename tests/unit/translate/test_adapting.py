@@ -159,8 +159,17 @@ def test_a_score_is_that_of_what_the_network_reads_and_writes() -> None:
     assert new.log_prob == pytest.approx(known.log_prob)
 
 
-def test_adapting_takes_linear_time(adapter: Adapter) -> None:
-    unit = "Kowalski saw 47 (12) www.a.org Dubrovin. "
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "Kowalski saw 47 (12) www.a.org Dubrovin. ",
+        "Mr. Kowalski saw Ms. Dubrovin and ",
+        "Mr ",
+        "Mary Dubrovin ",
+        "in Dubrovin ",
+    ],
+)
+def test_adapting_takes_linear_time(adapter: Adapter, unit: str) -> None:
     assert is_linear(
         lambda text: adapter.adapt(text, TRIES), lambda length: unit * (length // len(unit))
     )

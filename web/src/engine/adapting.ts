@@ -219,12 +219,13 @@ export class Adapter {
 
   /** The parts with titles in front of names, which `titled` gets as they are written: Mme Abernathy. */
   private joinTitles(text: string, parts: readonly Part[], titled: Map<Part, string>): Part[] {
-    let left = [...parts];
+    let [left, last] = [[...parts], 0];
     for (const { 0: found, 1: title, index: start } of this.patterns.all("title", text)) {
       const at = start + found.length;
-      const end = this.endName(text, at);
-      const first = this.patterns.at("word", text, at)?.[0] ?? "";
-      if (end === at || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
+      const first = this.patterns.at("word", text, at)?.[0];
+      if (start < last || !first || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
+      const end = (last = this.endName(text, at));
+      if (end === at) continue;
       const [written, isWoman] = this.tables.titles[title!]!;
       const part: Part = { start, end, kind: isWoman ? "woman" : "name" };
       left = [...left.filter((each) => each.end <= start || each.start >= end), part];

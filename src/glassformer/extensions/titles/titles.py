@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -46,17 +47,24 @@ def join_titles(
     What stands behind a title is a name, known or not, unless `is_word` says of its first word in
     small letters that it is another word: Mr. President.
     """
-    titles, left, written = find_titles(*languages), [*parts], dict[Verbatim, str]()
+    titles, written, end = find_titles(*languages), dict[Verbatim, str](), 0
     for match in make_pattern(*languages).finditer(text):
-        end = _end_name(text, match.end())
         first = WORD.match(text, match.end())
-        if end == match.end() or not first or is_word(first[0].lower()):
+        if match.start() < end or not first or is_word(first[0].lower()):
             continue
-        title, is_woman = titles[match[1]]
-        part = Verbatim(match.start(), end, "woman" if is_woman else "name")
-        left = [each for each in left if each.end <= part.start or each.start >= end] + [part]
-        written[part] = f"{title} {text[match.end() : end]}"
-    return sorted(left), written
+        end = _end_name(text, match.end())
+        if end > match.end():
+            title, is_woman = titles[match[1]]
+            part = Verbatim(match.start(), end, "woman" if is_woman else "name")
+            written[part] = f"{title} {text[match.end() : end]}"
+    ends = [each.end for each in written]
+    titled = [*written]
+
+    def is_apart(part: Verbatim) -> bool:
+        following = bisect_right(ends, part.start)  # the first that does not end before it
+        return following == len(titled) or titled[following].start >= part.end
+
+    return sorted([*filter(is_apart, parts), *titled]), written
 
 
 def _end_name(text: str, start: int) -> int:
