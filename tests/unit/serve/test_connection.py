@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,19 @@ def test_who_asks_nothing_is_sent_away(
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
         sock.sendall(begun)
         assert sock.recv(1000) == b""
+
+
+def test_a_closed_connection_is_let_go(client: Client) -> None:
+    def count() -> int:
+        gc.collect()
+        return sum(isinstance(each, Connection) for each in gc.get_objects())
+
+    before = count()
+    clients = [socket.create_connection(("127.0.0.1", client.port), timeout=20) for _ in range(5)]
+    assert client.ask("/health").status == 200
+    for sock in clients:
+        sock.close()
+    assert any(count() <= before or sleep(0.1) for _ in range(100))
 
 
 UNDER_WAY, DONE = SimpleNamespace(response_complete=False), SimpleNamespace(response_complete=True)
@@ -140,7 +154,7 @@ def test_who_takes_no_answer_is_sent_away(client: Client, monkeypatch: pytest.Mo
         with pytest.raises(OSError):  # reset
             for _ in range(2000):
                 sock.sendall(b"GET /spec HTTP/1.1\r\nHost: localhost\r\n\r\n" * 8)
-                time.sleep(0.01)
+                sleep(0.01)
 
 
 def test_who_takes_an_answer_slowly_gets_it(

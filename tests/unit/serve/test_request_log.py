@@ -144,6 +144,11 @@ def test_a_log_that_cannot_be_written_stops_no_request(
     assert capfd.readouterr().err.count("nothing is logged") == 1
 
 
+def test_a_log_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        RequestLog(tmp_path / "no folder" / "log")
+
+
 def test_a_log_that_fails_from_the_first_line_says_so_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
