@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,10 @@ def process() -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 class Clients(threading.Thread):
-    """Asks again and again until nobody answers; a new connection each time, or one for all."""
+    """Asks again and again until nobody answers; a new connection each time, or one for all.
+
+    A connection that asks nothing for HEARING seconds is idle: a server that ends may close it.
+    """
 
     def __init__(self, port: int, number: int) -> None:
         super().__init__()
@@ -58,18 +62,21 @@ class Clients(threading.Thread):
         for turn in range(self.number, 10**6):
             text = [*SENTENCES][turn % len(SENTENCES)]
             if connection is None:
-                connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+                connection, answered = HTTPConnection("127.0.0.1", self.port, timeout=30), inf
                 try:
                     connection.connect()
                 except OSError:
                     connection.close()
                     return  # nobody listens any more
+            began = time.monotonic()
             try:
                 self.ask(connection, text)
             except OSError as error:
-                self.wrong.append(repr(error))
+                if began - answered < running.HEARING - 0.1:
+                    self.wrong.append(repr(error))
                 connection.close()
                 return
+            answered = time.monotonic()
             if self.number % 2 or connection.sock is None:  # None: the server said that it closes
                 connection.close()
                 connection = None
