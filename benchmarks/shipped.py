@@ -24,7 +24,7 @@ from glassformer.model.files.directory import (
     write_text,
 )
 from glassformer.model.files.int8 import save_int8
-from glassformer.model.files.known_words import write_known_words
+from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
@@ -69,7 +69,7 @@ def make(name: str, out: Path) -> None:
         if not summary.is_finished:
             raise SystemExit(summary.text)
     given = [speak(note, source) for note in NOTES]
-    folder = store(name, out / "model", given, out / "pairs" / f"train.{source}")
+    folder = store(name, out / "model", given)
     marks = examine(Translator.load(folder, device="cpu"), source, target)
     conditions = """greedy, in fp32. Right is any translation that the
 grammar allows; no training text had the content words of a held-out sentence together."""
@@ -88,16 +88,15 @@ def examine(translator: Translator, source: str, target: str) -> dict[str, ExamM
     return marks
 
 
-def store(name: str, model: Path, given: list[str], text: Path) -> Path:
-    """Put a trained model among those that ship, with its answers to `given` and `text`'s words."""
+def store(name: str, model: Path, given: list[str]) -> Path:
+    """Put a trained model among those that ship, with its words and its answers to `given`."""
     folder = SHIPPED / name
     config, tokenizers, network = load_model(model)
     save_model(folder, config, tokenizers, network.state_dict(), half=True)
     if name in INT8:
         save_int8(open_model(folder)[2], folder / WEIGHTS)
     write_golden(folder, given)
-    with text.open(encoding="utf-8") as lines:
-        write_known_words(folder, lines)
+    copy_known_words(model, folder)
     return folder
 
 

@@ -55,7 +55,7 @@ def make(name: str, out: Path) -> None:
         summary = train(Config.load(RECIPES / f"{name}.toml"), [text], out / "model", valid=[valid])
         if not summary.is_finished:
             raise SystemExit(summary.text)
-    folder = store(name, out / "model", GIVEN, text)
+    folder = store(name, out / "model", GIVEN)
     questions = QUESTIONS[name]
     reader = LanguageModel.load(folder, device="cpu")
     conditions = f"""in fp32, on {questions} sentences whose

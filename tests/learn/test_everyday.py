@@ -10,7 +10,11 @@ import pytest
 from tests.checked import translate_checked
 
 from glassformer.model.files.directory import SHIPPED, WEIGHTS
-from glassformer.model.files.known_words import find_unknown_words, read_known_words
+from glassformer.model.files.known_words import (
+    find_unknown_words,
+    read_known_names,
+    read_known_words,
+)
 from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.golden import check_golden
 from glassformer.translate.options import choose_options
@@ -233,6 +237,7 @@ FRAMES = {
 {} et Maria sont à l'école.|Joyeux anniversaire, {} !""",
 }
 REPEATED = 0.95  # of the names
+SELDOM = 0.995  # of the names of the training text
 TWO_NAMES = {
     "en": """{} works with {}.|{} lives in {}.|{}'s brother is called {}.|{} and {} got married.
 {} loves {}.|Mr. {} met Ms. {}.|{} was born in {}.|I saw {} and {}.|Ms. {} is a teacher.
@@ -289,6 +294,21 @@ def test_it_repeats_first_names(name: str) -> None:
     translations = Translator.load(name, device="cpu").translate([text for _, text in asked])
     lost = [text for (own, _), text in zip(asked, translations, strict=True) if own not in text]
     assert len(frames) == 10 and 1 - len(lost) / len(asked) >= REPEATED, lost
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", NAMES)
+def test_it_repeats_names_that_training_had_seldom(name: str) -> None:
+    """A network writes Darin for Darwin, which it met once or twice."""
+    frames = re.split(r"[|\n]", FRAMES[name.split("-")[1]])[2:8]
+    asked = [
+        (own, frame.format(own))
+        for own in sorted(read_known_names(SHIPPED / name))
+        for frame in frames
+    ]
+    translations = Translator.load(name, device="cpu").translate([text for _, text in asked])
+    lost = [text for (own, _), text in zip(asked, translations, strict=True) if own not in text]
+    assert len(asked) > 2000 and 1 - len(lost) / len(asked) >= SELDOM, lost
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..foundation.extensions import find_addition
 from ..model.files.directory import Tokenizers
-from ..model.files.known_words import read_known_words
+from ..model.files.known_words import read_known_names, read_known_words
 from ..text.casing import (
     Case,
     find_case,
@@ -114,6 +114,11 @@ class Adapter:
         return read_known_words(self.folder) if self.folder else None
 
     @cached_property
+    def known_names(self) -> Collection[str]:
+        """Return names of the training text, which are no other word in small letters."""
+        return read_known_names(self.folder) if self.folder else ()
+
+    @cached_property
     def stand_ins(self) -> StandIns:
         """Return the stand-ins that are tokens of both sides."""
         return StandIns(lambda word: all(each.has_token(word) for each in self.tokenizers))
@@ -170,8 +175,9 @@ class Adapter:
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
         if parts or not is_usual(sentence):
-            case = self._find_case(sentence, parts)
-        cased = self._truecase(sentence, parts, case) if case else sentence
+            kept = sorted([*parts, *find_names(sentence, self._is_known_acronym, parts)])
+            case = self._find_case(sentence, kept)
+        cased = self._truecase(sentence, kept, case) if case else sentence
         days = self._find_days(cased, attempt)
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
         parts = sorted([*parts, *days])
@@ -306,18 +312,16 @@ class Adapter:
         first = _FIRST_WORD.search(sentence)
         has_token = self.tokenizers.source.has_token
         if first is None or (is_usual(sentence) and has_token(f" {first[0]}")):
-            return first is None or first[0] in NAMES or first[0] not in read_first_names()
+            return first is None or first[0] in NAMES or not self._is_listed_name(first[0], False)
         return False
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name that training did not have, or not often enough."""
+        if self._is_listed_name(word, is_first):
+            return not self._is_word(word)
         if word.isupper():
             return self._is_acronym(word)
-        if self.words is not None and is_new_word(word, self.words, is_first):
-            return True
-        if word not in read_first_names() or self.tokenizers.source.has_token(f" {word}"):
-            return False
-        return not is_first or not self.tokenizers.source.has_token(f" {word.lower()}")
+        return self.words is not None and is_new_word(word, self.words, is_first)
 
     def _is_acronym(self, word: str) -> bool:
         """Return whether capitals like NASA are no token, and no word with emphasis like SO."""
@@ -327,17 +331,23 @@ class Adapter:
         )
         return not (is_known or has_token(f" {word}") or has_token(f" {word.lower()}"))
 
+    def _is_known_acronym(self, word: str, _: bool) -> bool:
+        return word.isupper() and word in self.known_names
+
     def _is_known_name(self, word: str, is_first: bool) -> bool:
-        """Return whether a word is a first name that the network knows, and may yet translate."""
-        has_token = self.tokenizers.source.has_token
-        if word not in read_first_names() or word in NAMES or not has_token(f" {word}"):
-            return False
-        return not is_first or not has_token(f" {word.lower()}")
+        """Return whether a word is a name that the network knows, and may yet translate."""
+        return word not in NAMES and self._is_word(word) and self._is_listed_name(word, is_first)
 
     def _belongs(self, word: str, is_first: bool) -> bool:
-        """Return whether a word is a part of the name beside it: a first name that is known."""
-        is_first_name = word in NAMES or word in read_first_names()
-        return is_first_name and not (is_first and self._is_word(word.lower()))
+        """Return whether a word is a part of the name beside it: a name that is known."""
+        is_stand_in = word in NAMES and not (is_first and self._is_word(word.lower()))
+        return is_stand_in or self._is_listed_name(word, is_first)
+
+    def _is_listed_name(self, word: str, is_first: bool) -> bool:
+        """Return whether a word is a name of the training text, or a frequent first name."""
+        if word in self.known_names or word not in read_first_names():
+            return word in self.known_names
+        return not (is_first and self._is_word(word.lower()))
 
     def _is_word(self, word: str) -> bool:
         return self.tokenizers.source.has_token(f" {word}")

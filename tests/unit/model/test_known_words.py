@@ -11,8 +11,8 @@ from glassformer.model.files.known_words import (
     WordCollector,
     check_known_words,
     copy_known_words,
+    read_known_names,
     read_known_words,
-    write_known_words,
 )
 
 PAIRS = [("It's a dog, a DOG.", "ignored"), ("中文 ok", "x"), ("", "y")]
@@ -28,12 +28,30 @@ def test_pairs_pass_unchanged_and_their_words_are_noted(
     assert list(collector.watch(PAIRS)) == PAIRS
     collector.write(tmp_path)
     assert read_known_words(tmp_path) == KNOWN
-    write_known_words(tmp_path, (source for source, _ in PAIRS))
-    assert read_known_words(tmp_path) == KNOWN
     folder = tmp_path / "model"
     folder.mkdir()
     copy_known_words(tmp_path, folder)
     assert read_known_words(folder) == KNOWN
+
+
+def test_names_are_what_translations_repeat(tmp_path: Path) -> None:
+    pairs = [
+        ("Darwin saw Tokyo's Chinese bill, and Bill Rose.", "Darwin vit Tokyo, Bill, Rosemonde."),
+        ("In Tokyo NASA-Leute ran.", "A Tokyo, NASA-Leute."),
+        ("Seattle. Seattle. Seattle. Seattle. Seattle.", "Seattle."),
+        ("Rome! Rome! Rome! Rome!", "Rome."),
+        ("Rome.", "Roma."),
+        ("Tokio. Tokio.", "Tokio."),
+        ("Tokio.", "Tokyo."),
+    ]
+    collector = WordCollector()
+    assert [*collector.watch(pairs)] == pairs
+    collector.write(tmp_path)
+    assert read_known_names(tmp_path) == {"Darwin", "Tokyo", "NASA-Leute", "Seattle", "Rome"}
+    assert {"tokio", "bill", "rose"} < read_known_words(tmp_path)  # type: ignore[operator]
+    assert not read_known_words(tmp_path) & read_known_names(tmp_path)  # type: ignore[operator]
+    assert read_known_names(tmp_path / "nowhere") == set()
+    check_known_words(tmp_path)
 
 
 def test_too_many_words_are_no_list(tmp_path: Path) -> None:

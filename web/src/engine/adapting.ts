@@ -47,6 +47,7 @@ export class Adapter {
   private readonly patterns: Patterns;
   private readonly casing: Casing;
   private readonly firstNames: ReadonlySet<string>;
+  private readonly knownNames: ReadonlySet<string>;
   private readonly cuts = new Map<string, number[]>();
 
   constructor(
@@ -57,13 +58,16 @@ export class Adapter {
     this.symbols = new Symbols(tables, this.patterns, (text) => source.findUnknown(text).length > 0);
     this.casing = new Casing(tables, this.patterns, tables.has_words ? known : null);
     this.firstNames = new Set(tables.first_names);
+    this.knownNames = new Set(tables.known_names);
   }
 
   adapt(sentence: string): Adapted {
     if (this.tables.has_letters && !hasLetter(sentence)) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
-    const kind = this.tables.is_cased && (parts.length || !isUsual(sentence)) ? this.casing.find(blank(sentence, parts), this.cut) : null;
-    const cased = kind ? this.truecase(sentence, parts, kind) : sentence;
+    const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
+    const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
+    const kind = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
+    const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start <= part.start && part.start < end);
     parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()].sort((one, two) => one.start - two.start);
@@ -187,17 +191,17 @@ export class Adapter {
     return text.slice(0, end);
   }
 
-  private findNames(text: string, taken: readonly Part[]): Part[] {
+  private findNames(text: string, taken: readonly Part[], isNamed = this.isName, belongs = this.belongs): Part[] {
     const found: Part[] = [];
-    const named = new Set<Part>(); // the others are first names that are known, and belong to nobody
+    const named = new Set<Part>(); // the others are names that are known, and belong to nobody
     for (const { 0: word, index: start } of this.patterns.all("word", text)) {
       const own = this.patterns.replace("possessive", word, () => "");
       const end = start + own.length;
       if (!isUpper(firstOf(own)) || count(own) < 2) continue;
       if (taken.some((part) => start < part.end && part.start < end)) continue;
       const isFirst = this.isFirst(text, start);
-      const isName = this.isName(own, isFirst);
-      if (!isName && !this.belongs(own, isFirst)) continue;
+      const isName = isNamed.call(this, own, isFirst);
+      if (!isName && !belongs.call(this, own, isFirst)) continue;
       const last = found.at(-1);
       if (last && NAME_JOINS.includes(text.slice(last.end, start))) last.end = end;
       else found.push({ start, end, kind: "name" });
@@ -206,10 +210,21 @@ export class Adapter {
     return found.filter((part) => named.has(part));
   }
 
-  /** Whether a word is a part of the name beside it: a first name that is known. */
+  /** Names of the training text in capitals, which are not meant as emphasis. */
+  private findAcronyms(text: string, taken: readonly Part[]): Part[] {
+    return this.findNames(text, taken, (word) => isUpper(word) && this.knownNames.has(word), () => false);
+  }
+
+  /** Whether a word is a part of the name beside it: a name that is known. */
   private belongs(word: string, isFirst: boolean): boolean {
-    const isFirstName = this.tables.stand_ins.names.includes(word) || this.firstNames.has(word);
-    return isFirstName && !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
+    const isStandIn = this.tables.stand_ins.names.includes(word) && !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
+    return isStandIn || this.isListed(word, isFirst);
+  }
+
+  /** Whether a word is a name of the training text, or a frequent first name. */
+  private isListed(word: string, isFirst: boolean): boolean {
+    if (this.knownNames.has(word) || !this.firstNames.has(word)) return this.knownNames.has(word);
+    return !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
   }
 
   /** Whether the word before a name says that it is one of a place. */
@@ -253,10 +268,8 @@ export class Adapter {
   }
 
   private isName(word: string, isFirst: boolean): boolean {
-    if (isUpper(word)) return this.isAcronym(word);
-    if (this.tables.has_words && this.isNew(word, isFirst)) return true;
-    if (!this.firstNames.has(word) || this.source.hasToken(` ${word}`)) return false;
-    return !isFirst || !this.source.hasToken(` ${word.toLowerCase()}`);
+    if (this.isListed(word, isFirst)) return !this.source.hasToken(` ${word}`);
+    return isUpper(word) ? this.isAcronym(word) : this.tables.has_words && this.isNew(word, isFirst);
   }
 
   /** Capitals like NASA that are no token, and no word with emphasis like SO. */

@@ -9,6 +9,7 @@ export interface AdaptingTables {
   from_english: boolean;
   into_english: boolean;
   first_names: string[];
+  known_names: string[]; // of the training text, which are no other word in small letters
   stand_ins: {
     copies: string[]; names: string[]; numbers: string[]; years: string[];
     places: string[]; women: string[]; spellings: string[][]; genitive: boolean;

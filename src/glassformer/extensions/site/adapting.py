@@ -104,6 +104,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "into_english": name_base(adapter.target_lang) == "en",
         "endings": verbatim.list_endings(frozenset(adapter.words or ())),
         "first_names": sorted(verbatim.read_first_names()),
+        "known_names": sorted(adapter.known_names),
         "stand_ins": vars(adapter.stand_ins) | _describe_names(adapter),
         "titles": titles.find_titles(*adapter.languages),
         "quotes": quotes,

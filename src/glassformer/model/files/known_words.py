@@ -1,36 +1,32 @@
 """The words of the source side of a model's training text, by which others are found.
 
-They stand in `words.txt` of a model directory, lower-cased, a word a line. A training lists them
-while it encodes its text. A model without the file works as well; nobody can say then which words
-it has never met.
+They stand in `words.txt` of a model directory, lower-cased, a word a line. Among them are names,
+with their capitals: words that always have one, and that the translations repeat. A training lists
+them while it encodes its text. A model without the file works as well; nobody can say then which
+words it has never met.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from ...foundation.disk import read_text
 from ...text.spacing import EAST
+from ...text.verbatim import find_names
 from .directory import write_text
 
 WORDS = "words.txt"
 MOST = 500_000  # words of a list: 5 MB
 AT_ONCE = 100_000  # pieces of text that wait to be cut
+REPEATED = 0.8  # of its pairs repeat a word with a capital in the translation: it is a name
 _WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
 
 
 def cut_words(text: str) -> list[str]:
-    """Return the words of a text, lower-cased; a Chinese character is a word of its own."""
-    return [match[0].lower().replace("’", "'") for match in _WORD.finditer(text)]
-
-
-def write_known_words(folder: Path, lines: Iterable[str]) -> None:
-    """Write the words of a training text's source side to a model directory."""
-    collector = WordCollector()
-    for _ in collector.watch((line, "") for line in lines):
-        pass
-    collector.write(folder)
+    """Return the words of a text; a Chinese character is a word of its own."""
+    return [match[0].replace("’", "'") for match in _WORD.finditer(text)]
 
 
 class WordCollector:
@@ -38,7 +34,8 @@ class WordCollector:
 
     def __init__(self, most: int = MOST) -> None:
         self.most, self.is_full = most, False
-        self._raw, self._words = set[str](), set[str]()
+        self._raw, self._words, self._small = set[str](), set[str](), set[str]()
+        self._met, self._repeated = Counter[str](), Counter[str]()  # words with a capital
 
     def watch(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Yield the pairs as they are, and note the words of their sources."""
@@ -46,6 +43,7 @@ class WordCollector:
             if not self.is_full:
                 # White space is within no word, so each piece between is looked at only once.
                 self._raw.update(pair[0].split())
+                self._note_names(*pair)
                 if len(self._raw) > AT_ONCE:
                     self._cut()
             yield pair
@@ -55,10 +53,29 @@ class WordCollector:
         self._cut()
         (folder / WORDS).unlink(missing_ok=True)
         if not self.is_full:
-            write_text(folder / WORDS, "".join(f"{word}\n" for word in sorted(self._words)))
+            written = sorted(self._words.union(self._list_names()))
+            write_text(folder / WORDS, "".join(f"{word}\n" for word in written))
+
+    def _note_names(self, source: str, target: str) -> None:
+        """Count the words with a capital, and how often the translation has them."""
+
+        def note(word: str, _: bool) -> bool:
+            self._met[word] += 1
+            own = word in target and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", target)
+            self._repeated[word] += bool(own)
+            return False
+
+        for _ in find_names(source, note):
+            pass
+
+    def _list_names(self) -> list[str]:
+        names = (word for word in self._met if word.lower() not in self._small)
+        return [name for name in names if self._repeated[name] >= REPEATED * self._met[name]]
 
     def _cut(self) -> None:
-        self._words.update(word for part in self._raw for word in cut_words(part))
+        words = {word for part in self._raw for word in cut_words(part)}
+        self._words |= {word.lower() for word in words}
+        self._small |= set(filter(_is_small, words))
         self._raw.clear()
         self.is_full = len(self._words) > self.most
 
@@ -71,8 +88,22 @@ def copy_known_words(run: Path, folder: Path) -> None:
 
 def read_known_words(folder: Path) -> frozenset[str] | None:
     """Return the words that a model met in training; None if its directory does not list them."""
+    words = _read(folder)
+    return None if words is None else frozenset(filter(_is_small, words))
+
+
+def read_known_names(folder: Path) -> frozenset[str]:
+    """Return the words with a capital that the translations of a training text repeat."""
+    return frozenset(word for word in _read(folder) or () if not _is_small(word))
+
+
+def _read(folder: Path) -> list[str] | None:
     path = folder / WORDS
-    return frozenset(read_text(path).split("\n")) - {""} if path.is_file() else None
+    return read_text(path).split("\n")[:-1] if path.is_file() else None
+
+
+def _is_small(word: str) -> bool:
+    return word == word.lower()
 
 
 def check_known_words(folder: Path) -> None:

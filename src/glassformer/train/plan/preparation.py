@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from ...config import SEPARATOR, Config, CorpusShare, Decode
 from ...data.context import read_in_context
-from ...data.copying import CopyTeacher, count_names
 from ...data.corpus import (
     Corpus,
     FoundCorpora,
@@ -29,7 +27,7 @@ from ...data.sources import Corpora, open_corpora
 from ...data.store import Counts, Store, StorePart, build_mixed_store
 from ...data.tables import Pair
 from ...foundation.disk import write_json
-from ...foundation.extensions import find_addition
+from ...foundation.extensions import find_addition, need_addition
 from ...foundation.machine.properties import look_at_machine
 from ...foundation.plurals import tell_count
 from ...foundation.progress import Reporter
@@ -278,7 +276,7 @@ def encode_corpus(
     words = WordCollector()
     read = [read_as_trained(config, part) for part in train.parts]
     if config.data.copies:
-        teacher = make_copy_teacher(config, train)
+        teacher = need_addition("copy_teacher", "data.copies")(config, train)
         read = [*map(teacher.watch, read)]
     parts = [
         StorePart(
@@ -305,12 +303,6 @@ def encode_corpus(
         )
     words.write(folder)
     return counts
-
-
-def make_copy_teacher(config: Config, train: Corpora) -> CopyTeacher:
-    """Return what teaches the copy tokens; it reads the corpora once to count their names."""
-    pairs = chain.from_iterable(map(read_pairs, train.parts))
-    return CopyTeacher(config.data.copies, count_names(pairs), config.train.seed)
 
 
 def read_as_trained(config: Config, part: Corpus) -> Iterator[Pair]:

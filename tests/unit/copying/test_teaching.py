@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from glassformer.data.copying import RARE, CopyTeacher, count_names, find_shared
+from glassformer.extensions.copying.teaching import RARE, CopyTeacher, count_names, find_shared
 from glassformer.text.stand_ins import list_copies
 
 PAIRS = [

@@ -11,11 +11,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from random import Random
 
-from ..text.stand_ins import list_copies, replace_parts
-from ..text.verbatim import Verbatim, find_names, find_verbatim
-from .tables import Pair
+from glassformer.config import Config
+from glassformer.data.corpus import read_pairs
+from glassformer.data.sources import Corpora
+from glassformer.data.tables import Pair
+from glassformer.text.stand_ins import list_copies, replace_parts
+from glassformer.text.verbatim import Verbatim, find_names, find_verbatim
 
 RARE = 20  # pairs: a name in fewer is always a copy token, so that all rare names are alike
 SHARE = 0.3  # of the pairs with a more frequent name: the network learns it, and to copy
@@ -91,6 +95,12 @@ def count_names(pairs: Iterable[Pair]) -> Counter[str]:
         if len(names) > MOST:
             names = Counter({name: count for name, count in names.items() if count > 1})
     return names
+
+
+def make_copy_teacher(config: Config, train: Corpora) -> CopyTeacher:
+    """Return what teaches the copy tokens; it reads the corpora once to count their names."""
+    pairs = chain.from_iterable(map(read_pairs, train.parts))
+    return CopyTeacher(config.data.copies, count_names(pairs), config.train.seed)
 
 
 def _is_taught(source: str, part: Verbatim) -> bool:
