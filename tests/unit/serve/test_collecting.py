@@ -39,15 +39,18 @@ def test_no_page_makes_a_server_look_through_all_objects() -> None:
             gc.set_threshold(*usual)
 
 
-def test_afterwards_all_is_as_it_was() -> None:
-    usual, frozen = gc.get_threshold(), gc.get_freeze_count()
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_afterwards_all_is_as_it_was(is_frozen: bool) -> None:
+    usual = gc.get_threshold()
+    gc.freeze() if is_frozen else gc.unfreeze()
     first, second = collect_seldom(), collect_seldom()
     with first:
         second.__enter__()
         assert gc.get_threshold()[0] == NEW_OBJECTS
     assert gc.get_threshold()[0] == NEW_OBJECTS  # the second one runs on
     second.__exit__(None, None, None)
-    assert gc.get_threshold() == usual and bool(gc.get_freeze_count()) == bool(frozen)
+    assert gc.get_threshold() == usual and bool(gc.get_freeze_count()) == is_frozen
+    gc.unfreeze()
 
 
 def test_cycles_are_collected_all_the_same() -> None:
