@@ -13,11 +13,15 @@ import pytest
 
 from glassformer.cli.verbs import list_verbs
 from tools.documentation.__main__ import (
+    LATE,
     SITE,
+    STILL,
     WORKER,
     finish_pages,
     list_groups,
     order_pictures,
+    part_sections,
+    put_off,
 )
 from tools.documentation.sources import ROOT, Page, list_pages, write_sources
 
@@ -94,6 +98,8 @@ def test_the_pages_load_nothing_from_elsewhere(tmp_path: Path) -> None:
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="?https?://', text), path
+        assert re.findall(r"<script (?:defer )?src=[^ >]*", text) == [f'<script defer src="{LATE}"']
+        assert all("width=" in each for each in re.findall("<img [^>]*>", text)), path
 
 
 def test_what_no_validator_takes_is_left_out(tmp_path: Path) -> None:
@@ -127,3 +133,36 @@ def test_the_first_picture_comes_at_once_and_others_when_they_are_near(tmp_path:
     found = re.findall("<img ([a-z]+)=", order_pictures(text, tmp_path))
     assert found == ["fetchpriority", "loading", "loading"]
     assert order_pictures("<p>none</p>", tmp_path) == "<p>none</p>"
+
+
+def test_a_page_is_shown_before_its_scripts_are_there() -> None:
+    worker, program = WORKER, "assets/javascripts/bundle.0a1b2c3d.min.js"
+    scripts = [f'<script src="{each}"></script>' for each in (worker, program)]
+    text = put_off(f'<head>{scripts[0]}</head><body dir="ltr"><p>Text</p>{scripts[1]}</body>')
+    assert f'<script defer src="{LATE}" data-worker="{worker}" data-program="{program}">' in text
+    assert not [each for each in scripts if each in text] and text.index("<p>") < text.index(LATE)
+    assert put_off("<p>no script</p>") == "<p>no script</p>"
+
+
+def test_each_section_is_an_element() -> None:
+    text = '<article class="a"><h1>T</h1><h2 id="b">B</h2><p>b</p><h2>C</h2></article><h2>D</h2>'
+    sections = '<section><h2 id="b">B</h2><p>b</p></section><section><h2>C</h2></section>'
+    assert part_sections(text) == f'<article class="a"><h1>T</h1>{sections}</article><h2>D</h2>'
+    objects = '<article><div class="doc doc-object"><h2>A</h2></div></article>'
+    assert part_sections(objects) == objects
+
+
+def test_drawings_have_a_size_and_films_a_first_frame(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    for name in ("learning.svg", "app/opening.webp"):
+        shutil.copyfile(ROOT / "docs" / name, tmp_path / "pictures" / Path(name).name)
+    drawing = order_pictures('<img alt="" src="pictures/learning.svg">', tmp_path)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', (ROOT / "docs/learning.svg").read_text())
+    size = re.search(r'width="(\d+)" height="(\d+)"', drawing)
+    assert box and size
+    assert [int(each) for each in size.groups()] == [round(float(each)) for each in box.groups()]
+    film = order_pictures('<img alt="" src="pictures/opening.webp">', tmp_path)
+    still = f"pictures/opening.webp{STILL}"
+    assert f'src="{still}" data-film="pictures/opening.webp"' in film
+    whole, first = (tmp_path / "pictures/opening.webp", tmp_path / still)
+    assert 0 < first.stat().st_size < whole.stat().st_size / 4

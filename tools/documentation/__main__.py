@@ -69,16 +69,32 @@ SITE = {
 }
 SHIM = "https://unpkg.com/iframe-worker/shim"  # what the plugin `offline` would load
 # Links in a text are told by more than their colour, comments in code are dark enough, and the
-# search has a name.
+# search has a name. A section is laid out when it is near; it is as wide as its tables.
 STYLE = (
     "<style>.md-typeset :is(p,li,td) a{text-decoration:underline}"
-    "[data-md-color-scheme=default]{--md-code-hl-comment-color:#0009}</style>\n</head>"
+    "[data-md-color-scheme=default]{--md-code-hl-comment-color:#0009}"
+    ".md-typeset>:is(section,.doc-object){content-visibility:auto;"
+    "contain-intrinsic-size:auto 40rem;margin:0 -.8rem;padding:0 .8rem}"
+    ".md-typeset>section>:last-child{margin-bottom:0}</style>\n</head>"
 )
+# The colours are those that the system asks for, from the first moment on.
+COLOURS = (
+    '<script>document.documentElement.className="js";'
+    'if(matchMedia("(prefers-color-scheme: dark)").matches)'
+    'document.body.dataset.mdColorScheme="slate";'
+    'try{localStorage.removeItem(__md_scope.pathname+".__palette")}catch(e){}</script>'
+)
+STILL = ".still.webp"  # is added to the name of a film
+BODY = re.compile(r"<body [^>]*>")
 SEARCH = 'data-md-component="search" role="dialog"'
 NAMES = {"en": "Search", "zh": "搜索"}
 PICTURE = re.compile(r'<img ([^>]*?)src="(pictures/[^"]*)"')
 QUIET = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-WORKER = "assets/javascripts/worker.js"
+WORKER, LATE = (f"assets/javascripts/{name}.js" for name in ("worker", "late"))
+# The scripts of a page, of which the second is its program.
+SCRIPT = re.compile(r'\s*<script src="(assets/javascripts/(?:worker|bundle)[^"]*)"></script>')
+DOCSTRINGS_STYLE = '<link rel="stylesheet" href="assets/_mkdocstrings.css">'
+ARTICLE = re.compile(r"(<article [^>]*>)(.*?)(</article>)", re.DOTALL)
 INVALID = re.compile(
     r'(<label[^>]*) tabindex=""|(<input[^>]*type="checkbox"[^>]*) autocomplete="off"'
 )
@@ -143,9 +159,11 @@ def build(out: Path, repository: str) -> None:
 def finish_pages(place: Path, lang: str) -> None:
     """Let the pages of a folder load nothing from elsewhere; the page 404 is the web space's."""
     (place / "404.html").unlink(missing_ok=True)
-    shutil.copyfile(Path(__file__).with_name("worker.js"), place / WORKER)
+    for script in (WORKER, LATE):
+        shutil.copyfile(Path(__file__).with_name(Path(script).name), place / script)
     for path in place.glob("*.html"):
         text = mend_page(path.read_text(encoding="utf-8").replace(SHIM, WORKER), lang)
+        text = part_sections(put_off(text))
         path.write_text(order_pictures(text, place), encoding="utf-8")
 
 
@@ -154,6 +172,31 @@ def mend_page(text: str, lang: str) -> str:
     text = INVALID.sub(lambda found: found[1] or found[2], text)
     named = f'{SEARCH} aria-label="{NAMES[lang]}"'
     return text.replace(SEARCH, named, 1).replace("</head>", STYLE, 1)
+
+
+def put_off(text: str) -> str:
+    """Return a page that is shown before its scripts are there: `late.js` fetches them."""
+    scripts = SCRIPT.findall(text)
+    if "doc-object" not in text:
+        text = text.replace(DOCSTRINGS_STYLE, "", 1)
+    if len(scripts) < 2:
+        return text
+    worker, program = scripts
+    late = f'<script defer src="{LATE}" data-worker="{worker}" data-program="{program}"></script>'
+    text = SCRIPT.sub("", text).replace("</body>", f"{late}\n</body>", 1)
+    return BODY.sub(lambda found: found[0] + COLOURS, text, count=1)
+
+
+def part_sections(text: str) -> str:
+    """Return a page with an element around each section, so that those far away cost nothing."""
+    if "doc-object" in text:  # an element each already
+        return text
+    return ARTICLE.sub(lambda found: found[1] + _wrap_sections(found[2]) + found[3], text)
+
+
+def _wrap_sections(article: str) -> str:
+    first, *sections = re.split("(?=<h2[ >])", article)
+    return first + "".join(f"<section>{each}</section>" for each in sections)
 
 
 def order_pictures(text: str, place: Path) -> str:
@@ -165,15 +208,39 @@ def order_pictures(text: str, place: Path) -> str:
 
 
 def add_size(place: Path, found: re.Match[str]) -> str:
-    """Return the tag of a picture with its size, so that nothing moves when it comes."""
+    """Return the tag of a picture with its size, so that nothing moves when it comes.
+
+    A film shows its first frame, until `late.js` fetches it.
+    """
+    path, shown = place / found[2], f'src="{found[2]}"'
+    if "width=" in found[1]:
+        return found[0]
+    if path.suffix == ".svg":
+        width, height = measure_svg(path.read_text(encoding="utf-8"))
+    else:
+        width, height, still = measure_picture(path)
+        if still:
+            shown = f'src="{found[2]}{STILL}" data-film="{found[2]}"'
+    return f'<img width="{width}" height="{height}" {found[1]}{shown}'
+
+
+def measure_svg(text: str) -> tuple[int, int]:
+    """Return the size of a drawing, by its box."""
+    box = re.search(r'viewBox="([^"]*)"', text)
+    assert box
+    width, height = [float(each) for each in box[1].split()][2:]
+    return round(width), round(height)
+
+
+def measure_picture(path: Path) -> tuple[int, int, bool]:
+    """Return the size of a picture, and whether it is a film: its first frame is written then."""
     from PIL import Image
 
-    path = place / found[2]
-    if path.suffix == ".svg" or "width=" in found[1]:
-        return found[0]
     with Image.open(path) as picture:
-        width, height = picture.size
-    return f'<img width="{width}" height="{height}" {found[1]}src="{found[2]}"'
+        is_film = getattr(picture, "n_frames", 1) > 1
+        if is_film:
+            picture.convert("RGB").save(f"{path}{STILL}", quality=80, method=6)
+        return *picture.size, is_film
 
 
 def main() -> None:
