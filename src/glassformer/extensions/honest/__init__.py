@@ -2,5 +2,6 @@
 
 ADDS = {
     "examine_honesty": "evaluation.examine_honesty",
+    "open_test_text": "held_out.open_test_text",
     "examine_training": "diagnostics.examine_training",
 }

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from glassformer.evaluate.quality import score_quality
-from glassformer.evaluate.resampling import SAMPLES
 from glassformer.foundation.disk import write_text
 from glassformer.model.files.directory import SHORTLIST
-from glassformer.train.publish.card import read_facts, write_card
 from glassformer.train.publish.markdown import escape_markdown
-from glassformer.translator import Translator
 
-from ..honest.comparison import TrainingComparison, compare_with_training
-from ..publish.looks import count_look, name_text
+from ..honest.held_out import HeldOutReport, HeldOutText
 from ..publish.publishing import publish_model
 from ..short_list.shortlisting import make_shortlist
-from .trainings import METRICS, score_models
+from .trainings import score_models
 
 if TYPE_CHECKING:
     from .night import Night
@@ -32,39 +27,20 @@ def finish(night: Night) -> Path:
     """Publish the chosen model, score it, and write the report; return the model's folder."""
     out, best = night.folder / "model", night.place(night.state.chosen)
     if night.state.published != night.state.chosen:
-        test, compared = score_test(best, night)
-        facts = read_facts(best)
-        write_card(best, {**facts, "test": {name: value[0] for name, value in test.items()}})
+        add_shortlist(night, best)
+        report = publish(night, best, out)
         night.say(
             "on the test text, which nothing was chosen on: "
-            + ", ".join(f"{name} {value:.2f} ± {half:.2f}" for name, (value, half) in test.items())
+            + ", ".join(
+                f"{name} {value:.2f} ± {half:.2f}" for name, (value, half) in report.scores.items()
+            )
         )
-        for line in str(compared).splitlines():
+        for line in str(report.comparison).splitlines():
             night.say(" ".join(line.split()))
-        add_shortlist(night, best)
-        publish(night, best, out)
         night.state.published = night.state.chosen
         night.keep()
     write_text(night.folder / REPORT, render_report(night))
     return out
-
-
-def score_test(model: Path, night: Night) -> tuple[dict[str, Any], TrainingComparison]:
-    """Return each score on the test text, with half the width of its interval, and what it hides.
-
-    This look at the test text is counted.
-    """
-    translator, pairs = Translator.load(model), night.texts.read("test")
-    result, references = translator.translate(pairs[0]), [[*pairs[1]]]
-    lang = translator.config.data.target_lang
-    quality = score_quality(result, references, target_lang=lang, metrics=METRICS, samples=SAMPLES)
-    scores = {name: quality[name] for name in METRICS}
-    count_look(model, name_text(pairs[0], references))
-    training = list(zip(*night.texts.read("train"), strict=True))
-    return {
-        name: (each.value, each.interval.half_width if each.interval else 0.0)
-        for name, each in scores.items()
-    }, compare_with_training(training, pairs[0], references, result, lang)
 
 
 def add_shortlist(night: Night, model: Path) -> None:
@@ -84,19 +60,29 @@ def add_shortlist(night: Night, model: Path) -> None:
     )
 
 
-def publish(night: Night, model: Path, out: Path) -> None:
-    """Publish a model in int8, if that costs next to nothing on the validation text."""
-    shutil.rmtree(out, ignore_errors=True)
+def publish(night: Night, model: Path, out: Path) -> HeldOutReport:
+    """Publish a model with what it does on the test text, and return that.
+
+    It is published in int8, if that costs next to nothing on the validation text. The look at the
+    test text is counted.
+    """
     valid = night.texts.read("valid")
-    before = score_models([model], valid)["chrF++"]
-    publish_model(model, out, int8=True)
-    loss = before - score_models([out], valid)["chrF++"]
+    before, trial = score_models([model], valid)["chrF++"], out.with_name(f"{out.name}-int8")
+    for folder in (trial, out):
+        shutil.rmtree(folder, ignore_errors=True)
+    publish_model(model, trial, int8=True)
+    loss = before - score_models([trial], valid)["chrF++"]
+    shutil.rmtree(trial)
+    sources, targets = night.texts.read("test")
+    training = list(zip(*night.texts.read("train"), strict=True))
+    test = HeldOutText(model, sources, [[*targets]], training)
+    result = publish_model(model, out, int8=loss <= LOSS, test=test.examine)
     if loss > LOSS:
-        shutil.rmtree(out)
-        publish_model(model, out)
         night.say(f"published as it is, since int8 costs {loss:.2f} chrF++ on the validation text")
     else:
         night.say(f"published in int8, which changes chrF++ by {-loss:+.2f} on the validation text")
+    report: HeldOutReport = result.report
+    return report
 
 
 def tell_score(score: float | None) -> str:

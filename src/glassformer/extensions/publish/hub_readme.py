@@ -15,6 +15,7 @@ from glassformer.model.files.directory import write_text
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
 from .languages import spell_language
+from .limits import list_limits
 from .looks import tell_looks
 
 README = "README.md"
@@ -25,7 +26,8 @@ LICENCES = {
     *("cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0", "cc-by-nd-4.0"),
     *("odbl", "openrail", "unlicense"),
 }
-METRICS = {"bleu": "bleu", "chrf2": "chrf", "chrf2++": "chrf", "ter": "ter"}  # the hub's names
+# The hub's names of scores.
+METRICS = {"bleu": "bleu", "chrf2": "chrf", "chrf2++": "chrf", "chrf++": "chrf", "ter": "ter"}
 
 
 def write_readme(
@@ -37,17 +39,26 @@ def write_readme(
     *,
     licence: str | None = None,
     datasets: Sequence[str] = (),
+    report: Any = None,
 ) -> None:
     """Write README.md of the model in `folder`, to be called `name`.
 
     facts: those of its card, of which any may be missing. reveals: sentences on what the files tell
     of the training text. licence: the hub's name of one, or any other; None: that of the card.
-    datasets: names of data sets on the hub.
+    datasets: names of data sets on the hub. report: on a test text.
     """
     licence = licence or facts.get("licence")
     head = _list_facts(name, config, facts, licence, datasets)
     lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head)
-    body = _write_body(name, config, facts, reveals, licence)
+    measured = [f"## On {tell_count(report.lines, 'test line')}\n\n{report}"] if report else []
+    limits = (
+        []
+        if config.model.is_language_model
+        else [*list_limits(folder, config, report.robustness.rows if report else ())]
+    )
+    if limits:
+        measured.append("## What it cannot do\n\n" + "\n".join(f"- {each}" for each in limits))
+    body = _write_body(name, config, facts, measured, reveals, licence)
     write_text(folder / README, f"---\n{lines}---\n{body}")
 
 
@@ -113,7 +124,12 @@ def tell_pair(config: Config) -> str:
 
 
 def _write_body(
-    name: str, config: Config, facts: Mapping[str, Any], reveals: Sequence[str], licence: str | None
+    name: str,
+    config: Config,
+    facts: Mapping[str, Any],
+    measured: Sequence[str],
+    reveals: Sequence[str],
+    licence: str | None,
 ) -> str:
     use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
     parts = [f"# {escape_markdown(name)}", _tell_what(config, facts), use]
@@ -136,6 +152,7 @@ def _write_body(
         if remark := tell_looks(max(facts.get("looks", {}).values(), default=0)):
             table += ["", f"A test text: {remark}."]
         parts.append("## Scores\n\n" + "\n".join(table))
+    parts += measured
     message = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
     parts.append(f"## What these files tell of the training text\n\n{message}")
     sentence = licence or "Not said. Mind the licence of the data: the weights were made from it."

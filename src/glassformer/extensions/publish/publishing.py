@@ -1,12 +1,19 @@
 """Publishing: a copy of a model without its training, and the size of what is left behind."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glassformer.foundation.disk import check_new, prepare_beside, put_folder, read_json, sync_files
+from glassformer.foundation.disk import (
+    check_new,
+    prepare_beside,
+    put_folder,
+    read_json,
+    read_text,
+    sync_files,
+)
 from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import (
     ALIGNMENT,
@@ -27,7 +34,7 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.known_words import WORDS
-from glassformer.train.publish.card import hash_files, read_facts, write_card
+from glassformer.train.publish.card import FENCE, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
 from glassformer.train.publish.health import examine_model
 from glassformer.train.publish.leftovers import Contents, measure_run, tell_size
@@ -64,6 +71,7 @@ class PublishedCopy:
     files: dict[str, int]
     run: Contents | None
     reveals: tuple[str, ...]
+    report: Any = None  # on a test text
 
     def __str__(self) -> str:
         message = [f"{tell_count(len(self.files), 'file')}, {tell_size(sum(self.files.values()))}"]
@@ -73,7 +81,8 @@ class PublishedCopy:
 
     def to_json(self) -> dict[str, Any]:
         run = {"left_behind": self.run.to_json()} if self.run else {}
-        return {"files": self.files, **run, "reveals": list(self.reveals)}
+        test = {"test": self.report.to_json()} if self.report else {}
+        return {"files": self.files, **run, "reveals": list(self.reveals), **test}
 
 
 def publish_model(
@@ -84,13 +93,15 @@ def publish_model(
     licence: str | None = None,
     datasets: Sequence[str] = (),
     dockerfile: bool = False,
+    test: Callable[[Path], Any] | None = None,
 ) -> PublishedCopy:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
     A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
     dockerfile: one that serves the copy is added too. int8: the weights are quantized, a quarter
-    of fp32; golden translations and card follow them. ValueError if `out` is there, or if `doctor`
-    would find an error in the copy; then nothing is written.
+    of fp32; golden translations and card follow them. test: what measures the copy on a test text,
+    for card and README. ValueError if `out` is there, for a test text that does not fit,
+    or if `doctor` would find an error in the copy; then nothing is written.
     """
     folder = locate(model)
     check_new(out)
@@ -110,9 +121,12 @@ def publish_model(
                 f"{folder} is not fit to be published ({message}): see glassformer doctor"
             )
         reveals = tuple(_list_revealed(whole))
-        fields: dict[str, Any] = {"licence": licence, "datasets": datasets}
+        report = _measure(whole, test) if test else None
+        fields: dict[str, Any] = {"licence": licence, "datasets": datasets, "report": report}
         name = out.resolve().name
         facts = {**read_facts(whole), "looks": read_looks(folder)}
+        if report:
+            facts["test"] = report.values
         write_readme(whole, name, config, facts, reveals, **fields)
         if dockerfile:
             write_dockerfile(whole, name)
@@ -120,7 +134,16 @@ def publish_model(
         put_folder(whole, out)
     written = (*PUBLISHED, README, DOCKERFILE, IGNORED)
     files = {name: (out / name).stat().st_size for name in written if (out / name).is_file()}
-    return PublishedCopy(files, measure_run(folder), reveals)
+    return PublishedCopy(files, measure_run(folder), reveals, report)
+
+
+def _measure(folder: Path, test: Callable[[Path], Any]) -> Any:
+    """Return what a copy does with a test text, and put the scores into its card."""
+    report = test(folder)
+    if facts := read_facts(folder):
+        text = read_text(folder / CARD).split(f"{FENCE}\n", 2)[2]
+        write_card(folder, facts | {"test": report.values}, text)
+    return report
 
 
 def _follow_weights(folder: Path) -> None:

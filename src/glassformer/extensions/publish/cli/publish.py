@@ -5,6 +5,7 @@ from pathlib import Path
 from glassformer.cli.options import AS_JSON, MODEL, flag, opt
 from glassformer.cli.terminal import to_json
 from glassformer.foundation.disk import check_new
+from glassformer.foundation.extensions import need_addition
 from glassformer.foundation.hub import push_model
 from glassformer.foundation.machine.extras import need
 
@@ -22,6 +23,19 @@ def publish(
     ),
     dataset: list[str] | None = opt(
         "NAME", "A data set on the hub that the model was trained on; may be given several times."
+    ),
+    test: Path | None = opt(
+        "FILE",
+        "A test text: the scores on it, with intervals, what of it is in the training text, and "
+        "what is lost on text as people write it stand in README.md.",
+    ),
+    reference: list[Path] | None = opt(
+        "FILE", "The translations of the test text; may be given several times."
+    ),
+    training: list[str] | None = opt(
+        "PATH",
+        "The pairs that MODEL learned from, given like --data of `train`; if not given, those that "
+        "its run names, if they are still there.",
     ),
     dockerfile: bool = flag("Add a Dockerfile that serves the model without PyTorch."),
     wheel: str | None = opt(
@@ -42,19 +56,28 @@ def publish(
     \b
     glassformer publish my-model --out my-published-model
     glassformer publish my-model --out my-small-model --int8
+    glassformer publish my-model --out en-fr --test test.en --reference test.fr
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --dockerfile
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --wheel my-language
     glassformer publish my-model --out en-fr --licence cc-by-4.0 --push my-name/en-fr
     """
+    from glassformer.model.files.directory import locate
+
     from ..publishing import publish_model as copy
     from ..wheel import read_wheel_name, write_wheel
 
     named = read_wheel_name(wheel) if wheel else None
     if named:
         check_new(out.resolve().parent / named.file, "version")
+    if reference and not test:
+        raise ValueError("--reference goes with --test")
     if push:
         need("huggingface_hub")
-    options = {"int8": int8, "licence": licence, "dockerfile": dockerfile}
+    measure = None
+    if test:
+        inputs = locate(model), test, reference or (), training or ()
+        measure = need_addition("open_test_text", "--test")(*inputs).examine
+    options = {"int8": int8, "licence": licence, "dockerfile": dockerfile, "test": measure}
     result = copy(model, out, datasets=dataset or (), **options)  # type: ignore[arg-type]
     package = write_wheel(out, named, out.resolve().parent, licence) if named else None
     address = push_model(out, push) if push else None
