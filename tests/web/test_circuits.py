@@ -15,10 +15,12 @@ from tests.unit.circuits.test_edges import HERE, SHAPE, THERE, make_network
 
 from glassformer.config import Model
 from glassformer.extensions.circuits.circuit import find_circuit
-from glassformer.extensions.circuits.edges import EdgeNetwork
+from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast
+from glassformer.extensions.circuits.examples import list_examples, record_questions
 from glassformer.extensions.circuits.faithfulness import Faithfulness
 from glassformer.extensions.circuits.flows import measure_hidden
 from glassformer.extensions.circuits.interactive import CircuitQuestion, Unanswerable, ask_circuit
+from glassformer.extensions.circuits.why import average_written
 from glassformer.extensions.serve.page import SavedPage
 from glassformer.extensions.site.living import build_living_page
 from glassformer.extensions.site.portable import pack_model
@@ -41,6 +43,11 @@ ASKED = (
     ("The cat bites the dog.", 1, "cat", "frog"),
     ("The dog didn't cross the bridge because it was too long.", 5, "bridge", "square"),
 )
+OTHERS = (  # a mean is over sentences of several lengths
+    WordContrast((4, 9, 3), (2, 8), (0, 1)),
+    WordContrast((5, 9, 19, 7, 13, 6, 3), (2, 8, 6, 12, 15, 10), (0, 1)),
+    WordContrast((8, 18, 7, 3), (2, 11, 6), (0, 1)),
+)
 WIDE = "The animal didn't cross the street because it was too wide."
 
 
@@ -52,8 +59,26 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
         folder / f"{name}.safetensors",
     )
     edges = EdgeNetwork(network, by_head=False)
-    here, there = (edges.run([each]).written for each in (HERE, THERE))
+    here, there, *others = (edges.run([each]).written for each in (HERE, THERE, *OTHERS))
     found = Faithfulness(edges, [HERE], there, by_position=True)
+    mean = Faithfulness(edges, [HERE], average_written(edges, OTHERS), by_position=True)
+    return {
+        "settings": Model.model_validate(SHAPE | NETWORKS[name]).model_dump(mode="json"),
+        "contrast": HERE._asdict(),
+        "here": _embed(here),
+        "there": _embed(there),
+        "others": [
+            contrast._asdict() | {"embedded": _embed(written)}
+            for contrast, written in zip(OTHERS, others, strict=True)
+        ],
+        "foretold": measure_hidden(edges, HERE, THERE)["held"],
+        "names": ["|".join(map(str, each)) for each in found.name(torch.arange(found.size))],
+        "measured": {"counterpart": _measure(found), "mean": _measure(mean)},
+    }
+
+
+def _measure(found: Faithfulness) -> dict[str, Any]:
+    """Return what circuits keep, well chosen ones and random ones."""
     generator = torch.Generator().manual_seed(3)
     drawn = [
         torch.randperm(found.size, generator=generator)[: found.size * n // 9].tolist()
@@ -61,13 +86,8 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
     ]
     circuit = find_circuit(found) if found.span > 0 else None
     return {
-        "settings": Model.model_validate(SHAPE | NETWORKS[name]).model_dump(mode="json"),
-        "contrast": HERE._asdict(),
-        "here": _embed(here),
-        "there": _embed(there),
         "whole": found.whole,
         "nothing": found.nothing,
-        "foretold": measure_hidden(edges, HERE, THERE)["held"],
         "gains": found.integrate().tolist(),
         "drawn": [
             {
@@ -79,7 +99,6 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
             for each in drawn
         ],
         "circuit": None if circuit is None else sorted(circuit.tolist()),
-        "names": ["|".join(map(str, each)) for each in found.name(torch.arange(found.size))],
     }
 
 
@@ -92,16 +111,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("circuits")
     (folder / "model").write_bytes(pack_model("demo"))
     translator = load_quantized("demo", folder / "demo")
+    examples = record_questions(translator, list_examples(locate("demo")))
     asked = []
     for text, step, word, by in ASKED:
         trace = translator.see(text)
-        counterpart = text.replace(word, by)
-        ids = [each.id for each in read_source(translator, counterpart)]
-        question = ask_circuit(trace, step, None, ids)
-        assert isinstance(question, CircuitQuestion)
-        answer = question.search() | {"answers": question.contrast.answers}
-        request = {"step": step, "rival": None, "counterpart": counterpart}
-        asked.append({"text": text, "request": request, "answer": answer})
+        for counterpart in (text.replace(word, by), None):
+            ids = counterpart and [each.id for each in read_source(translator, counterpart)]
+            question = ask_circuit(trace, step, None, ids or None, examples)
+            assert isinstance(question, CircuitQuestion)
+            request = {"step": step, "rival": None, "counterpart": counterpart}
+            asked.append({"text": text, "request": request, "answer": question.search()})
     networks = {name: _describe(name, folder) for name in NETWORKS}
     document = {"networks": networks, "asked": asked}
     (folder / "told.json").write_text(json.dumps(document), encoding="utf-8")
@@ -111,9 +130,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.thorough
 def test_the_page_finds_the_circuits_that_python_finds(told: Path) -> None:
     found = json.loads((told / "told.json").read_text(encoding="utf-8"))
-    circuits = [each["circuit"] for each in found["networks"].values() if each["circuit"]]
-    assert len(circuits) >= 3, "networks whose random weights make a difference"
-    assert sum(each["answer"]["found"] is not None for each in found["asked"]) >= 3
+    for elsewhere in ("counterpart", "mean"):
+        measured = [each["measured"][elsewhere] for each in found["networks"].values()]
+        made = sum(each["circuit"] is not None for each in measured)
+        assert made >= 3, "networks whose random weights make a difference"
+    for is_mean in (False, True):
+        own = [each for each in found["asked"] if (each["answer"]["mean_of"] > 0) == is_mean]
+        assert sum(each["answer"]["found"] is not None for each in own) >= 3
     assert "skipped" not in run_vitest("tests/circuits.test.ts", CIRCUITS=str(told))
 
 
@@ -124,6 +147,7 @@ def test_what_cannot_be_asked_is_refused(told: Path) -> None:
     assert ask_circuit(trace, 1, None, ids) == Unanswerable("same")
     longer = ask_circuit(trace, 1, None, [*ids, 3])
     assert longer == Unanswerable("longer", (len(ids) + 1, len(ids)))
+    assert ask_circuit(trace, 1, None, None) == Unanswerable("alone")
     cut = translator.see("The cat bites the dog.", edits=[{"do": "cut", "word": "cat"}])
     assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Unanswerable("edited")
     with pytest.raises(ValueError, match="rival"):
@@ -179,6 +203,26 @@ def test_the_first_door_shows_the_circuit(door: Any) -> None:
     assert find_faults(door) == []
 
 
+def test_the_mean_over_examples_is_beside_it(door: Any) -> None:
+    other, mean = (door.locator(f"[data-elsewhere={each}]") for each in ("counterpart", "mean"))
+    door.wait_for_selector("[data-elsewhere=mean]:not([disabled])")
+    assert other.locator("[data-short]").inner_text() == door.locator("[data-keeps]").inner_text()
+    assert "mean of 4 examples" in mean.inner_text()
+    assert "of 3,535 edges keep 9" in mean.inner_text()
+    try:
+        mean.click()
+        shown = door.locator("[data-keeps]").inner_text()
+        assert shown == mean.locator("[data-short]").inner_text()
+        assert door.locator("[data-hidden]").count() == 0
+        assert "with all edges at their mean" in door.locator("[data-circuit]").inner_text()
+        door.locator("[data-line='0']").press("Enter")
+        wait_until(door, "was => document.querySelector('[data-keeps]').innerText !== was", shown)
+        assert find_faults(door) == []
+    finally:
+        other.click()
+    assert door.locator("[data-line][aria-pressed=true]").count() == 0
+
+
 def test_an_edge_is_cut_by_hand_and_the_bar_answers(door: Any) -> None:
     before = door.locator("[data-keeps]").inner_text()
     door.locator(".scroll").focus()
@@ -227,6 +271,6 @@ def test_the_server_answers_as_the_page_does(page: Any, server: Server) -> None:
     page.keyboard.press("Enter")
     wait_until(page, "before => document.querySelector('[data-keeps]').innerText !== before", said)
     page.locator(".other input").fill(WIDE.replace("too", "too too"))
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("button", name="Search", exact=True).click()
     page.wait_for_selector("[data-circuit=none]")
     assert "only sentences of as many" in page.locator("[data-circuit]").inner_text()

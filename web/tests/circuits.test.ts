@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ModelSettings } from "../src/data/document";
 import { readSafetensors } from "../src/data/tensor";
-import { ask, search, type Circuit } from "../src/engine/circuits";
-import { findObstacle, Graph, SIDES, type Embedded } from "../src/engine/circuits/graph";
+import { ask, readMean, search, type Circuit } from "../src/engine/circuits";
+import { average, findObstacle, Graph, SIDES, type Contrast, type Embedded } from "../src/engine/circuits/graph";
 import { Faithfulness, findCircuit } from "../src/engine/circuits/search";
 import { openModel } from "../src/engine/model";
 import { record } from "../src/engine/recording";
@@ -21,23 +21,27 @@ interface Drawn {
   without: number;
   slopes: number[];
 }
-interface Small {
-  settings: ModelSettings;
-  contrast: { source: number[]; given: number[]; answers: [number, number] };
-  here: Rows;
-  there: Rows;
+interface Measured {
   whole: number;
   nothing: number;
-  foretold: number;
   gains: number[];
   drawn: Drawn[];
   circuit: number[] | null;
-  names: string[];
 }
-type Answer = Omit<Circuit, "word" | "rival"> & { answers: [number, number] };
+interface Small {
+  settings: ModelSettings;
+  contrast: Contrast;
+  here: Rows;
+  there: Rows;
+  others: (Contrast & { embedded: Rows })[];
+  foretold: number;
+  names: string[];
+  measured: Record<"counterpart" | "mean", Measured>;
+}
+type Answer = Omit<Circuit, "word" | "rival">;
 interface Asked {
   text: string;
-  request: { step: number; rival: null; counterpart: string };
+  request: { step: number; rival: null; counterpart: string | null };
   answer: Answer;
 }
 
@@ -64,11 +68,20 @@ describe.skipIf(!isTold)("circuits in the browser", { timeout: 300_000 }, () => 
   it.each(Object.keys(told.networks))("the edges of a small network are Python's: %s", (name) => {
     const wanted = told.networks[name]!;
     expect(findObstacle(wanted.settings)).toBeNull();
-    const graph = new Graph(wanted.settings, readSafetensors(bytes(`${name}.safetensors`)), wanted.contrast, embed(wanted.here), embed(wanted.there));
-    const own = new Faithfulness(graph);
+    const weights = readSafetensors(bytes(`${name}.safetensors`));
+    const make = (contrast: Contrast, here: Rows, there: ConstructorParameters<typeof Graph>[4]) => new Graph(wanted.settings, weights, contrast, embed(here), there);
+    const graph = make(wanted.contrast, wanted.here, embed(wanted.there));
     const names = graph.edges.map(({ node, site, place }) => [graph.nodes[node], graph.sites[site]!.name, graph.sites[site]!.side, place].join("|"));
     expect(names).toEqual(wanted.names);
-    expect(apart([own.whole, graph.nothing, graph.foretell()], [wanted.whole, wanted.nothing, wanted.foretold])).toBeLessThan(1e-6);
+    expect(apart([graph.foretell()], [wanted.foretold])).toBeLessThan(1e-6);
+    compare(graph, wanted.measured.counterpart);
+    const mean = average(wanted.others.map(({ embedded, ...contrast }) => make(contrast, embedded, embed(embedded)).written));
+    compare(make(wanted.contrast, wanted.here, mean), wanted.measured.mean);
+  });
+
+  function compare(graph: Graph, wanted: Measured): void {
+    const own = new Faithfulness(graph);
+    expect(apart([own.whole, graph.nothing], [wanted.whole, wanted.nothing])).toBeLessThan(1e-6);
     expect(apart(finish(own.integrate()), wanted.gains)).toBeLessThan(1e-6);
     for (const { edges, kept, without, slopes } of wanted.drawn) {
       const all = own.edges(edges);
@@ -81,17 +94,19 @@ describe.skipIf(!isTold)("circuits in the browser", { timeout: 300_000 }, () => 
     }
     const circuit = own.span > 0 ? finish(findCircuit(own)) : null;
     expect(circuit?.toSorted((a, b) => a - b) ?? null).toEqual(wanted.circuit);
-  });
+  }
 
-  it.each(told.asked.map((each) => [each.text, each] as const))("finds what Python finds: %s", (text, { request, answer }) => {
+  it.each(told.asked.map((each) => [each.text, each.request.counterpart ?? "the mean", each] as const))("finds what Python finds: %s, against %s", (text, _, { request, answer }) => {
     const opened = openModel(bytes("model"));
     const recorded = finish(record(opened, { text }, ""));
-    const asked = ask(recorded, request);
+    const mean = request.counterpart === null ? finish(readMean(opened)) : null;
+    const asked = ask(recorded, request, mean);
     if ("refused" in asked) throw new Error(asked.refused);
     expect(asked.contrast.answers).toEqual(answer.answers);
     const own = finish(search(recorded, asked));
     expect(own.layers).toEqual(answer.layers);
-    expect(apart([own.lead, own.there, own.foretold], [answer.lead, answer.there, answer.foretold])).toBeLessThan(1e-4);
+    expect(apart([own.lead, own.there, own.foretold ?? 0], [answer.lead, answer.there, answer.foretold ?? 0])).toBeLessThan(1e-4);
+    expect([own.foretold === null, own.mean_of]).toEqual([request.counterpart === null, answer.mean_of]);
     const [mine, theirs] = [own.found, answer.found];
     expect(mine?.numbers.toSorted((a, b) => a - b)).toEqual(theirs?.numbers.toSorted((a, b) => a - b));
     if (!mine || !theirs) return;
@@ -107,8 +122,9 @@ describe.skipIf(!isTold)("circuits in the browser", { timeout: 300_000 }, () => 
   it("refuses what has no such edges, and what cannot be compared", () => {
     const opened = openModel(bytes("model"));
     const recorded = finish(record(opened, { text: "The cat bites the dog." }, ""));
-    const refused = (counterpart: string) => ask(recorded, { step: 1, rival: null, counterpart });
+    const refused = (counterpart: string | null) => ask(recorded, { step: 1, rival: null, counterpart });
     expect(refused("The cat bites the dog.")).toEqual({ refused: "same", numbers: [] });
+    expect(refused(null)).toEqual({ refused: "alone", numbers: [] });
     expect(refused("The cat bites.")).toEqual({ refused: "longer", numbers: [expect.any(Number), expect.any(Number)] });
     const { settings } = recorded.document;
     expect(findObstacle({ ...settings, network: "rnn" })).toBe("recurrent");

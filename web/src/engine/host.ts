@@ -10,7 +10,7 @@ import type { Weighed } from "./weighing";
 import type { Groups } from "../data/words";
 import type { Plain } from "./answer";
 import type { Changes } from "./changes";
-import { ask, search as searchCircuit, type Asked, type Circuit, type CircuitRequest, type Refusal } from "./circuits";
+import { ask, readMean, search as searchCircuit, type Asked, type Circuit, type CircuitRequest, type Refusal } from "./circuits";
 import { openDrafter } from "./drafts";
 import { Learner, type Lesson, type Said } from "./lesson";
 import { openModel, type Opened } from "./model";
@@ -23,6 +23,7 @@ const KEPT = 24; // recordings in memory
 const LIKELIEST = 3; // tokens of each layer that the logit lens names
 const LOOK = 5; // updates of a lesson between looks at it
 const TURN = 12; // milliseconds that are computed before a message is looked for
+const ASKED = 2; // circuits that are held
 const LONGEST_REST = 600; // milliseconds from a draft to its recording
 
 /** Who asks: hears how far it is, and may want it no longer. */
@@ -64,7 +65,7 @@ export class Host {
   private readonly models = new Map<string, Opened>();
   private readonly recordings = new Map<string, Recorded>();
   private made = 0;
-  private asked: { key: string; found: Asked | Refusal } | null = null; // the last circuit
+  private asked: { key: string; found: Asked | Refusal }[] = []; // the last circuits
   private pass = 0; // milliseconds that the network took for its last draft, in one piece
 
   /** Hold a model that comes as letters of gzip, and so the engine in C; its settings, tokens and equations. */
@@ -216,13 +217,14 @@ export class Host {
 
   /** The circuit of a token, or why there is none. */
   async circuit({ signal }: Asking, id: string, request: CircuitRequest): Promise<Circuit | Refusal> {
-    const asked = this.ask(id, request);
-    return "refused" in asked ? asked : run(searchCircuit(this.get(id), asked), new Turn(signal));
+    const turn = new Turn(signal);
+    const asked = await this.ask(id, request, turn);
+    return "refused" in asked ? asked : run(searchCircuit(this.get(id), asked), turn);
   }
 
   /** What edges keep of a lead, all others being cut. */
-  keeps(_: Asking, id: string, request: CircuitRequest, edges: readonly number[]): number {
-    const asked = this.ask(id, request);
+  async keeps({ signal }: Asking, id: string, request: CircuitRequest, edges: readonly number[]): Promise<number> {
+    const asked = await this.ask(id, request, new Turn(signal));
     return "refused" in asked ? Number.NaN : asked.own.measure(edges);
   }
 
@@ -263,10 +265,15 @@ export class Host {
     return named;
   }
 
-  private ask(id: string, request: CircuitRequest): Asked | Refusal {
+  private async ask(id: string, request: CircuitRequest, turn: Turn): Promise<Asked | Refusal> {
     const key = JSON.stringify([id, request]);
-    if (this.asked?.key !== key) this.asked = { key, found: ask(this.get(id), request) };
-    return this.asked.found;
+    const known = this.asked.find((each) => each.key === key);
+    if (known) return known.found;
+    const recorded = this.get(id);
+    const mean = request.counterpart === null ? await run(readMean(recorded.opened), turn) : null;
+    const found = ask(recorded, request, mean);
+    this.asked = [{ key, found }, ...this.asked].slice(0, ASKED);
+    return found;
   }
 
   private async make({ tell, signal }: Asking, request: Request, like?: Recorded, target?: number[]): Promise<Recorded> {

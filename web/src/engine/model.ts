@@ -28,6 +28,7 @@ export interface Described extends Omit<Model, "loaded"> {
   alignment: Head | null; // where the words of a translation are aligned; null: nowhere
   judging: JudgingTables;
   portraits: Portraits | null;
+  examples: string[]; // sentences that the model keeps, whose mean a circuit is compared with
   usual: number | null; // the confidence of a translation of what it was trained on
   tokenizers: TokenizerTables[]; // the source's first
   ops: Op[];

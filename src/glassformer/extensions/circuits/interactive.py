@@ -18,11 +18,11 @@ from .circuit import KEEP
 from .edges import EdgeNetwork, WordContrast, check_edges
 from .faithfulness import Faithfulness
 from .flows import measure_hidden
-from .why import judge_circuit
+from .why import average_written, judge_circuit
 from .words import TEXTUAL, load_network
 
 MOST_EDGES = 20_000  # so that an answer takes seconds
-Kind = Literal["recurrent", "unknown", "edited", "same", "longer", "long"]
+Kind = Literal["recurrent", "unknown", "edited", "same", "longer", "long", "alone"]
 
 
 class Unanswerable(NamedTuple):
@@ -41,8 +41,9 @@ class CircuitQuestion(NamedTuple):
 
     network: EdgeNetwork
     contrast: WordContrast
-    other: WordContrast
+    other: WordContrast | None  # None: the mean over other sentences
     faithfulness: Faithfulness
+    mean_of: int = 0  # sentences
 
     def keep(self, numbers: Sequence[int]) -> float:
         """Return what these edges keep of the lead. Raises ValueError for one that is not there."""
@@ -57,28 +58,38 @@ class CircuitQuestion(NamedTuple):
         `check` is called now and then.
         """
         with torch.no_grad():
-            hidden = measure_hidden(self.network, self.contrast, self.other)
+            foretold = self.other and measure_hidden(self.network, self.contrast, self.other)
             circuit = judge_circuit(
-                self.faithfulness, "counterpart", KEEP, lambda done: (check(), done)[1]
+                self.faithfulness,
+                "counterpart" if self.other else "mean",
+                KEEP,
+                lambda done: (check(), done)[1],
             )
         settings = self.network.settings
         return {
             "layers": {"source": settings.encoder_layers, "target": settings.decoder_layers},
             "lead": self.faithfulness.whole,
             "there": self.faithfulness.nothing,
-            "foretold": hidden["held"],
+            "foretold": foretold and foretold["held"],
+            "mean_of": self.mean_of,
+            "answers": self.contrast.answers,
             "found": circuit and {**circuit.to_json(), "numbers": list(circuit.numbers)},
         }
 
 
 def ask_circuit(
-    trace: Trace, step: int, rival: int | None, counterpart: Sequence[int]
+    trace: Trace,
+    step: int,
+    rival: int | None,
+    counterpart: Sequence[int] | None,
+    sentences: Sequence[WordContrast] = (),
 ) -> CircuitQuestion | Unanswerable:
     """Return the question why a step has its token and not another, or why it cannot be asked.
 
     rival: an id; None is what the network says in the counterpart or, if that is the token itself,
     the likeliest other token here. counterpart: ids of another sentence, whose values all edges
-    outside the circuit carry. Raises ValueError for a wrong step or rival.
+    outside the circuit carry; None if they carry their mean over other sentences. Raises ValueError
+    for a wrong step or rival.
     """
     step = check_place(step, len(trace.predicted), "step")
     token, size = trace.predicted[step].id, trace.document.target_vocabulary
@@ -87,41 +98,50 @@ def ask_circuit(
     ids, prefix = (
         tuple(each.id for each in side) for side in (trace.source, trace.target[: step + 1])
     )
-    if obstacle := _refuse(trace, ids, counterpart):
+    if obstacle := _refuse(trace, ids, counterpart, sentences):
         return obstacle
     network = load_network(trace)
     try:
         check_edges(network)
     except ValueError:
         return Unanswerable("unknown")
-    if rival is None:
-        rival = _find_rival(network, trace, step, WordContrast((*counterpart,), prefix, (token, 0)))
-    contrast = WordContrast(ids, prefix, (token, rival))
-    other = contrast._replace(source=(*counterpart,))
+    asked = WordContrast(ids, prefix, (token, 0))
+    other = None if counterpart is None else asked._replace(source=(*counterpart,))
+    answers = token, _find_rival(network, trace, step, other) if rival is None else rival
+    contrast, other = asked._replace(answers=answers), other and other._replace(answers=answers)
     edges = EdgeNetwork(network, by_head=False)
     with torch.no_grad():
-        written = edges.run([other]).written
+        written = edges.run([other]).written if other else average_written(edges, sentences)
         faithfulness = Faithfulness(edges, [contrast], written, by_position=True)
     if faithfulness.size > MOST_EDGES:
         return Unanswerable("long", (faithfulness.size, MOST_EDGES))
-    return CircuitQuestion(edges, contrast, other, faithfulness)
+    return CircuitQuestion(edges, contrast, other, faithfulness, 0 if other else len(sentences))
 
 
-def _refuse(trace: Trace, ids: Sequence[int], counterpart: Sequence[int]) -> Unanswerable | None:
+def _refuse(
+    trace: Trace,
+    ids: Sequence[int],
+    counterpart: Sequence[int] | None,
+    sentences: Sequence[WordContrast],
+) -> Unanswerable | None:
     if trace.settings.network != "transformer":
         return Unanswerable("recurrent")
     if any(edit["do"] not in TEXTUAL for edit in trace.edits):
         return Unanswerable("edited")
+    if counterpart is None:
+        return None if sentences else Unanswerable("alone")
     if len(counterpart) != len(ids):
         return Unanswerable("longer", (len(counterpart), len(ids)))
     return Unanswerable("same") if [*counterpart] == [*ids] else None
 
 
-def _find_rival(network: EncoderDecoder, trace: Trace, step: int, there: WordContrast) -> int:
-    with torch.no_grad():
-        logits_V = network(torch.tensor([there.source]), torch.tensor([there.given]))[0, -1]
-    token = there.answers[0]
-    likeliest = int(logits_V.argmax())
-    if likeliest != token:
-        return likeliest
+def _find_rival(
+    network: EncoderDecoder, trace: Trace, step: int, there: WordContrast | None
+) -> int:
+    token = trace.predicted[step].id
+    if there:
+        with torch.no_grad():
+            logits_V = network(torch.tensor([there.source]), torch.tensor([there.given]))[0, -1]
+        if (likeliest := int(logits_V.argmax())) != token:
+            return likeliest
     return next(each.id for each in trace.top(step, 2) if each.id != token)

@@ -15,6 +15,7 @@ import numpy as np
 
 from glassformer.config import Config
 from glassformer.engine.native_model import explain_settings
+from glassformer.extensions.circuits.examples import list_examples
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.foundation.hub import name_model
@@ -78,6 +79,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "alignment": _describe_head(folder, config),
         "judging": describe_judging(languages, tokenizers, folder),
         "portraits": read_portraits(folder),
+        "examples": list_examples(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
         "ops": _describe_graph(config.model, tokenizers),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},

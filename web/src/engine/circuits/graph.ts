@@ -42,6 +42,20 @@ export interface Contrast {
 /** What each of the two embedding nodes of a side writes, row by row. */
 export type Embedded = Record<Side, [words: Rows, positions: Rows]>;
 
+/** What each node writes, row by row, in the order of the nodes. */
+export type Written = readonly Rows[];
+
+/** The mean of what each node writes at each position, of the sentences that have it. */
+export function average(all: readonly Written[]): Written {
+  return all[0]!.map((_, node) => {
+    const longest = Math.max(...all.map((each) => each[node]!.length));
+    return Array.from({ length: longest }, (_, place) => {
+      const there = all.map((each) => each[node]![place]).filter((x) => x !== undefined);
+      return there.reduce<Vector | undefined>((sum, x) => add(sum, x, 1 / there.length), undefined);
+    });
+  });
+}
+
 /** Settings that `ModelSettings` does not name. */
 type Further = Partial<{
   ablate: string[]; gated: boolean; embedding_norm: boolean; plugin: unknown;
@@ -74,6 +88,7 @@ export class Graph {
   readonly edges: Edge[] = []; // all that can reach the answer, in the order of `Faithfulness.places`
   private readonly steps: Step[] = [];
   private readonly others: Rows[] = []; // what each node writes in the counterpart
+  private readonly rest: Rows[] = []; // and what it writes beyond a mean, if all that it reads is one
   private readonly reads: Rows[] = []; // and what each site sees there
   private readonly whole: Passed[] = []; // of each step
   private readonly lengths: Record<Side, number>;
@@ -81,17 +96,22 @@ export class Graph {
 
   constructor(
     private readonly settings: ModelSettings, private readonly weights: Weights, private readonly contrast: Contrast,
-    private readonly here: Embedded, there: Embedded,
+    private readonly here: Embedded, there: Embedded | Written,
   ) {
     this.lengths = { source: contrast.source.length, target: contrast.given.length };
     this.build();
-    this.nothing = this.readCounterpart(there);
+    this.nothing = "source" in there ? this.readCounterpart(there) : this.readMean(there);
     this.sites.forEach(({ side, nodes, name }, site) => {
       const first = side === "target" && this.isReadLast(name) ? this.lengths.target - 1 : 0;
       for (const node of nodes) {
         for (let place = first; place < this.lengths[side]; place++) this.edges.push({ site, node, place });
       }
     });
+  }
+
+  /** What each node writes in the counterpart. */
+  get written(): Written {
+    return this.others;
   }
 
   /** One pass, with edges of these amounts; all others have the base. `like`: a pass with more of the same. */
@@ -107,6 +127,7 @@ export class Graph {
       }
       if (dirty && step.node >= 0) for (const e of leaving[step.node]!) dirty.add(e);
       const reads = step.sites.map((site) => this.read(site, state, entering[site]!, sums?.[this.sites[site]!.side]));
+      if (step.node >= 0) state.deltas[step.node] = this.rest[step.node] ?? [];
       if (!reads.some((rows) => rows.some(Boolean))) return;
       const wanted = step.node < 0 ? [this.lengths.target - 1] : base ? this.places(step.side) : [...new Set(leaving[step.node]!.map((e) => edges[e]!.place))];
       if (!wanted.length) return;
@@ -231,6 +252,24 @@ export class Graph {
       else {
         this.others[node] = passed.out;
         streams[side] = isNew ? passed.out.map((x) => x!.slice()) : addRows(streams[side], passed.out, 1);
+      }
+    });
+    return lead;
+  }
+
+  /** Let each node write a mean, and each site see their sum; a sentence that is longer has its last rows. */
+  private readMean(mean: Written): number {
+    const fit = (rows: Rows, side: Side) => this.places(side).map((place) => rows[Math.min(place, rows.length - 1)]);
+    this.inputs.forEach(([side], node) => (this.others[node] = fit(mean[node]!, side)));
+    let lead = 0;
+    this.steps.forEach(({ sites, node, side, part }, n) => {
+      const reads = sites.map((each) => (this.reads[each] = this.sites[each]!.nodes.reduce<Rows>((sum, own) => addRows(sum, this.others[own]!, 1), [])));
+      const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
+      const passed = (this.whole[n] = part.run(reads, wanted, null));
+      if (node < 0) lead = passed.out[wanted[0]!]![0]!;
+      else {
+        const own = (this.others[node] = fit(mean[node]!, side));
+        this.rest[node] = passed.out.map((x, place) => subtract(x!, own[place]!));
       }
     });
     return lead;

@@ -2,10 +2,10 @@
 
 import { findTop } from "../search";
 import { strides } from "../../data/tensor";
-import { nameStandIns } from "../model";
+import { nameStandIns, type Opened } from "../model";
 import type { State } from "../network";
-import { readSource, type Recorded } from "../recording";
-import { findObstacle, Graph, SIDES, type Contrast, type Embedded, type Side } from "./graph";
+import { readSource, record, type Recorded } from "../recording";
+import { average, findObstacle, Graph, SIDES, type Contrast, type Embedded, type Side, type Written } from "./graph";
 import type { Rows } from "./parts";
 import { Faithfulness, findCircuit, judge, type Found } from "./search";
 
@@ -13,7 +13,7 @@ import { Faithfulness, findCircuit, judge, type Found } from "./search";
 export interface CircuitRequest {
   step: number; // of the translation
   rival: number | null; // a token; null: the likeliest other
-  counterpart: string; // a sentence of as many tokens, whose values all other edges carry
+  counterpart: string | null; // a sentence of as many tokens, whose values all other edges carry; null: the mean over examples
 }
 
 /** What an edge joins: `node` and `reader` as `circuits/edges.py` names them. */
@@ -29,14 +29,16 @@ export interface Circuit {
   rival: string;
   lead: number; // ln of how many times likelier the word is than its rival
   there: number; // the same in the counterpart
-  foretold: number; // what an exact sum, with attention, norms and gates held, says of that
+  foretold: number | null; // what an exact sum, with attention, norms and gates held, says of that; null of a mean
+  mean_of: number; // sentences; 0: a counterpart
+  answers: readonly [number, number]; // the ids of both words
   layers: Record<Side, number>;
   found: (Found & { edges: CircuitEdge[] }) | null; // null: no few edges keep it, or there is nothing to keep
 }
 
 /** Why there is no circuit, and the numbers of its message. */
 export interface Refusal {
-  refused: "recurrent" | "unknown" | "edited" | "same" | "longer" | "long";
+  refused: "recurrent" | "unknown" | "edited" | "same" | "longer" | "long" | "alone";
   numbers: number[];
 }
 
@@ -46,40 +48,73 @@ const MOST_EDGES = 20_000; // so that an answer takes seconds
 export interface Asked {
   own: Faithfulness;
   contrast: Contrast;
+  meanOf: number;
 }
 
 const refuse = (refused: Refusal["refused"], ...numbers: number[]): Refusal => ({ refused, numbers });
 
-export function ask(recorded: Recorded, request: CircuitRequest): Asked | Refusal {
+const means = new WeakMap<Opened["network"], Written>();
+
+/** The mean over the examples of a model, which are translated once. */
+export function* readMean(opened: Opened): Generator<void, Written | null> {
+  const { settings: { model: settings }, examples = [] } = opened.about;
+  if (means.has(opened.network)) return means.get(opened.network)!;
+  if (!examples.length || findObstacle(settings)) return null;
+  const all: Written[] = [];
+  for (const text of examples) {
+    const steps = record(opened, { text }, "");
+    let next = steps.next();
+    for (; !next.done; next = steps.next()) yield;
+    const { state, document } = next.value;
+    const [source, given] = [document.source, document.target].map((side) => side.map(({ id }) => id)) as [number[], number[]];
+    const own = embed(state);
+    all.push(new Graph(settings, opened.network.weights, { source, given, answers: [0, 1] }, own, own).written);
+    yield;
+  }
+  const mean = average(all);
+  means.set(opened.network, mean);
+  return mean;
+}
+
+/** `mean`: what all other edges carry if the request names no counterpart. */
+export function ask(recorded: Recorded, request: CircuitRequest, mean: Written | null = null): Asked | Refusal {
   const { document, opened } = recorded;
   const obstacle = findObstacle(document.settings);
   if (obstacle) return refuse(obstacle);
   if (document.edits.some(({ do: kind }) => kind !== "word" && kind !== "prefix")) return refuse("edited");
   const ids = document.source.map(({ id }) => id);
-  const read = nameStandIns(opened, opened.adapter?.adapt(request.counterpart.trim()));
-  const other = readSource(read, request.counterpart).map(({ id }) => id);
-  if (other.length !== ids.length) return refuse("longer", other.length, ids.length);
-  if (other.join() === ids.join()) return refuse("same");
-  const { step } = request;
+  const { step, counterpart } = request;
+  const other = counterpart === null ? null : readIds(opened, counterpart);
+  if (!other && !mean) return refuse("alone");
+  if (other && other.length !== ids.length) return refuse("longer", other.length, ids.length);
+  if (other?.join() === ids.join()) return refuse("same");
   const token = document.predicted[step]!.id;
   const given = document.target.slice(0, step + 1).map(({ id }) => id);
   const { network } = opened;
-  const [here, there] = [ids, other].map((source) => network.pass(source, given)) as [State, State];
-  const rival = request.rival ?? findRival(network.vocabulary, token, there, here);
+  const here = network.pass(ids, given);
+  const there = other ? network.pass(other, given) : null;
+  const rival = request.rival ?? findRival(network.vocabulary, token, there ?? here, here);
   const contrast: Contrast = { source: ids, given, answers: [token, rival] };
-  const graph = new Graph(document.settings, network.weights, contrast, embed(here), embed(there));
+  const graph = new Graph(document.settings, network.weights, contrast, embed(here), there ? embed(there) : mean!);
   if (graph.edges.length > MOST_EDGES) return refuse("long", graph.edges.length, MOST_EDGES);
-  return { own: new Faithfulness(graph), contrast };
+  return { own: new Faithfulness(graph), contrast, meanOf: there ? 0 : opened.about.examples.length };
 }
 
-export function* search(recorded: Recorded, { own, contrast: { answers: [token, rival] } }: Asked): Generator<void, Circuit> {
+function readIds(opened: Opened, text: string): number[] {
+  const read = nameStandIns(opened, opened.adapter?.adapt(text.trim()));
+  return readSource(read, text).map(({ id }) => id);
+}
+
+export function* search(recorded: Recorded, { own, contrast: { answers }, meanOf }: Asked): Generator<void, Circuit> {
   const { vocabulary } = recorded.opened.target;
   const { encoder_layers, decoder_layers } = recorded.document.settings;
   const { graph } = own;
+  const [token, rival] = answers;
   const numbers = own.span > 0 ? yield* findCircuit(own) : null;
   const found = numbers && (yield* judge(own, numbers));
   return {
-    word: vocabulary[token]!, rival: vocabulary[rival]!, lead: own.whole, there: graph.nothing, foretold: graph.foretell(),
+    word: vocabulary[token]!, rival: vocabulary[rival]!, lead: own.whole, there: graph.nothing, foretold: meanOf ? null : graph.foretell(),
+    mean_of: meanOf, answers,
     layers: { source: encoder_layers, target: decoder_layers },
     found: found && { ...found, edges: own.edges(found.numbers).map(({ site, node, place }) => ({
       node: graph.nodes[node]!, reader: graph.sites[site]!.name, side: graph.sites[site]!.side, position: place,

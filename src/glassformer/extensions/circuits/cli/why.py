@@ -238,21 +238,13 @@ def read_ids(translator: Translator, text: str) -> list[int]:
 
 def read_questions(translator: Translator, path: Path | None) -> list[WordContrast]:
     """Return sentences of a file with their translations, or the model's own examples."""
-    from glassformer.foundation.disk import read_json, read_text
-    from glassformer.model.files.directory import GOLDEN
+    from glassformer.foundation.disk import read_text
 
-    from ..edges import WordContrast
+    from ..examples import list_examples, record_questions
 
     if path is None:
-        golden = (translator.weights.folder or Path()) / GOLDEN
-        texts = [each["source"] for each in read_json(golden)["lines"]] if golden.is_file() else []
-    else:
-        texts = [line for line in read_text(path).split("\n") if line.strip()]
-        if not texts:
-            raise ValueError(f"{path}: there is no sentence in it")
-    questions = []
-    for text in texts:
-        trace = translator.see(text, level="attention")
-        source, target = (tuple(each.id for each in side) for side in (trace.source, trace.target))
-        questions.append(WordContrast(source, target, (0, 1)))
-    return questions
+        return record_questions(translator, list_examples(translator.weights.folder))
+    texts = [line for line in read_text(path).split("\n") if line.strip()]
+    if not texts:
+        raise ValueError(f"{path}: there is no sentence in it")
+    return record_questions(translator, texts)

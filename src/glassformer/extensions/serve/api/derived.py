@@ -249,16 +249,21 @@ async def search_token_circuit(
     """Search the fewest edges that make a token likelier than its rival, or measure some edges.
 
     `lead`: ln(p(token) / p(rival)); `there`: the same in the counterpart; `foretold`: what an exact
-    sum says of that; `found`: the circuit, what it keeps, and what random ones do. With `edges`,
-    `kept` alone. `refused`: why there is none.
+    sum says of that, null without a counterpart; `found`: the circuit, what it keeps, and what
+    random ones do. With `edges`, `kept` alone. `refused`: why there is none.
     """
 
     def measure(job: BackgroundJob, translator: Translator, trace: Trace) -> dict[str, Any]:
+        from glassformer.extensions.circuits.examples import list_examples, record_questions
         from glassformer.extensions.circuits.interactive import Unanswerable, ask_circuit
         from glassformer.see.tokens import read_source
 
-        ids = [each.id for each in read_source(translator, body.counterpart)]
-        question = ask_circuit(trace, body.step, body.rival, ids)
+        ids, sentences = None, []
+        if body.counterpart is None:
+            sentences = record_questions(translator, list_examples(translator.weights.folder))
+        else:
+            ids = [each.id for each in read_source(translator, body.counterpart)]
+        question = ask_circuit(trace, body.step, body.rival, ids, sentences)
         if isinstance(question, Unanswerable):
             return question.to_json()
         if body.edges is not None:

@@ -87,9 +87,11 @@ class CircuitRequest(Body):
     rival: int | None = Field(
         None, ge=0, description="A token's id; what the counterpart is answered with if none."
     )
-    counterpart: str = Field(
+    counterpart: str | None = Field(
+        None,
         max_length=20_000,
-        description="A sentence of as many tokens; all edges outside the circuit carry its values.",
+        description="A sentence of as many tokens; all edges outside the circuit carry its values. "
+        "If none, they carry their mean over the model's own examples.",
         examples=["The cow is on the mat."],
     )
     edges: list[int] | None = Field(
