@@ -25,6 +25,7 @@ from .plan.preparation import PreparedRun, prepare_run
 from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
 from .publish.golden import write_golden
+from .publish.leftovers import measure_run
 from .run.distributed import ProcessGroup, check_shared, join_group, sign, was_begun_by
 from .run.loop import Loop
 from .run.process import hold_lock, limit_memory, listen_for_stop, repeat_bits
@@ -246,6 +247,7 @@ def _run(
         _write_card(out, prepared, progress, loop)
     if is_finished:
         text = f"{_tell_scores(progress, loop)}\nThe model is in {out}"
+        text += f"\n{out / RUN} has {measure_run(out)}; to remove it: glassformer forget {out}"
         text += "".join(f"\n{each}" for each in _tell_too_little(progress, loop))
         if progress.rate_factor != 1:
             settings = loop.config.train, loop.config.model.d_model

@@ -3,5 +3,6 @@
 VERBS = {
     "why": ("Use", "heads", "cli.why.why"),
     "taught": ("Use", "why", "cli.taught.taught"),
+    "forget": ("Use", "taught", "cli.forget.forget"),
 }
 ADDS = {"explain_word": "why.explain_trace"}

@@ -78,7 +78,10 @@ def weigh_lines(
         raise ValueError(f"{model}: its training cannot be followed back: {why}")
     lines, network = read_training_text(model, translator, data), load_exact(model)
     if why and not lines:
-        raise ValueError(f"--data is missing: the text that {model} was trained on is not known")
+        raise ValueError(
+            f"--data is missing: {model} does not remember what it was trained on ({why}); give "
+            "that text, or train again and keep that folder"
+        )
     if why:
         return _estimate(translator, network, contrast, show, lines, why)
     replay = Replay.open(model)
