@@ -35,7 +35,7 @@ def find_node() -> Path | None:
 def is_built() -> bool:
     """Whether the app is there and no source of it is newer."""
     index = STATIC / "index.html"
-    if not index.is_file() or not (STATIC / "page.js").is_file():
+    if not all((STATIC / name).is_file() for name in ("index.html", "page.js", "rest.js")):
         return False
     sources = [path for path in (WEB / "src").rglob("*") if path.is_file()]
     sources += [WEB / "package-lock.json", WEB / "index.html", WEB / "vite.config.ts"]

@@ -57,11 +57,23 @@ def test_the_first_page_is_light(page: Any, server: Server) -> None:
 
 
 def test_a_page_carries_nothing_that_only_a_server_does() -> None:
-    page = (STATIC / "page.js").read_text(encoding="utf-8")
+    names = ("page.js", "worker.js", "rest.js")
+    page = "".join((STATIC / name).read_text(encoding="utf-8") for name in names)
     served = "".join(path.read_text(encoding="utf-8") for path in STATIC.glob("assets/*.js"))
     for told in ("glassformer serve --train", "glassformer evaluate"):  # in views of the server
         assert told in served
         assert told not in page
+
+
+def test_the_first_screen_needs_little_of_the_app() -> None:
+    """Compressed, as a server sends it; one script of a page without a server has as much."""
+    first = [STATIC / "page.js", *STATIC.glob("assets/core-*")]
+    assert sorted(path.suffix for path in first) == [".css", ".js", ".js"]
+    sizes = {path.name: len(gzip.compress(path.read_bytes())) for path in first}
+    assert max(sizes.values()) < 75_000, sizes
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    loaded = re.findall(r'<(?:script|link)[^>]*(?:src|href)="([^"]*)"', page)
+    assert not [each for each in loaded if not re.search("core-|runtime|icon", each)], loaded
 
 
 def test_what_is_built_names_no_other_host() -> None:

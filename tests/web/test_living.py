@@ -383,6 +383,8 @@ def test_drafts_come_first_where_webassembly_runs(
     window.add_init_script(WATCH)
     window.goto(page.as_uri())
     window.locator(".thread").first.wait_for(state="attached", timeout=60_000)
+    window.locator(".stage:not([data-draft])").wait_for(timeout=60_000)
+    window.evaluate("drafts = 0")  # the page carries what it shows first
     window.locator("button.own").click()
     window.locator("textarea").fill("The cat is on the mat.")
     shown = window.locator(".said[aria-busy=false]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -118,7 +119,7 @@ def test_every_link_resolves(site: Path) -> None:
 
 
 def test_it_is_as_small_as_its_models(site: Path) -> None:
-    size = sum(path.stat().st_size for path in site.glob("*.html"))
+    size = sum(path.stat().st_size for path in site.glob("*.*"))
     assert size < MOST
     assert (site / INDEX["en"]).stat().st_size < 20_000
 
@@ -169,6 +170,34 @@ def test_a_lesson_prints_on_few_pages(lang: str, offline: Any, tmp_path: Path) -
         offline.emulate_media(media="null")
 
 
+def test_the_first_screen_comes_before_the_model(site: Path, tmp_path: Path, browser: Any) -> None:
+    """A page alone shows its sentence, threads and all; what it lacks it says."""
+    shutil.copyfile(site / "demo.html", tmp_path / "demo.html")
+    assert (site / "demo.html").stat().st_size < 180_000 < (site / "demo.js").stat().st_size
+    context = browser.new_context(viewport={"width": 390, "height": 844}, locale="en")
+    page = context.new_page()
+    page.goto((tmp_path / "demo.html").as_uri())
+    page.locator(".thread").first.wait_for(state="attached")
+    assert page.locator("[data-target]").all_inner_texts()[-2:] == ["large", "."]
+    page.get_by_role("alert").filter(has_text="demo.js is not there").wait_for()
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["everyday-en-fr", "demo"])
+def test_the_page_knows_the_sentence_that_the_app_begins_with(
+    name: str, site: Path, offline: Any
+) -> None:
+    offline.goto((site / f"{name}.html").as_uri())
+    listed = json.loads(offline.locator("#models").text_content())
+    first = listed["first"]
+    shown = offline.locator("[data-source]").first
+    shown.wait_for()
+    assert offline.locator(".example").first.inner_text() == first["text"]
+    offline.locator(".stage:not([data-draft])").wait_for()  # the page's own network has read it
+    wait_until(offline, "() => document.title.includes('glassformer')")
+    assert offline.title().startswith(first["translation"])
+
+
 def test_networks_stand_beside_each_other_offline(offline: Any, site: Path) -> None:
     offline.goto((site / NETWORKS).as_uri())
     offline.wait_for_selector("[data-reference]")
@@ -204,12 +233,14 @@ def test_it_works_below_a_path_of_a_host(page: Any, site: Path) -> None:
         page.wait_for_selector("[data-view=lecture]")
         page.get_by_role("link", name="All pages").click()
         page.wait_for_selector("iframe")
+        index = page.url
+        page.goto("about:blank")  # what the frame of the large screen loads ends here
         loaded: list[str] = []
         page.on("request", lambda request: loaded.append(request.url))
         page.set_viewport_size({"width": 390, "height": 844})
-        page.reload(wait_until="networkidle")
+        page.goto(index, wait_until="networkidle")
         assert page.locator(".still").is_visible()  # a phone loads no network before it is asked
-        assert not [each for each in loaded if "demo.html" in each]
+        assert not [each for each in loaded if "demo." in each]
         page.set_viewport_size({"width": 1440, "height": 900})
         host.shutdown()
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from opening import SENTENCE, Server, find_faults, wait_until
 
-from glassformer.extensions.site.living import build_living_page
+from glassformer.extensions.serve.page import read_program
+from glassformer.extensions.site.living import build_parted_page
 
 HEAD = [{"do": "silence", "name": "encoder.0.self_attention", "head": 1}]
 SERVED = {"worst"}  # only where there is a server
@@ -77,7 +78,9 @@ def test_a_page_of_a_site_has_no_sideways_scroll_on_a_phone(
 ) -> None:
     """Such a page has a link more above: all that can be pressed there is within the screen."""
     place = tmp_path / "demo.html"
-    place.write_text(build_living_page(["demo"], site=True), encoding="utf-8")
+    html, more = build_parted_page("demo", {"more": "demo.js", "rest": "app.js"})
+    for name, text in (("demo.html", html), ("demo.js", more), ("app.js", read_program("rest"))):
+        (tmp_path / name).write_text(text, encoding="utf-8")
     size = {"width": 390, "height": 844}
     context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
     page = context.new_page()

@@ -13,3 +13,15 @@ export function takeLate<T>(
     isOver = true;
   };
 }
+
+const LATEST = 500; // milliseconds
+
+/** Do something when the page has nothing more urgent to do; what comes back forgets it. */
+export function whenIdle(work: () => void): () => void {
+  if (typeof requestIdleCallback === "undefined") {
+    const timer = setTimeout(work);
+    return () => clearTimeout(timer);
+  }
+  const asked = requestIdleCallback(work, { timeout: LATEST });
+  return () => cancelIdleCallback(asked);
+}

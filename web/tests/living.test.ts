@@ -155,7 +155,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
     const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
     const about = { version: "", models: [{ ...opened.about, loaded: true }] };
-    const engine = new LocalEngine(new Line(worker), about, () => spell(readFileSync(`${folder}/model`)));
+    const engine = new LocalEngine(new Line(worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
     const answer = await engine.translate({ text: TEXT });
     expect(answer.translation).toBe("L'animal n'a pas traversé la rue parce qu'il était trop fatigué.");
     expect(answer.attention.shape).toEqual([answer.targetWords.length, answer.sourceWords.length]);

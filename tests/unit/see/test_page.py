@@ -18,12 +18,13 @@ from glassformer.extensions.serve.page import SavedPage, build_page
 from glassformer.see import Trace
 
 SCRIPT = 'let closing = "</script>";'
+PARTS = {"worker.js": "let worker;", "rest.js": "let rest;", "page.js": SCRIPT}
 
 
 @pytest.fixture(autouse=True)
 def static(monkeypatch: pytest.MonkeyPatch) -> None:
     """An app of two lines, so that nothing has to be built."""
-    built = {"page.css": "body { margin: 0 }", "page.js": SCRIPT, "icon.svg": "<svg/>"}
+    built = {"page.css": "body { margin: 0 }", "icon.svg": "<svg/>", **PARTS}
     monkeypatch.setattr(page, "_read", built.__getitem__)
 
 
@@ -69,7 +70,7 @@ def test_it_may_run_its_own_script_and_nothing_else(trace: Trace) -> None:
     policy = next(given["content"] for tag, given, _ in found if given.get("http-equiv"))
     assert policy and policy.startswith("default-src 'none'")
     script = next(text for tag, given, text in found if tag == "script" and "id" not in given)
-    assert script == SCRIPT.replace("</", r"<\/")
+    assert script == "".join(PARTS.values()).replace("</", r"<\/")
     hash = b64encode(sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{hash}'" in policy
     assert re.findall(r"(?:src|href)=.{0,6}", build_page(trace)) == ['href="data:']  # its icon

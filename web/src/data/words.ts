@@ -6,13 +6,13 @@ import { zeros, type Tensor } from "./tensor";
 /** Chinese characters, kana, bopomofo, their punctuation and full-width forms, for a pattern. */
 export const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f\\u{20000}-\\u{3ffff}";
 const LETTER = `(?![${EAST}])[\\p{L}\\p{N}_]`;
+const FIRST_LETTER = new RegExp(`^${LETTER}`, "u");
 
 /** Finds a word wherever it is not part of another, and Chinese and marks everywhere: see text/spacing.py. */
 export function wordPattern(word: string): RegExp {
   const [first, last] = [[...word][0] ?? "", [...word].at(-1) ?? ""];
-  const isLetter = (one: string) => new RegExp(`^${LETTER}`, "u").test(one);
   const plain = word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-  return new RegExp((isLetter(first) ? `(?<!${LETTER})` : "") + plain + (isLetter(last) ? `(?!${LETTER})` : ""), "gu");
+  return new RegExp((FIRST_LETTER.test(first) ? `(?<!${LETTER})` : "") + plain + (FIRST_LETTER.test(last) ? `(?!${LETTER})` : ""), "gu");
 }
 
 export type Groups = number[][];

@@ -12,6 +12,8 @@ import type { Weighed } from "./weighing";
 export interface Engine {
   readonly where: "server" | "worker";
   models(): Promise<Models>;
+  /** The same, where it is known without asking. */
+  readonly listed?: Models;
   /** All tokens of a model's target side, by id. */
   vocabulary(model: string): Promise<string[]>;
   /** The ids of a text of the target language. */

@@ -6,7 +6,6 @@ import type { Lesson } from "./lesson";
 import { Line } from "./line";
 import { LocalEngine, type Carried } from "./local";
 import { ServerEngine } from "./server";
-import Network from "./worker?worker&inline";
 
 /** The elements in which `see/living.py` puts the list of models, the engine in C, and each model. */
 const LIST = "models";
@@ -14,18 +13,38 @@ const COMPILED = "engine";
 const MODEL = "model:";
 const WORKERS = 8; // at most
 
+declare global {
+  /** All elements of this page are there: a page says so that shows itself before. */
+  var glassformerWhole: Promise<unknown> | undefined;
+  /** The texts of those that are in a file of their own, by their ids. */
+  var glassformerLate: Record<string, string> | undefined;
+}
+
 const find = (id: string) => (typeof document === "undefined" ? null : document.getElementById(id));
+
+/** Its program is not among what the first screen needs. */
+async function openWorker(): Promise<Worker> {
+  const { default: Network } = await import("./worker?worker&inline");
+  return new Network();
+}
+
+/** The text of what a page carries, which is kept once, by the worker. */
+function take(id: string): string {
+  const [place, late] = [find(id), globalThis.glassformerLate];
+  const text = late?.[id] ?? place?.textContent ?? "";
+  place?.remove();
+  if (late) delete late[id];
+  return text;
+}
 
 function choose(): Engine {
   const carried = find(LIST)?.textContent;
   if (!carried) return new ServerEngine();
-  const readFile = (model: string) => {
-    const place = find(`${MODEL}${model}`);
-    const text = place?.textContent ?? "";
-    place?.remove(); // it is kept once, by the worker
-    return text;
+  const readFile = async (model: string) => {
+    await globalThis.glassformerWhole; // models come behind the first screen
+    return [take(`${MODEL}${model}`), globalThis.glassformerLate?.[COMPILED] ?? find(COMPILED)?.textContent ?? ""] as const;
   };
-  return new LocalEngine(new Line(new Network()), JSON.parse(carried) as Carried, readFile, find(COMPILED)?.textContent);
+  return new LocalEngine(new Line(openWorker()), JSON.parse(carried) as Carried, readFile);
 }
 
 /**
@@ -48,7 +67,7 @@ export async function leaveOut(lesson: Lesson, text: string, at: number, tell: (
 }
 
 async function askApart<T>(ask: (line: Line) => Promise<T>): Promise<T> {
-  const worker = new Network();
+  const worker = await openWorker();
   try {
     return await ask(new Line(worker));
   } finally {

@@ -3,6 +3,8 @@
 import type { Progress } from "../data/server";
 import type { Call, Method, Reply } from "./host";
 
+type Wire = Pick<Worker, "postMessage" | "onmessage">;
+
 interface Waiting {
   done: (value: never) => void;
   failed: (error: Error) => void;
@@ -13,8 +15,11 @@ export class Line {
   private readonly waiting = new Map<number, Waiting>();
   private asked = 0;
 
-  constructor(private readonly worker: Pick<Worker, "postMessage" | "onmessage">) {
-    worker.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data);
+  private readonly worker: Promise<Wire>;
+
+  constructor(worker: Wire | Promise<Wire>) {
+    this.worker = Promise.resolve(worker);
+    this.worker.then((it) => (it.onmessage = ({ data }: MessageEvent<Reply>) => this.hear(data)), () => {});
   }
 
   ask<T, P = Progress>(method: Method, args: unknown[], signal?: AbortSignal, tell?: (progress: P) => void): Promise<T> {
@@ -23,12 +28,16 @@ export class Line {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", () => {
         if (!this.waiting.delete(id)) return;
-        this.worker.postMessage({ id } satisfies Call);
+        this.send({ id });
         failed(new DOMException("no longer wanted", "AbortError"));
       });
       this.waiting.set(id, { done, failed, tell });
-      this.worker.postMessage({ id, method, args } satisfies Call);
+      this.send({ id, method, args });
     });
+  }
+
+  private send(call: Call): void {
+    this.worker.then((it) => it.postMessage(call), (error: Error) => this.hear({ id: call.id, error: error.message }));
   }
 
   private hear({ id, progress, done, error }: Reply): void {

@@ -8,7 +8,7 @@ import type { Groups } from "../data/words";
 import type { Changes, Edit } from "./edits";
 import type { Circuit, CircuitRequest, Refusal } from "./circuits";
 import type { Weighed } from "./weighing";
-import { answerOf, groupAnswer } from "./answer";
+import { answerOf, groupAnswer, type Plain } from "./answer";
 import type { Answer, Engine, Outcome, Portraits } from "./engine";
 import type { Early, Told } from "./host";
 import type { Described } from "./model";
@@ -20,7 +20,11 @@ import type { Line } from "./line";
 export interface Carried {
   version: string;
   models: Model[];
+  first?: First | null; // of the sentence that the first of them begins with
 }
+
+/** What Python's network said of a sentence: it is on screen until the page's own has read it. */
+export type First = Omit<Plain, "id" | "model" | "edits" | "attention" | "confidence"> & { attention: number[][] };
 
 const SYMBOL = /^\p{So}$/u;
 const NOTICED = 100; // milliseconds: a shorter wait is none
@@ -31,15 +35,19 @@ export class LocalEngine implements Engine {
   private readonly opened = new Map<string, Promise<Described>>();
   private readonly known = new Map<string, ReadonlySet<string>>();
 
-  /** As letters of gzip: `readFile` gives the file of a model, and `compiled` is the engine in C, if it is there. */
+  /** `readFile` gives the file of a model and the engine in C, as letters of gzip; of the latter none where it is not there. */
   constructor(
-    private readonly line: Line, private readonly carried: Carried, private readonly readFile: (model: string) => string,
-    private readonly compiled = "",
+    private readonly line: Line, private readonly carried: Carried,
+    private readonly readFile: (model: string) => Promise<readonly [file: string, compiled: string]>,
   ) {}
 
-  async models(): Promise<Models> {
+  get listed(): Models {
     const { models, version } = this.carried;
     return { models, default: models[0]!.id, version, runs: false, limits: { characters: 20_000, beam: 16 } };
+  }
+
+  async models(): Promise<Models> {
+    return this.listed;
   }
 
   async vocabulary(model: string): Promise<string[]> {
@@ -68,6 +76,8 @@ export class LocalEngine implements Engine {
 
   async translate(request: Request, signal?: AbortSignal, tell: (early: Answer) => void = () => {}): Promise<Answer> {
     const model = request.model ?? this.carried.models[0]!.id;
+    const first = this.findFirst({ ...request, model });
+    if (first) tell(first);
     await this.load(model);
     let early: Promise<Answer> | undefined;
     let drafted = 0; // when
@@ -75,7 +85,7 @@ export class LocalEngine implements Engine {
       if (draft) {
         drafted = performance.now();
         const attention = zeros(draft.predicted.length, draft.source.length);
-        if (this.isSlow) tell(groupAnswer({ ...draft, attention })); // else threads would flicker at every key
+        if (this.isSlow && draft.translation !== first?.translation) tell(groupAnswer({ ...draft, attention })); // else threads would flicker at every key
       }
       if (recorded) {
         this.isSlow = performance.now() - drafted > NOTICED;
@@ -85,6 +95,14 @@ export class LocalEngine implements Engine {
     const before = await early;
     const { confidence = null } = told.document;
     return before?.id === told.id ? { ...before, confidence, problems: told.problems } : this.answer(told);
+  }
+
+  /** What the page knows of a sentence before its network is there. */
+  private findFirst({ model, text, edits, sentence }: Request): Answer | null {
+    const { first, models } = this.carried;
+    if (this.opened.has(model!) || first?.text !== text || edits?.length || sentence || model !== models[0]!.id) return null;
+    const attention = { shape: [first.predicted.length, first.source.length], data: Float32Array.from(first.attention.flat()) };
+    return groupAnswer({ ...first, id: "", model: model!, edits: [], confidence: null, attention });
   }
 
   async record(request: Request, tell?: (progress: Progress) => void, signal?: AbortSignal): Promise<Trace> {
@@ -145,7 +163,7 @@ export class LocalEngine implements Engine {
 
   private load(model: string): Promise<Described> {
     let found = this.opened.get(model);
-    if (!found) this.opened.set(model, (found = this.line.ask<Described>("open", [this.readFile(model), this.compiled])));
+    if (!found) this.opened.set(model, (found = this.readFile(model).then((files) => this.line.ask<Described>("open", [...files]))));
     return found;
   }
 

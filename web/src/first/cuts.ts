@@ -5,6 +5,20 @@ import { at } from "../data/tensor";
 import { pairCommon, wordPattern } from "../data/words";
 import type { Cut, Edit } from "../engine/edits";
 
+type Side = "source" | "target";
+
+/** What is asked of an answer again and again is worked out once. */
+function remember<T>(find: (answer: Answer, place: number, side: Side) => T): typeof find {
+  const known = new WeakMap<Answer, Map<string, T>>();
+  return (answer, place, side) => {
+    let own = known.get(answer);
+    if (!own) known.set(answer, (own = new Map<string, T>()));
+    const key = `${side} ${place}`;
+    if (!own.has(key)) own.set(key, find(answer, place, side));
+    return own.get(key)!;
+  };
+}
+
 /** What a group of tokens spells in its text. */
 export function wordAt(answer: Answer, side: "source" | "target", place: number): string {
   const [tokens, text, groups] =
@@ -18,14 +32,18 @@ export function wordAt(answer: Answer, side: "source" | "target", place: number)
 }
 
 /** The words of one side, the end mark left out, which is always the last. */
-export function listWords(answer: Answer, side: "source" | "target"): string[] {
+export const listWords = (answer: Answer, side: Side): readonly string[] => wordsOf(answer, 0, side);
+
+const wordsOf = remember((answer, _, side): readonly string[] => {
   const groups = side === "source" ? answer.sourceWords : answer.targetWords;
   const words = groups.map((_, place) => wordAt(answer, side, place));
   return words.at(-1) ? words : words.slice(0, -1);
-}
+});
 
 /** Where the words of one side begin, in characters. */
-export function wordsFrom(answer: Answer, side: "source" | "target"): number[] {
+export const wordsFrom = (answer: Answer, side: Side): readonly number[] => startsOf(answer, 0, side);
+
+const startsOf = remember((answer, _, side): readonly number[] => {
   const [tokens, text, groups] =
     side === "source"
       ? [answer.source, answer.text, answer.sourceWords]
@@ -36,7 +54,7 @@ export function wordsFrom(answer: Answer, side: "source" | "target"): number[] {
     while (/^\s$/.test(letters[start] ?? "")) start++;
     return start;
   });
-}
+});
 
 /** Whether a space stands before a word. */
 export function isApart(answer: Answer, side: "source" | "target", place: number): boolean {
@@ -46,15 +64,19 @@ export function isApart(answer: Answer, side: "source" | "target", place: number
 
 /** The cut of one word of a sentence; `rows` of the translation, if it is cut for these alone. */
 export function makeCuts(answer: Answer, place: number, rows: readonly number[] = []): Cut[] {
+  const cut = cutOf(answer, place, "source");
+  return rows.length ? rows.map((query) => ({ ...cut, query })) : [{ ...cut }];
+}
+
+const cutOf = remember((answer, place): Cut => {
   const word = wordAt(answer, "source", place);
   const group = answer.sourceWords[place]!;
   const start = answer.source[group[0]!]!.start;
   const places = Array.from(answer.text.matchAll(wordPattern(word)), (found) =>
     Array.from(answer.text.slice(0, found.index)).length);
   const occurrence = places.findIndex((each) => each >= start);
-  const cut: Cut = { do: "cut", word, ...(places.length > 1 && { occurrence }) };
-  return rows.length ? rows.map((query) => ({ ...cut, query })) : [cut];
-}
+  return { do: "cut", word, ...(places.length > 1 && { occurrence }) };
+});
 
 const isSame = (one: Cut, other: Edit): boolean =>
   other.do === "cut" && one.word === other.word && one.occurrence === other.occurrence;
@@ -62,8 +84,8 @@ const isSame = (one: Cut, other: Edit): boolean =>
 /** Whether a word of the sentence is cut, for all of the translation or for some of it. */
 export function isCut(answer: Answer, place: number, edits: readonly Edit[]): boolean {
   if (!edits.length) return false;
-  const [own] = makeCuts(answer, place);
-  return edits.some((edit) => isSame(own!, edit) || (edit.do === "cut" && edit.word === own!.word && edit.occurrence === undefined));
+  const own = cutOf(answer, place, "source");
+  return edits.some((edit) => isSame(own, edit) || (edit.do === "cut" && edit.word === own.word && edit.occurrence === undefined));
 }
 
 /** Without the cuts of one word. */

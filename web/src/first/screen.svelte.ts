@@ -16,6 +16,12 @@ const KEPT = 60; // answers in memory: what was asked before is there at once
 const PAUSE = engine.where === "worker" ? 0 : 350; // milliseconds of no typing
 export const PLAIN: Shaping = { temperature: 1, top_k: 0, top_p: 1 };
 
+/** An answer, and the word of it that is looked at: what is not urgent shows this a little later. */
+export interface Held {
+  answer: Answer | null;
+  focus: number;
+}
+
 /** One word was replaced: the sentence that came of it, and what was said of the one before. */
 interface Swap {
   text: string;
@@ -25,13 +31,14 @@ interface Swap {
 }
 
 class Screen {
-  models: Models | null = $state.raw(null);
+  models: Models | null = $state.raw(engine.listed ?? null);
   before: Answer | null = $state.raw(null); // nothing cut
   now: Answer | null = $state.raw(null); // with the cuts
   unknown: string[] = $state.raw([]);
   swapped: Swap | null = $state.raw(null);
   chosen = $state(-1); // a word of the translation; -1: the one that changed last, or is least sure
   last = $state(-1); // the source word that was cut last
+  isPainted = $state(false); // the sentence is there: what stands below it or beside it may come
   hasCut = $state(false); // since the page was opened
   isTyping = $state(false); // the sentence is a text to type in
   busy = $state(false);

@@ -26,7 +26,7 @@ export interface Shown {
 }
 
 export interface Asked {
-  options: string[];
+  options: readonly string[];
   right: number;
   fill: Record<string, string | number>; // what the texts of the card are filled with
   look?: Look;

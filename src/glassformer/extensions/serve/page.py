@@ -6,11 +6,13 @@ Imports no torch.
 import json
 import tempfile
 from base64 import b64encode
+from collections.abc import Mapping
 from gzip import compress
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from glassformer.config import Model
@@ -23,18 +25,43 @@ from glassformer.see.trace import Trace
 
 STATIC = files(__package__) / "static"  # the built app
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
-PROGRAM = "program"  # the id of the element with the app's program, where that is packed
-UNPACKING = f"""(async () => {{
-  const text = document.getElementById("{PROGRAM}").textContent;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const parts = [await new Response(whole).arrayBuffer()];
-  const script = document.createElement("script");
-  script.src = URL.createObjectURL(new Blob(parts, {{ type: "text/javascript" }}));
-  document.body.append(script);
+# The parts of the app's program, and the ids of their elements where it is packed: what the first
+# screen needs, which is unpacked at once, what translates, and all else.
+PROGRAM, WORKER, REST = "page", "worker", "rest"
+UNPACKING = f"""(() => {{
+  // Files of a site: with the heavy elements of this page, and with the rest of the program.
+  const {{ more, rest }} = document.currentScript.dataset;
+  const load = (address) => new Promise((loaded, failed) => {{
+    const script = document.createElement("script");
+    script.onload = loaded;
+    script.onerror = () => failed(new Error(`${{address}} is not there`));
+    script.src = address;
+    document.body.append(script);
+  }});
+  const unpack = async (id) => {{
+    const text = globalThis.glassformerLate?.[id] ?? document.getElementById(id).textContent;
+    const bytes = Uint8Array.fromBase64?.(text)
+      ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const parts = [await new Response(whole).arrayBuffer()];
+    await load(URL.createObjectURL(new Blob(parts, {{ type: "text/javascript" }})));
+  }};
+  const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+  const begun = unpack("{PROGRAM}");
+  const pause = (done) => (setTimeout(done, 1000), requestAnimationFrame(() => setTimeout(done)));
+  const fetchMore = async () => {{
+    if (location.protocol === "file:") return load(more); // from disk nothing can be fetched
+    const text = await (await fetch(more)).text();
+    const held = text.slice(text.indexOf("{{"), text.lastIndexOf("}}") + 1);
+    globalThis.glassformerLate = JSON.parse(held);
+  }};
+  globalThis.glassformerWhole = more ? begun.then(() => new Promise(pause)).then(fetchMore) : read;
+  globalThis.glassformerLoad = (id) =>
+    id === "{REST}" && rest ? load(rest) : glassformerWhole.then(() => unpack(id));
 }})();"""
 HEIGHT = 780  # of the page in a notebook, in pixels
-WASM_ALLOWED = " 'wasm-unsafe-eval'"
+BYTES = "application/octet-stream"
+SELF, WASM_ALLOWED, WORKERS_ALLOWED = " 'self'", " 'wasm-unsafe-eval'", "; worker-src blob:"
 SITE = (("up", "index.html"), ("alternate", "gallery/demo/"))  # where a page of a site leads
 LIGHT = 16 << 20  # bytes of weights that a page contains by default, at most
 
@@ -81,23 +108,57 @@ def build_page(trace: Trace, *, parameters: bool | None = None, compact: bool = 
     return assemble_page(spell_data(PLACE, pack_page(trace, parameters, compact)))
 
 
-def assemble_page(
-    carried: str, more: str = "", *, site: bool = False, wasm: bool = False, packed: bool = False
-) -> str:
-    """Return the HTML of the app with these elements in it. `more` adds to the security policy.
+def assemble_page(carried: str, *, site: bool = False) -> str:
+    """Return the HTML of the app with these elements in it.
 
-    site: it is a page of a site, with a way back and with the site's pictures of the story. wasm:
-    it may run WebAssembly. packed: its program is packed, in a third of the size. Raises ValueError
-    if the app is not built.
+    site: it is a page of a site, with a way back and with the site's pictures of the story. Raises
+    ValueError if the app is not built.
     """
-    style, script = _read("page.css"), _read("page.js").replace("</script", r"<\/script")
-    if packed:
-        program = b64encode(compress(_read("page.js").encode(), mtime=0)).decode("ascii")
-        carried += f'<script type="application/octet-stream" id="{PROGRAM}">{program}</script>\n'
-        script = UNPACKING
-    scripts = f"'{_hash(script)}'{' blob:' if packed else ''}{WASM_ALLOWED if wasm else ''}"
+    parts = (WORKER, REST, PROGRAM)
+    script = "".join(_read(f"{each}.js") for each in parts).replace("</script", r"<\/script")
+    return _lay_out(carried + f"<script>{script}</script>", script, site=site)
+
+
+def assemble_packed_page(
+    carried: str,
+    behind: str,
+    files: Mapping[str, str] = MappingProxyType({}),
+    *,
+    wasm: bool = False,
+) -> str:
+    """Return the HTML of the app with its program packed, in a third of the size.
+
+    carried: elements that the first screen needs; it is shown before others are there: `behind`, or
+    those of `files`, of a page of a site: the addresses of scripts, one with elements (`more`), one
+    with the `rest` of the program. wasm: it may run WebAssembly.
+    """
+    named = "".join(f' data-{part}="{escape(address)}"' for part, address in files.items())
+    parts = (carried, spell_program(PROGRAM), f"<script{named}>{UNPACKING}</script>\n", behind)
+    allowed = f" blob:{SELF if files else ''}{WASM_ALLOWED if wasm else ''}"
+    others = WORKERS_ALLOWED + (f"; connect-src{SELF}" if files else "")
+    return _lay_out("".join(parts), UNPACKING, allowed, others, site=bool(files))
+
+
+def spell_program(part: str) -> str:
+    """Return the element with a part of the app's program, packed."""
+    return f'<script type="{BYTES}" id="{part}">{pack_program(part)}</script>\n'
+
+
+def pack_program(part: str) -> str:
+    """Return a part of the app's program as base64 of gzip."""
+    return b64encode(compress(_read(f"{part}.js").encode(), mtime=0)).decode("ascii")
+
+
+def read_program(part: str) -> str:
+    """Return a part of the app's program: a script that is no module."""
+    return _read(f"{part}.js")
+
+
+def _lay_out(body: str, script: str, scripts: str = "", more: str = "", *, site: bool) -> str:
+    """Return the HTML of a page. scripts, more: what its policy allows besides `script`."""
+    style = _read("page.css")
     allowed = (
-        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; "
+        f"default-src 'none'; script-src '{_hash(script)}'{scripts}; style-src '{_hash(style)}'; "
         f"img-src data: blob:{' *' if site else ''}; base-uri 'none'; form-action 'none'{more}"
     )
     links = "".join(f'<link rel="{rel}" href="{href}">\n' for rel, href in SITE if site)
@@ -107,8 +168,7 @@ def assemble_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="{spell_icon()}">\n'
         f"<title>glassformer</title>\n{links}<style>{style}</style></head>\n"
-        '<body><div id="app"><p class="coming">glassformer …</p></div>\n'
-        f"{carried}<script>{script}</script></body></html>\n"
+        f'<body><div id="app"><p class="coming">glassformer …</p></div>\n{body}</body></html>\n'
     )
 
 

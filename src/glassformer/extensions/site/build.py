@@ -14,7 +14,13 @@ from typing import Any
 from urllib.parse import quote
 
 from glassformer.config import Decode
-from glassformer.extensions.serve.page import assemble_page, spell_data, spell_icon
+from glassformer.extensions.serve.page import (
+    REST,
+    assemble_packed_page,
+    read_program,
+    spell_data,
+    spell_icon,
+)
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.messages import LANGUAGES, Messages
 from glassformer.model.files.directory import SHIPPED, locate
@@ -22,7 +28,8 @@ from glassformer.see.derive import describe_answer
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
 
-from .living import build_living_page
+from .living import FIRST as OPENINGS
+from .living import build_parted_page
 from .portable import describe_for_page
 from .threads import draw_threads
 
@@ -31,8 +38,9 @@ MODELS = ("demo", "everyday-en-fr")  # where none is given
 SWITCH = {"en": "English", "zh": "中文"}
 INDEX = {"en": "index.html", "zh": "index.zh.html"}
 NETWORKS = "networks.html"
+APP = "app.js"  # what the first screens of all pages do not need of the program
 COMPARED = ("demo-rnn", "demo-rnn-attention", "demo")
-FIRST = "The animal didn't cross the street because it was too wide."  # what the app opens with
+FIRST = OPENINGS[0]
 SENTENCES = (  # those that the app offers for the comparison
     FIRST,
     "The animal didn't cross the street because it was too tired.",
@@ -63,19 +71,24 @@ def write_site(
     browser, or if the app is not built.
     """
     chosen = [locate(each) for each in models or MODELS]
-    pages = {f"{each.name}.html": build_living_page([each], site=True) for each in chosen}
-    if len(pages) < len(chosen):
+    names = [each.name for each in chosen]
+    if len({*names}) < len(names):
         raise ValueError("two models have one name: rename the folder of one")
+    pages = {}
+    for each in chosen:
+        page, more = f"{each.name}.html", f"{each.name}.js"
+        pages[page], pages[more] = build_parted_page(each, {"more": quote(more), REST: APP})
     folder.mkdir(parents=True, exist_ok=True)
-    pages[NETWORKS] = build_networks_page()
-    for name, html in pages.items():
-        write_text(folder / name, link_guide(html) if (folder / GUIDE).is_file() else html)
+    pages[NETWORKS], pages[APP] = build_networks_page(), read_program(REST)
+    for name, text in pages.items():
+        write_text(folder / name, link_guide(text) if (folder / GUIDE).is_file() else text)
     trace = record_sentence("demo", FIRST)
     result = copy_gallery(gallery, folder) if gallery else draw_gallery(trace, folder)
     result += draw_in_chinese(trace, folder, result)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
     for fact in facts:
-        fact["size"] = (folder / str(fact["page"])).stat().st_size
+        files = [(folder / str(fact["page"])).with_suffix(each) for each in (".html", ".js")]
+        fact["size"] = sum(each.stat().st_size for each in files)
     threads = draw_threads(record_sentence("demo", FIRST))
     result += [each for each in DOCUMENTATION.values() if (folder / each).is_file()]
     for lang in LANGUAGES:
@@ -94,7 +107,8 @@ def build_networks_page() -> str:
         text: [describe_answer(record_sentence(model, text)) for model in COMPARED]
         for text in SENTENCES
     }
-    return assemble_page(spell_data("networks", recorded), site=True)
+    soon = f'<link rel="preload" as="script" href="{APP}">\n'  # its screen is not the first one
+    return assemble_packed_page(soon + spell_data("networks", recorded), "", {REST: APP})
 
 
 def record_sentence(model: str, text: str) -> Trace:

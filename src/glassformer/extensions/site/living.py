@@ -4,12 +4,25 @@ The network runs in a worker of the page; what it runs on is written by `portabl
 built with the engine in C, the page has it too, for drafts of translations.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
-from glassformer.extensions.serve.page import STATIC, assemble_page, spell_data
+from glassformer.extensions.serve.page import (
+    BYTES,
+    REST,
+    STATIC,
+    WORKER,
+    assemble_packed_page,
+    pack_program,
+    spell_data,
+)
 from glassformer.foundation.version import __version__
+from glassformer.model.files.directory import locate
+from glassformer.see.derive import describe_answer
+from glassformer.translator import Translator
 
 from .portable import BITS, describe_for_page, pack_model
 from .text_bytes import pack_parts, spell_letters
@@ -17,41 +30,76 @@ from .text_bytes import pack_parts, spell_letters
 # The ids of elements, where the app finds them: its models, each of them, and the engine.
 LIST, MODEL, COMPILED = "models", "model:", "engine"
 WASM = STATIC / "engine.wasm"
-POLICY = "; worker-src blob:"
+# With what `web/src/first/examples.ts` begins, and from how many words on the second is it.
+FIRST = (
+    "The animal didn't cross the street because it was too wide.",
+    "My sister is tall and strong.",
+)
+MANY = 3000
 LENGTH = 8  # bytes of a safetensors file that say how long its head is
 
 
-def build_living_page(
-    models: Sequence[Path | str], *, site: bool = False, bits: int = max(BITS)
-) -> str:
+def build_living_page(models: Sequence[Path | str], *, bits: int = max(BITS)) -> str:
     """Return the HTML of a page in which these models translate; the first is shown first.
 
-    site: it is one of the pages of a site. bits: of a weight, 8 or 4. Raises ValueError if one is
-    no model directory, if two have one name, or if the app is not built.
+    bits: of a weight, 8 or 4. Raises ValueError if one is no model directory, if two have one name,
+    or if the app is not built.
     """
+    late = list_late_elements(models, bits) | {REST: pack_program(REST)}
+    listed = _list_models(models)
+    behind = "".join(
+        f'<script type="{BYTES}" id="{escape(id)}">{letters}</script>\n'
+        for id, letters in late.items()
+    )
+    return assemble_packed_page(listed, behind, wasm=COMPILED in late)
+
+
+def build_parted_page(model: Path | str, files: Mapping[str, str]) -> tuple[str, str]:
+    """Return the HTML of a page of a site, and the script that brings its model.
+
+    A phone shows such a page before the model is there. files: the addresses of the script (`more`)
+    and of the `rest` of the app's program. Raises ValueError as `build_living_page`.
+    """
+    late = list_late_elements([model])
+    listed = _list_models([model])
+    html = assemble_packed_page(listed, "", files, wasm=COMPILED in late)
+    return html, f"globalThis.glassformerLate = {json.dumps(late)};\n"
+
+
+def list_late_elements(models: Sequence[Path | str], bits: int = max(BITS)) -> dict[str, str]:
+    """Return the text of elements that the first screen does not need, by their ids."""
     if bits not in BITS:
         raise ValueError(f"bits={bits}: one of {', '.join(map(str, BITS))}")
+    late = {WORKER: pack_program(WORKER)}
+    for model in models:
+        file = pack_model(model, bits)
+        head = LENGTH + int.from_bytes(file[:LENGTH], "little")
+        late[f"{MODEL}{describe_for_page(model)['id']}"] = _spell_bytes(file, head)
+    if WASM.is_file():
+        late[COMPILED] = _spell_bytes(WASM.read_bytes())
+    return late
+
+
+def _list_models(models: Sequence[Path | str]) -> str:
     described = [describe_for_page(model) for model in models]
     names = [each["id"] for each in described]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two models are called {name}: rename the folder of one")
-    carried = [spell_data(LIST, {"version": __version__, "models": described})]
-    for name, model in zip(names, models, strict=True):
-        file = pack_model(model, bits)
-        head = LENGTH + int.from_bytes(file[:LENGTH], "little")
-        carried.append(_spell_bytes(f"{MODEL}{name}", file, head))
-    compiled = WASM.read_bytes() if WASM.is_file() else b""
-    if compiled:
-        carried.append(_spell_bytes(COMPILED, compiled))
-    return assemble_page("".join(carried), POLICY, site=site, wasm=bool(compiled), packed=True)
+    first = _describe_first(models[0], described[0])
+    return spell_data(LIST, {"version": __version__, "models": described, "first": first})
 
 
-def _spell_bytes(place: str, data: bytes, words: int | None = None) -> str:
-    """Return the element with this id that holds bytes, packed; the first `words` are not numbers.
+def _describe_first(model: Path | str, described: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the network says of the sentence that the app begins with, where it is known."""
+    if described["source"] != "en":
+        return None
+    text = FIRST[(described["words"] or 0) >= MANY]
+    translator = Translator.load(locate(model), device="cpu", precision="fp32")
+    return describe_answer(translator.see(text, level="attention"))
 
-    words: None: all of them.
-    """
+
+def _spell_bytes(data: bytes, words: int | None = None) -> str:
+    """Return bytes, packed, as letters; the first `words` are not numbers. None: all of them."""
     end = len(data) if words is None else words
-    letters = spell_letters(pack_parts(data[:end], data[end:]))
-    return f'<script type="application/octet-stream" id="{escape(place)}">{letters}</script>\n'
+    return spell_letters(pack_parts(data[:end], data[end:]))
