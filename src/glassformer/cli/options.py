@@ -28,7 +28,7 @@ def opt(
 
 def flag(says: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
     """Return an option without a value: it says yes."""
-    return Option(default, *names, help=says, rich_help_panel=panel)
+    return Option(default, *names, metavar="", help=says, rich_help_panel=panel)
 
 
 def arg(metavar: str, says: str, default: Any = None) -> Any:
@@ -43,7 +43,9 @@ def check_exact(precision: str) -> str:
     return precision
 
 
-MODEL = arg("MODEL", "The folder of a trained model.", default=...)
+MODEL = arg(
+    "MODEL", "The folder of a trained model, or the name of one that ships, like demo.", default=...
+)
 PAIR = arg("SOURCE TARGET", "Text in the source language, a sentence a line, and its translations.")
 SOURCE = opt("FILE", "The same as SOURCE, as an option; - is the standard input.")
 TARGET = opt("FILE", "The same as TARGET, as an option.")

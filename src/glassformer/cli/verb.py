@@ -86,6 +86,12 @@ def make_plugin_option() -> Any:
     return _make_options_of(holder)[0]
 
 
+def join_lines(text: str) -> str:
+    """Return a text in which only paragraphs begin lines, but for those marked with "\\b"."""
+    parts = text.split("\n\n")
+    return "\n\n".join(each if "\b" in each else " ".join(each.split("\n")) for each in parts)
+
+
 class Verb(TyperCommand):
     """A command with more options, that refuses those without an effect.
 
@@ -94,6 +100,7 @@ class Verb(TyperCommand):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
+        self.help = join_lines(self.help or "")
         self.own = {each.name for each in self.params}
         self.is_complete = False
 

@@ -12,15 +12,15 @@ def course(
     which: str | None = arg(
         "[FOLDER|N|all]",
         "start: the folder to write, glassformer-course if not given. Others: the number of a "
-        "step; if not given, the first that is not right.",
+        "step; if not given, the first that is not right; check all: every step.",
     ),
     folder: Path | None = opt("FOLDER", "Where the course is, if not here.", "--folder"),
     lang: str | None = opt("CODE", "start: the language of the texts, en or zh; en if not given."),
 ) -> None:
     """Write a Transformer in 20 steps, each checked against a real translation.
 
-    The checker runs your Python files. It says which mistake it is, where it knows it; there are
-    two hints and a solution for each step. In the last one your code translates.
+    Work in the folder that start writes. The checker runs your Python files, and names a mistake
+    that it knows; each step has two hints and a solution. In the last one your code translates.
 
     \b
     glassformer course start
