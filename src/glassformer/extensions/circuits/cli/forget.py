@@ -7,7 +7,7 @@ from glassformer.cli.terminal import to_json
 
 
 def forget(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
-    """Remove the folder run of a model: the training text as token ids, and checkpoints.
+    """Remove the folder `run` of a model: the training text as token ids, and checkpoints.
 
     The model translates as before. Its training cannot be resumed any more, nor followed back by
     `taught`, and nobody to whom you give the folder can read the training text in it. `info` says,
