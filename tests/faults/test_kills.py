@@ -63,6 +63,7 @@ def test_killed(trainings: Trainings, fresh: Fresh, ledger: Ledger, number: int)
         how = {"kill_in": place, "nth": nth, "kill_after": random.uniform(0, PLACES[place])}
     ended = trainings.begin(out, recipe, **how)
     assert ended.code in (0, -signal.SIGKILL), ended.said
+    assert place == ANYWHERE or place in ended.events
     lost = trainings.go_on(out, recipe)
     assert_same(out, trainings.undisturbed_as(out))
     kind = f"{train['precision']}{' with --minutes' if 'minutes' in train else ''}"

@@ -21,7 +21,7 @@ from typing import Any
 
 TOLD = {  # what is told about while it happens
     "save": ("glassformer.train.run.checkpoint", "save_checkpoint"),
-    "store": ("glassformer.data.store", "build_store"),
+    "store": ("glassformer.data.store", "build_mixed_store"),
     "validate": ("glassformer.train.run.validation", "validate"),
     "model": ("glassformer.model.files.directory", "save_model"),
 }
