@@ -23,11 +23,11 @@ What was done to glassformer, and what came of it. `make faults` does it and wri
 smaller share of each is in `make test`. Stopped, it goes on where it was; `make clean faults`
 begins anew. A line counts the tries that ended as it says; the others, if any, come first.
 
-Other tests of `make test` and `make thorough` hold that one connection that sends without an end, or
-a body of many small values, takes at most 16 MB (`tests/unit/serve/test_connection.py`), that nothing
-is left of hostile clients who leave (`tests/unit/serve/test_hostile_clients.py`), that SIGTERM and
-SIGHUP lose no accepted request (`tests/unit/serve/test_ending.py`), and that a browser's pages of
-other origins are refused (`tests/web/test_other_pages.py`).
+Other tests of `make test` and `make thorough` hold that one connection that sends without an end,
+or a body of many small values, takes at most 16 MB (`tests/unit/serve/test_connection.py`), that
+nothing is left of hostile clients who leave (`tests/unit/serve/test_hostile_clients.py`), that
+SIGTERM and SIGHUP lose no accepted request (`tests/unit/serve/test_ending.py`), and that a
+browser's pages of other origins are refused (`tests/web/test_other_pages.py`).
 
 """
 TABLES = ["Kill and resume", "Disks", "Damaged files", "Memory", "Numbers gone wrong", "Bad input"]
