@@ -40,7 +40,7 @@ VERBS = {
         "with-options",
     ),
     "Questions": ("questions", "extrapolation"),
-    "Checks of translations": ("guards", "familiarity"),
+    "Checks of translations": ("guards", "familiarity", "names"),
     "Reading": ("sentences",),
     "Looking inside": ("cuts", "circuits", "methods", "taught"),
     "Changes of the code": ("fingerprints",),

@@ -26,6 +26,7 @@ import torch
 
 from glassformer.config import BOS, EOS
 from glassformer.extensions.circuits.edges import WordContrast
+from glassformer.extensions.circuits.examples import record_questions
 from glassformer.extensions.circuits.lenses import TunedLens, fit_lens
 from glassformer.extensions.circuits.methods import compare_methods
 from glassformer.extensions.circuits.mixing import keep_windows, list_alti, roll_out_rows
@@ -44,16 +45,6 @@ KINDS = ("another", "hidden", "half")
 def read_lines(path: Path) -> list[str]:
     lines = path.read_text(encoding="utf-8").split("\n")
     return [each for each in lines if LEAST <= len(each.split()) <= MOST]
-
-
-def read_pairs(translator: Translator, lines: Sequence[str]) -> list[WordContrast]:
-    """Return sentences with their translations as the network writes them, EOS left out."""
-    pairs = []
-    for line in lines:
-        trace = translator.see(line, level="attention")
-        source, given = (tuple(each.id for each in side) for side in (trace.source, trace.target))
-        pairs.append(WordContrast(source, given, (0, 1)))
-    return pairs
 
 
 def try_methods(
@@ -166,11 +157,11 @@ def main(options: argparse.Namespace) -> None:
     translator = Translator.load(options.model, device="cpu", precision="fp32")
     lines = read_lines(options.source)
     network = deepcopy(translator.model).double().eval().requires_grad_(False)
-    fitted = read_pairs(translator, lines[-LENS:])
+    fitted = record_questions(translator, lines[-LENS:])
     lens = fit_lens(network, fitted)
     found: dict[str, Any] = {"lens": lens.to_json()}
     print(found["lens"], flush=True)
-    pairs = read_pairs(translator, lines[: options.made])
+    pairs = record_questions(translator, lines[: options.made])
     found["alti"] = try_alti(network, pairs)
     print(found["alti"], flush=True)
     found["methods"] = try_methods(translator, lines, options.words, lens)

@@ -317,11 +317,10 @@ class Adapter:
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name that training did not have, or not often enough."""
+        is_new = self.words is not None and is_new_word(word, self.words, is_first)
         if self._is_listed_name(word, is_first):
-            return not self._is_word(word)
-        if word.isupper():
-            return self._is_acronym(word)
-        return self.words is not None and is_new_word(word, self.words, is_first)
+            return is_new or not self._is_word(word)
+        return self._is_acronym(word) if word.isupper() else is_new
 
     def _is_acronym(self, word: str) -> bool:
         """Return whether capitals like NASA are no token, and no word with emphasis like SO."""

@@ -268,8 +268,9 @@ export class Adapter {
   }
 
   private isName(word: string, isFirst: boolean): boolean {
-    if (this.isListed(word, isFirst)) return !this.source.hasToken(` ${word}`);
-    return isUpper(word) ? this.isAcronym(word) : this.tables.has_words && this.isNew(word, isFirst);
+    const isNew = this.tables.has_words && this.isNew(word, isFirst);
+    if (this.isListed(word, isFirst)) return isNew || !this.source.hasToken(` ${word}`);
+    return isUpper(word) ? this.isAcronym(word) : isNew;
   }
 
   /** Capitals like NASA that are no token, and no word with emphasis like SO. */

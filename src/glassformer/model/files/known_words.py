@@ -99,7 +99,7 @@ def read_known_names(folder: Path) -> frozenset[str]:
 
 def _read(folder: Path) -> list[str] | None:
     path = folder / WORDS
-    return read_text(path).split("\n")[:-1] if path.is_file() else None
+    return [*filter(None, read_text(path).split("\n"))] if path.is_file() else None
 
 
 def _is_small(word: str) -> bool:
