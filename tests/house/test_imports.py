@@ -25,7 +25,7 @@ SOURCE = PACKAGE.parent
 # From the top floor to the ground. A part is a module or folder right under the package.
 TABLE = [
     ["extensions.night"],
-    ["extensions.honest"],
+    ["extensions.honest", "extensions.lesson"],
     ["extensions.site"],
     ["extensions.serve"],
     ["extensions.pictures"],

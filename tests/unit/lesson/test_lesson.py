@@ -12,6 +12,7 @@ import pytest
 from glassformer.cli import main
 from glassformer.extensions.lesson.facts import MOST, LessonFacts, collect_facts
 from glassformer.extensions.lesson.pages import LONG, NAMES, ORDERS, SHORT, write_lesson
+from glassformer.extensions.lesson.parts import LIVE, tell_doubt, tell_limits, write_percent
 from glassformer.translator import Translator
 
 SENTENCE = "The animal didn't cross the street because it was too wide."
@@ -43,6 +44,39 @@ def test_the_softmax_is_that_of_the_scores(facts: LessonFacts) -> None:
     )
 
 
+def test_what_is_read_and_what_is_needed(facts: LessonFacts) -> None:
+    useless, needed = facts.list_useless(), facts.list_needed()
+    assert {each.word for each in (*useless, *needed)} == set(facts.words)
+    assert not any(each.changed for each in useless) and all(each.changed for each in needed)
+    assert [each.share for each in needed] == sorted(each.share for each in needed)
+    assert sum(each.share for each in facts.cuts) < 1  # a stop and the end are read, too
+    assert facts.ceiling == pytest.approx(0.9)
+    assert useless[0].word in tell_limits(facts, tell_all)
+
+
+def test_a_doubt_is_named_where_there_is_one(facts: LessonFacts) -> None:
+    first = facts.readings[0]._replace(probability=0.4, rival="chien", rival_probability=0.3)
+    doubtful = facts._replace(readings=(first, *facts.readings[1:]))
+    assert f"word={first.word}" in (told := tell_doubt(doubtful, tell_all))
+    assert "percent=40 %" in told and "rival=chien" in told and "rival_percent=30 %" in told
+    assert "word=" not in tell_doubt(facts, tell_all)
+    assert "ceiling=90 %" in told and "ceiling" not in tell_doubt(
+        facts._replace(ceiling=1.0), tell_all
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0 %"), (0.0014, "0.1 %"), (0.104, "10 %"), (0.9999, ">99 %")]
+)
+def test_a_share_in_percent(share: float, text: str) -> None:
+    assert write_percent(share) == text
+
+
+def tell_all(key: str, **fill: object) -> str:
+    """Return what a page would fill in."""
+    return " ".join([key, *(f"{name}={value}" for name, value in fill.items())])
+
+
 def test_the_minutes_add_up() -> None:
     assert (sum(SHORT.values()), sum(LONG.values())) == (45, 90)
     assert all(sorted(each) == [0, 1, 2] for each in ORDERS)
@@ -51,8 +85,8 @@ def test_the_minutes_add_up() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_pages(lang: str, tmp_path: Path) -> None:
     paths = write_lesson("demo", "The cat is on the mat.", tmp_path, lang)
-    assert [path.name for path in paths] == [f"{name}.html" for name in NAMES]
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in paths}
+    assert [path.name for path in paths] == [f"{name}.html" for name in (*NAMES, LIVE)]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in paths[:-1]}
     for text in texts.values():
         assert "Le chat est sur le tapis." in text or "mat" in text
         assert (

@@ -27,6 +27,8 @@ class WordReading(NamedTuple):
     read: str
     share: float  # of its attention, the mean of all layers and heads
     probability: float  # the product of those of its tokens
+    rival: str  # the likeliest other token where the word begins
+    rival_probability: float
 
 
 class WordCut(NamedTuple):
@@ -35,6 +37,7 @@ class WordCut(NamedTuple):
     word: str
     translation: str
     changed: tuple[str, ...]  # words of the translation that are not in the other one
+    share: float  # of the attention, the mean of all words of the translation
 
 
 class LessonFacts(NamedTuple):
@@ -48,6 +51,21 @@ class LessonFacts(NamedTuple):
     cuts: tuple[WordCut, ...]
     scores: tuple[tuple[str, float], ...]  # of the first head of the last layer, for `scored`
     scored: str
+    ceiling: float  # the probability above which training with label smoothing does not push
+    trace: Trace
+
+    def find_least_sure(self) -> WordReading:
+        """Return the word of the translation that was the least likely."""
+        return min(self.readings, key=lambda each: each.probability)
+
+    def list_useless(self) -> list[WordCut]:
+        """Return the words without which nothing changes, the most read first."""
+        useless = [each for each in self.cuts if not each.changed]
+        return sorted(useless, key=lambda each: each.share, reverse=True)
+
+    def list_needed(self) -> list[WordCut]:
+        """Return the words without which something changes, the least read first."""
+        return sorted((each for each in self.cuts if each.changed), key=lambda each: each.share)
 
     def weigh(self) -> tuple[float, ...]:
         """Return the softmax of the scores."""
@@ -65,12 +83,18 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
     words = _list_words(trace.source, trace.text)
     if not 2 <= len(words) <= MOST:
         raise ValueError(f"the sentence has {len(words)} words; a lesson has room for 2 to {MOST}")
+    targets = _list_words(trace.predicted, trace.translation)
+    shares_TS = merge_words(
+        mean_cross_attention(trace), [group for group, _ in targets], [group for group, _ in words]
+    )
     cuts = []
     for word in dict.fromkeys(word for _, word in words):
         edits = [{"do": "cut", "word": word}]
         other = translator.see(sentence, decode=greedy, split=False, edits=edits)
-        cuts.append(WordCut(word, other.translation, _list_changed(trace, other)))
-    readings = tuple(_list_readings(trace, words))
+        places = [n for n, (_, each) in enumerate(words) if each == word]
+        share = float(shares_TS[:, places].sum(-1).mean())
+        cuts.append(WordCut(word, other.translation, _list_changed(trace, other), share))
+    readings = tuple(_list_readings(trace, targets, shares_TS, [word for _, word in words]))
     row = max(range(len(readings)), key=lambda n: readings[n].share)
     return LessonFacts(
         locate(model).name,
@@ -79,8 +103,10 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
         tuple(word for _, word in words),
         readings,
         tuple(cuts),
-        _choose_scores(trace, words, row),
+        _choose_scores(trace, words, targets[row][0][0]),
         readings[row].word,
+        1 - translator.config.train.label_smoothing,
+        trace,
     )
 
 
@@ -101,26 +127,31 @@ def _list_changed(before: Trace, after: Trace) -> tuple[str, ...]:
     return tuple(word for word in words if word not in kept)
 
 
-def _list_readings(trace: Trace, words: list[tuple[list[int], str]]) -> Iterator[WordReading]:
+def _list_readings(
+    trace: Trace,
+    targets: list[tuple[list[int], str]],
+    shares_TS: NDArray[Any],
+    words: Sequence[str],
+) -> Iterator[WordReading]:
     """Yield each word of the translation with what it reads most."""
-    targets = _list_words(trace.predicted, trace.translation)
-    shares = merge_words(
-        mean_cross_attention(trace), [group for group, _ in targets], [group for group, _ in words]
-    )
-    logits: NDArray[Any] = np.asarray(trace["logits"], dtype=np.float64)
-    logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    for (group, word), row in zip(targets, shares, strict=True):
-        likely = float(np.exp(sum(logs[n, trace.predicted[n].id] for n in group)))
-        most = int(np.argmax(row))
-        yield WordReading(word, words[most][1], float(row[most]), likely)
+    for (group, word), shares_S in zip(targets, shares_TS, strict=True):
+        steps = [trace.predictions[n] for n in group]
+        likely = float(np.exp(sum(each.log_prob for each in steps)))
+        ranked = zip(steps[0].ids, steps[0].texts, steps[0].log_probs, strict=True)
+        rival, log = next(
+            (text, log) for id, text, log in ranked if id != trace.predicted[group[0]].id
+        )
+        most = int(np.argmax(shares_S))
+        yield WordReading(
+            word, words[most], float(shares_S[most]), likely, rival.strip(), float(np.exp(log))
+        )
 
 
 def _choose_scores(
-    trace: Trace, words: list[tuple[list[int], str]], row: int
+    trace: Trace, words: list[tuple[list[int], str]], step: int
 ) -> tuple[tuple[str, float], ...]:
-    """Return the largest scores of a word of the translation, in the first head."""
-    targets = _list_words(trace.predicted, trace.translation)
+    """Return the largest scores of a step of the decoder, in the first head."""
     last = max(name for name in trace.names() if name.endswith("cross_attention.scores"))
-    scores = trace[last][0, targets[row][0][0]]
+    scores = trace[last][0, step]
     ranked = sorted(((float(scores[group[0]]), word) for group, word in words), reverse=True)
     return tuple((word, round(score, 1)) for score, word in ranked[:EXERCISED])
