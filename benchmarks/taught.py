@@ -183,8 +183,8 @@ def measure_lds(
 
 
 def find_lines(lines: Sequence[Line], english: str, french: str) -> list[int]:
-    """Return where a word and its translation stand."""
-    word, other = (re.compile(rf"\b{each}", re.IGNORECASE) for each in (english, french))
+    """Return where a word and its translation stand, in just these forms."""
+    word, other = (re.compile(rf"\b{each}\b", re.IGNORECASE) for each in (english, french))
     return [n for n, (one, two) in enumerate(lines) if word.search(one) and other.search(two)]
 
 
