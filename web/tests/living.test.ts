@@ -7,11 +7,12 @@ import type { Search, TraceDocument } from "../src/data/document";
 import { readSafetensors } from "../src/data/tensor";
 import { openDrafter } from "../src/engine/drafts";
 import { Host, listen, type Call, type Early } from "../src/engine/host";
-import { Line } from "../src/engine/line";
+import { Gone, Line } from "../src/engine/line";
 import { LocalEngine } from "../src/engine/local";
 import { openModel, type Opened } from "../src/engine/model";
 import { NO_EDITS } from "../src/engine/network";
 import { listPushes, readLens } from "../src/engine/pushes";
+import { renew } from "../src/engine/renewing";
 import { readTensor, record, write, type Recorded } from "../src/engine/recording";
 import { BOS, search as searchFor, type SearchSettings, type Step } from "../src/engine/search";
 import type { Request } from "../src/data/server";
@@ -173,6 +174,33 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     const cut = await engine.cutEach(answer.id, [told.row], groups);
     const { forced } = (await engine.edit(trace, [{ do: "cut", word: "The" }]))!;
     expect(near(cut[0]!, forced.predictions[told.row]!.log_prob)).toBe(true);
+  });
+
+  it("makes a recording again that was let go, once for all who ask, and with the same numbers", async () => {
+    const calls: string[] = [];
+    const worker: Pick<Worker, "postMessage" | "onmessage"> = {
+      onmessage: null,
+      postMessage: (call: Call) => {
+        calls.push(call.method ?? "");
+        void hear(call);
+      },
+    };
+    const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
+    const about = { version: "", models: [{ ...opened.about, loaded: true }] };
+    const plain = new LocalEngine(new Line(worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
+    const engine = renew(plain);
+    const edits = [{ do: "cut", word: "animal" }];
+    const answer = await engine.translate({ text: TEXT, edits });
+    const groups = answer.sourceWords.slice(0, 2);
+    const before = await engine.cutEach(answer.id, [told.row], groups);
+    for (let n = 0; n < 24; n++) await plain.translate({ text: "The cat." });
+    await expect(plain.open(answer.id)).rejects.toThrow(Gone);
+    calls.length = 0;
+    const [left, trace] = await Promise.all([engine.cutEach(answer.id, [told.row], groups), engine.open(answer.id), engine.lens(answer.id, 0, [])]);
+    expect(left).toEqual(before);
+    expect([trace.document.translation, trace.document.edits]).toEqual([answer.translation, edits]);
+    expect(calls.filter((each) => each === "translate").length).toBe(1);
+    await expect(engine.open("none")).rejects.toThrow("recording none is no longer in memory");
   });
 
   it.each(["greedy", "beam"] as const)("%s search comes to the same whatever it has read before", (kind) => {

@@ -13,6 +13,7 @@ import type { Changes } from "./changes";
 import { ask, readMean, search as searchCircuit, type Asked, type Circuit, type CircuitRequest, type Refusal } from "./circuits";
 import { openDrafter } from "./drafts";
 import { Learner, type Lesson, type Said } from "./lesson";
+import { Gone } from "./line";
 import { openModel, type Opened } from "./model";
 import type { Edits } from "./network";
 import { listPushes, readLens } from "./pushes";
@@ -313,7 +314,7 @@ export class Host {
 
   private get(id: string): Recorded {
     const found = this.recordings.get(id);
-    if (!found) throw new Error(`recording ${id} is no longer in memory: translate again`);
+    if (!found) throw new Gone(`recording ${id} is no longer in memory: translate again`);
     return this.keep(found);
   }
 
@@ -403,7 +404,7 @@ export function listen(reply: (message: Reply) => void): (call: Call) => Promise
       const asking: Asking<unknown> = { tell: (progress) => reply({ id, progress }), signal: own.signal };
       reply({ id, done: await call.call(host, asking, ...args) });
     } catch (error) {
-      reply({ id, error: messageOf(error) });
+      reply({ id, error: messageOf(error), isGone: error instanceof Gone });
     } finally {
       running.delete(id);
     }
@@ -423,4 +424,5 @@ export interface Reply {
   progress?: unknown;
   done?: unknown;
   error?: string;
+  isGone?: boolean; // the error is that a recording is no longer kept
 }

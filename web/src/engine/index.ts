@@ -5,6 +5,7 @@ import type { Learnt, Left, Named } from "./host";
 import type { Lesson } from "./lesson";
 import { Line } from "./line";
 import { LocalEngine, type Carried } from "./local";
+import { renew } from "./renewing";
 import { ServerEngine } from "./server";
 
 /** The elements in which `see/living.py` puts the list of models, the engine in C, and each model. */
@@ -75,4 +76,4 @@ async function askApart<T>(ask: (line: Line) => Promise<T>): Promise<T> {
   }
 }
 
-export const engine = choose();
+export const engine = renew(choose());

@@ -11,6 +11,9 @@ interface Waiting {
   tell: ((progress: never) => void) | undefined;
 }
 
+/** A recording is asked about that is no longer kept. */
+export class Gone extends Error {}
+
 export class Line {
   private readonly waiting = new Map<number, Waiting>();
   private asked = 0;
@@ -40,12 +43,12 @@ export class Line {
     this.worker.then((it) => it.postMessage(call), (error: Error) => this.hear({ id: call.id, error: error.message }));
   }
 
-  private hear({ id, progress, done, error }: Reply): void {
+  private hear({ id, progress, done, error, isGone }: Reply): void {
     const own = this.waiting.get(id);
     if (!own) return;
     if (progress) return own.tell?.(progress as never);
     this.waiting.delete(id);
-    if (error !== undefined) own.failed(new Error(error));
+    if (error !== undefined) own.failed(isGone ? new Gone(error) : new Error(error));
     else own.done(done as never);
   }
 }
