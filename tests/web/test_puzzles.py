@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from opening import Server, find_faults, wait_until
 
 from glassformer import Translator
+from glassformer.extensions.serve.page import SavedPage
+from glassformer.extensions.site.living import build_living_page
 from glassformer.see.derive import group_words, mean_cross_attention, merge_words
 from glassformer.see.trace import Trace
 
@@ -112,6 +116,46 @@ def _choose(page: Any, kind: str, text: str) -> str | None:
     return None
 
 
+def _find_reason(kind: str, text: str, cut: str, word: str) -> list[str]:
+    """Return the numbers that say why, as Python computes them; [] where this test does not."""
+    trace = _see(text)
+    if kind == "read":
+        groups = [
+            group_words(trace.predicted, trace.translation),
+            group_words(trace.source, trace.text),
+        ]
+        weights = merge_words(mean_cross_attention(trace), *groups)
+        row = weights[_list_words(trace, "target").index(word)][: len(groups[1]) - 1]
+        return [f"{100 * each:.1f}%" for each in sorted(row, reverse=True)[:2]]
+    if kind == "positions":
+        after = _load().see(text, edits=[{"do": "without", "what": "positions"}])
+    elif kind in ("kill", "become", "which"):
+        after = _see(text, cut)
+    else:
+        return []
+    ids = [[token.id for token in each.predicted] for each in (trace, after)]
+    row = next(n for n, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
+    leads = [
+        each["logits"][row, ids[0][row]] - each["logits"][row, ids[1][row]]
+        for each in (trace, after)
+    ]
+    return [f"{each:+.2f}".replace("-", "−") for each in leads]
+
+
+def _check_reason(page: Any, kind: str, text: str) -> None:
+    """What is said of the answer has the numbers of the run, to the last digit but one."""
+    page.locator("[data-why]").wait_for()
+    said = page.locator("[data-why]").inner_text()
+    words = re.findall("“(.*?)”", said)
+    found = re.findall(r"[+−]\d+\.\d+|\d+\.\d%", said)
+    if kind == "order":
+        return
+    assert words and found, said
+    for one, other in zip(found, _find_reason(kind, text, words[0], words[0]), strict=False):
+        value, wanted = (float(each.strip("%").replace("−", "-")) for each in (one, other))
+        assert abs(value - wanted) < 0.11, (said, other)
+
+
 def _solve(page: Any, kind: str) -> bool:
     """Solve the puzzle on screen by what Python computes; whether it could be solved so."""
     if kind == "order":
@@ -150,6 +194,8 @@ def test_what_python_computes_solves_a_set(set_name: str, page: Any, server: Ser
         else:
             page.get_by_role("button", name="Show the answer").click()
             assert page.locator(".tried").inner_text().startswith("It was: ")
+        sentence = page.locator(".sentence").first
+        _check_reason(page, kind, sentence.inner_text() if sentence.count() else "")
         if number < 11:
             page.locator("[data-next]").click()
             wait_until(
@@ -163,6 +209,7 @@ def test_what_python_computes_solves_a_set(set_name: str, page: Any, server: Ser
     page.get_by_role("button", name="Copy my result").click()
     told = page.evaluate("() => navigator.clipboard.readText()")
     assert told.count("🟩") == solved and told.count("🟥") == 12 - solved
+    assert told.splitlines()[-1] == f"{server.address}/#/puzzles/{quote(set_name)}"
     page.reload()
     kept = f"() => document.querySelectorAll('.square.first').length === {solved}"
     wait_until(page, kept, seconds=60)  # results stay in this browser
@@ -184,3 +231,63 @@ def test_a_wrong_try_and_a_hint_are_counted(page: Any, server: Server) -> None:
     page.get_by_role("button", name=str(right), exact=True).first.click()
     wait_until(page, "() => document.querySelector('[data-puzzle]').dataset.result === 'later'")
     assert page.locator(".square.later").count() == 1
+
+
+def test_a_result_leads_to_the_set_of_its_day_and_to_nothing_else(
+    page: Any, server: Server
+) -> None:
+    page.goto(server.url("puzzles", text="The dog is in the garden.", model="demo"))
+    page.locator("h2").wait_for()
+    question = page.locator("h2").inner_text(), page.locator(".sentence").first.inner_text()
+    page.get_by_role("button", name="Copy my result").click()
+    link = page.evaluate("() => navigator.clipboard.readText()").splitlines()[-1]
+    set_name = page.locator("h1 span").inner_text().removeprefix("Set ")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", set_name)
+    assert link == f"{server.address}/#/puzzles/{set_name}?model=demo"
+    page.goto("about:blank")
+    page.goto(link)
+    page.locator("h2").wait_for()
+    assert question == (
+        page.locator("h2").inner_text(),
+        page.locator(".sentence").first.inner_text(),
+    )
+
+
+def test_hints_name_what_their_bars_stand_for(page: Any, server: Server) -> None:
+    """All words of the sentence, once each; those that are asked for when the puzzle is done."""
+    page.goto(server.url("puzzles/bars"))
+    page.locator("[data-option]").first.wait_for()
+    options = page.locator("[data-option]").all_inner_texts()
+    assert " ".join(options).replace(" .", ".") == page.locator(".sentence").first.inner_text()
+    page.get_by_role("button", name="Hint").click()
+    names = page.locator(".bars li span:first-child")
+    shown = names.all_inner_texts()
+    assert shown[:2] == ["?", "?"] and {*shown[2:]} < {*options} and len(shown) == len(options)
+    page.get_by_role("button", name="Show the answer").click()
+    page.locator("[data-why]").wait_for()
+    assert sorted(names.all_inner_texts()) == sorted(options)
+    assert names.first.inner_text() == page.locator(".tried").inner_text().split()[2]
+
+
+@pytest.mark.thorough
+def test_a_page_makes_all_twelve_whatever_its_worker_has_let_go(
+    browser: Any, tmp_path: Path
+) -> None:
+    """Cutting each word makes many recordings: those of the first sentences go."""
+    SavedPage(build_living_page(["demo"])).save(tmp_path / "page.html")
+    context = browser.new_context(offline=True, locale="en", reduced_motion="reduce")
+    window = context.new_page()
+    window.set_default_timeout(60_000)
+    for set_name in ("2025-12-31", "2027-03-14"):
+        window.goto(f"{(tmp_path / 'page.html').as_uri()}#/puzzles/{set_name}")
+        window.get_by_role("heading", name=set_name).wait_for()
+        for number in range(12):
+            current = f"document.querySelectorAll('.square')[{number}]?.ariaCurrent"
+            wait_until(window, f"() => {current} && document.querySelector('h2')", seconds=60)
+            window.get_by_role("button", name="Show the answer").click()
+            window.locator("[data-why]").wait_for()
+            assert window.locator("[role=alert]").count() == 0
+            if number < 11:
+                window.locator("[data-next]").click()
+        assert "0 of 12 found" in window.locator("main").inner_text()
+    context.close()

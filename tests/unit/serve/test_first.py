@@ -25,6 +25,7 @@ def test_models_say_how_large_they_are_and_what_they_learned(client: Client) -> 
     words = (SHIPPED / "demo" / "words.txt").read_text(encoding="utf-8").split()
     assert demo["parameters"] == 828_672 and demo["sentences"] == 60_000
     assert demo["words"] == len(words) == len({*words})
+    assert demo["smoothing"] == 0.1
 
 
 def test_an_answer_is_what_the_recording_says(client: Client, recording: str) -> None:

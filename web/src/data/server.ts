@@ -16,6 +16,7 @@ export interface Model {
   parameters: number;
   sentences: number | null; // pairs of its training text; null where its card does not say
   words: number | null; // different ones of the source side; null where they are not listed
+  smoothing?: number; // of the labels in its training
 }
 
 export interface Models {

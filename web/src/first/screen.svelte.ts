@@ -71,14 +71,20 @@ class Screen {
     return this.edits.filter((edit): edit is Cut => edit.do === "cut");
   }
 
-  /** Translate what the address asks for. */
-  async start(): Promise<void> {
+  /** Ask what models there are; whether that is known. */
+  async load(): Promise<boolean> {
     this.error = null;
     try {
       this.models ??= await engine.models();
     } catch (error) {
-      return this.fail(error);
+      this.fail(error);
     }
+    return this.models !== null;
+  }
+
+  /** Translate what the address asks for. */
+  async start(): Promise<void> {
+    if (!(await this.load())) return;
     here.text ||= sentencesOf(this.model)[0] ?? "";
     await this.ask();
   }

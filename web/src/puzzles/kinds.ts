@@ -2,15 +2,18 @@
 
 import { at } from "../data/tensor";
 import type { Model } from "../data/server";
+import type { Trace } from "../data/trace";
 import { engine } from "../engine";
 import type { Answer } from "../engine/engine";
 import { listChanges, listWords, probabilityOf, wordAt } from "../first/cuts";
 import { drawSentence, findSwap, sentencesOf } from "../first/examples";
 import { cutEach, type Outcome, type Retranslate } from "../first/outcomes";
+import { withSign } from "../format";
 import type { Fill } from "../messages";
-import { addHabit } from "../parts/heads";
-import { rank } from "../views/whatif/weighing";
+import { nameHabit } from "../parts/heads";
+import { rank, type Head } from "../views/whatif/weighing";
 import { pick, shuffle } from "./random";
+import { explainChange, findTwo, shares, type Reason } from "./reasons";
 import { say } from "./say";
 
 export interface Puzzle {
@@ -22,11 +25,18 @@ export interface Puzzle {
   solves?: (cut: Answer) => boolean; // or a cut is: of one word, whose translation this is
   solution?: string; // the word whose cut solves it
   steps?: string[]; // or things have their order, in which they stand here
-  hint: Hint;
+  hint: Hint | null;
+  explain: (cut: Answer | null) => Promise<Reason>; // why that is right; `cut`: what was tried and solves it
 }
 
-/** A picture that helps: the threads of the sentence, or bars without their names. */
-export type Hint = { threads: Answer } | { bars: number[] };
+/** What helps: the threads of the sentence, or bars, each with the name of what it is the share of. */
+export type Hint = "threads" | { key: Extract<Parameters<typeof say>[0], `hints.${string}`>; fill?: Fill; bars: Bar[] };
+
+export interface Bar {
+  name: string;
+  share: number;
+  isSecret?: boolean; // its name is what is asked
+}
 
 /** What puzzles are made with. */
 export interface Workshop {
@@ -38,21 +48,38 @@ export interface Workshop {
 type Maker = (answer: Answer, shop: Workshop) => Promise<Omit<Puzzle, "kind" | "answer"> | null>;
 
 const MOST_OPTIONS = 5;
+const MOST_HEADS = 4;
 const TRIES = 8; // sentences, until one has what a kind needs
+const SECRET = 2; // bars without their names, where their order is what is asked
 const isWord = (word: string) => /[\p{L}\p{N}]/u.test(word);
 
-/** The right one among others, in the order in which they are in the sentence, or shuffled. */
-function offer(right: string, others: readonly string[], shop: Workshop, order?: readonly string[]) {
+/** The right one among a few others. */
+function offer(right: string, others: readonly string[], shop: Workshop) {
   const drawn = shuffle([...new Set(others)].filter((each) => each !== right), shop.random).slice(0, MOST_OPTIONS - 1);
-  const options = order ? order.filter((each) => each === right || drawn.includes(each)) : shuffle([right, ...drawn], shop.random);
-  return { options: [...new Set(options)], right: [...new Set(options)].indexOf(right) };
+  return place(right, shuffle([right, ...drawn], shop.random));
 }
 
-/** A word of the translation, by its place. */
-const pickWord = (answer: Answer, random: () => number): number => {
+/** All of a sentence, in its order. */
+function place(right: string, words: readonly string[]) {
+  const options = [...new Set(words)];
+  return { options, right: options.indexOf(right) };
+}
+
+/** A word of the translation, by its place: one that is there once, and, if asked, is a single token. */
+function pickWord(answer: Answer, random: () => number, isSingle = false): number {
   const words = listWords(answer, "target");
-  return pick(words.map((_, q) => q).filter((q) => isWord(words[q]!)), random);
-};
+  const all = words.map((_, q) => q).filter((q) => isWord(words[q]!));
+  const once = all.filter((q) => words.indexOf(words[q]!) === words.lastIndexOf(words[q]!));
+  const fit = once.filter((q) => !isSingle || answer.targetWords[q]!.length === 1);
+  return pick([fit, once, all].find((each) => each.length)!, random);
+}
+
+/** Bars in the order of their shares, the first ones without their names. */
+const hide = (bars: Bar[], sign: number): Bar[] =>
+  bars.sort((one, other) => sign * (other.share - one.share)).map((each, n) => ({ ...each, isSecret: n < SECRET }));
+
+/** How much one word of the translation reads each of the sentence. */
+const readersOf = (answer: Answer, q: number): Bar[] => listWords(answer, "source").map((name, m) => ({ name, share: at(answer.attention, [q, m]) }));
 
 async function listOutcomes(answer: Answer, { retranslate }: Workshop): Promise<Outcome[]> {
   const found: Outcome[] = [];
@@ -63,38 +90,89 @@ async function listOutcomes(answer: Answer, { retranslate }: Workshop): Promise<
 /** The changes of an outcome: what was said, and what is said in its place. */
 const changesOf = ({ said, answer }: Outcome) => listChanges(said, listWords(answer, "target"));
 
+/** A puzzle that the cuts of these outcomes solve. */
+const solveBy = (answer: Answer, good: readonly Outcome[]) => ({
+  fill: {}, solution: good[0]!.word, solves: (cut: Answer) => good.some((each) => isSameCut(each, cut)), hint: "threads" as const,
+  explain: (cut: Answer | null) => {
+    const found = (cut && good.find((each) => isSameCut(each, cut))) ?? good[0]!;
+    return explainChange(answer, found.answer, `“${found.word}”`);
+  },
+});
+
+/** Where a head is: `decoder.3.cross_attention` is a block. */
+function numberHead({ block, head }: Head): string {
+  const [side, layer] = block.split(".");
+  return say(`heads.${block.includes("cross") ? "cross" : side === "encoder" ? "encoder" : "decoder"}`, { layer: layer!, head });
+}
+
+/** What a head was found to read over many sentences, and where it is. */
+function nameHead({ document }: Trace, found: Head): string {
+  const habit = document.habits?.[found.block]?.[found.head];
+  const text = habit ? say("heads.reads", { habit: nameHabit(found.block, habit) }) : say(document.habits?.[found.block] ? "heads.mixed" : "heads.unknown");
+  return say("heads.named", { text, head: numberHead(found) });
+}
+
+/** A few heads that read something else than the others, as far as there are such. */
+function vary(heads: readonly Head[], trace: Trace, first: Head): Head[] {
+  const habit = ({ block, head }: Head) => `${block.includes("cross")} ${trace.document.habits?.[block]?.[head]}`;
+  const seen = new Set([habit(first)]);
+  const fresh = heads.filter((each) => !seen.has(habit(each)) && seen.add(habit(each)));
+  return [...fresh, ...heads.filter((each) => !fresh.includes(each))].slice(0, MOST_HEADS - 1);
+}
+
+/** What a head reads most where a word of the translation is made; in the encoder, where that word looks. */
+async function lookAt(trace: Trace, answer: Answer, q: number, found: Head): Promise<Bar> {
+  const weights = await trace.tensor(`${found.block}.weights`);
+  const isEncoder = found.block.startsWith("encoder");
+  const [seen] = findTwo(answer.sourceWords.map((_, m) => m), (m) => at(answer.attention, [q, m]));
+  const row = isEncoder ? answer.sourceWords[seen]!.at(-1)! : answer.targetWords[q]![0]!;
+  const keys = isEncoder || found.block.includes("cross") ? trace.source : trace.target;
+  const [most] = findTwo(keys.map((_, k) => k), (k) => at(weights, [found.head, row, k]));
+  return { name: say("heads.look", { head: numberHead(found), word: keys[most]!.text.trim() }), share: at(weights, [found.head, row, most]) };
+}
+
 const MAKERS = {
   async read(answer, shop) {
     const [q, words] = [pickWord(answer, shop.random), listWords(answer, "source")];
-    const shares = words.map((_, m) => at(answer.attention, [q, m]));
-    const most = words[shares.indexOf(Math.max(...shares))]!;
-    return { fill: { word: wordAt(answer, "target", q) }, ...offer(most, words, shop, words), hint: { bars: shares } };
+    const word = wordAt(answer, "target", q);
+    const [most, next] = findTwo(readersOf(answer, q), ({ share }) => share);
+    return {
+      fill: { word }, ...place(most.name, words), hint: { key: "hints.read", fill: { word }, bars: hide(readersOf(answer, q), 1) },
+      explain: async () => ({ key: "why.read", fill: { word, right: most.name, second: next?.name ?? "", ...shares({ share: most.share, next: next?.share ?? 0 }) } }),
+    };
   },
   async need(answer, shop) {
     const [q, words] = [pickWord(answer, shop.random), listWords(answer, "source")];
     const places = words.map((_, m) => m).filter((m) => isWord(words[m]!));
     const left = await engine.cutEach(answer.id, answer.targetWords[q]!, places.map((m) => answer.sourceWords[m]!));
-    const needed = words[places[left.indexOf(Math.min(...left))]!]!;
-    return { fill: { word: wordAt(answer, "target", q) }, ...offer(needed, words.filter(isWord), shop, words), hint: { bars: words.map((_, m) => at(answer.attention, [q, m])) } };
+    const bars = places.map((m, n) => ({ name: words[m]!, share: Math.exp(left[n]!) }));
+    const [most, next] = findTwo(bars, ({ share }) => -share);
+    const word = wordAt(answer, "target", q);
+    return {
+      fill: { word }, ...place(most.name, words.filter(isWord)), hint: { key: "hints.need", fill: { word }, bars: readersOf(answer, q).filter(({ name }) => isWord(name)) },
+      explain: async () => ({ key: "why.need", fill: { word, right: most.name, second: next?.name ?? "", ...shares({ before: probabilityOf(answer, q), left: most.share, next: next?.share ?? 0 }) } }),
+    };
   },
-  async sure(answer, shop) {
-    const words = listWords(answer, "target").filter(isWord);
-    const all = listWords(answer, "target");
-    const shares = all.map((word, q) => (isWord(word) ? probabilityOf(answer, q) : 1));
-    const least = all[shares.indexOf(Math.min(...shares))]!;
-    return { fill: {}, ...offer(least, words, shop, words), hint: { bars: shares } };
+  async sure(answer) {
+    const bars = listWords(answer, "target").map((name, q) => ({ name, q, share: probabilityOf(answer, q) })).filter(({ name }) => isWord(name));
+    const [least, next] = findTwo(bars, ({ share }) => -share);
+    const [row] = findTwo(answer.targetWords[least.q]!, (each) => -answer.predictions[each]!.log_prob);
+    const { ids, texts, log_probs } = answer.predictions[row]!;
+    const other = ids.findIndex((id) => id !== answer.predicted[row]!.id);
+    const fill = { right: least.name, second: next?.name ?? "", rival: texts[other]!.trim(), ...shares({ share: least.share, next: next?.share ?? 0, rivalShare: Math.exp(log_probs[other]!) }) };
+    return { fill: {}, ...place(least.name, bars.map(({ name }) => name)), hint: { key: "hints.sure", bars: hide([...bars], -1) }, explain: async () => ({ key: "why.sure", fill }) };
   },
   async kill(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
     const good = outcomes.filter(({ changed }) => changed === 1);
     if (!good.length || good.length > outcomes.length / 2) return null;
-    return { fill: {}, solution: good[0]!.word, solves: (cut) => good.some((each) => isSameCut(each, cut)), hint: { threads: answer } };
+    return solveBy(answer, good);
   },
   async still(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
     const good = outcomes.filter(({ changed }) => !changed);
     if (!good.length || good.length > outcomes.length / 2) return null;
-    return { fill: {}, solution: good[0]!.word, solves: (cut) => good.some((each) => isSameCut(each, cut)), hint: { threads: answer } };
+    return solveBy(answer, good);
   },
   async become(answer, shop) {
     const outcomes = (await listOutcomes(answer, shop)).filter((each) => changesOf(each).some(([was, is]) => was && is));
@@ -102,7 +180,7 @@ const MAKERS = {
     const goal = pick(outcomes, shop.random);
     const [was, is] = pick(changesOf(goal).filter(([one, other]) => one && other), shop.random);
     const good = outcomes.filter((each) => changesOf(each).some(([one, other]) => one === was && other === is));
-    return { fill: { was, is }, solution: goal.word, solves: (cut) => good.some((each) => isSameCut(each, cut)), hint: { threads: answer } };
+    return { ...solveBy(answer, good), fill: { was, is } };
   },
   async which(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
@@ -110,8 +188,8 @@ const MAKERS = {
     const clear = outcomes.filter((each) => each.changed && texts.filter((text) => text === each.answer.translation).length === 1);
     if (!clear.length) return null;
     const { word, answer: after } = pick(clear, shop.random);
-    const words = listWords(answer, "source");
-    return { fill: { translation: after.translation }, ...offer(word, words.filter(isWord), shop, words), hint: { threads: answer } };
+    const words = listWords(answer, "source").filter(isWord);
+    return { fill: { translation: after.translation }, ...place(word, words), hint: "threads", explain: () => explainChange(answer, after, `“${word}”`) };
   },
   async swap(answer, shop) {
     const words = listWords(answer, "source");
@@ -130,33 +208,45 @@ const MAKERS = {
     const rivals = others.map((each) => each && listWords(each, "target")[q]).filter((each) => each !== null && each !== undefined);
     return {
       fill: { was: words[swap.place]!, by, word: before[q]! },
-      ...offer(said[q]!, [before[q]!, ...rivals, ...before.filter(isWord).slice(0, 2)], shop), hint: { threads: answer },
+      ...offer(said[q]!, [before[q]!, ...rivals, ...before.filter(isWord).slice(0, 2)], shop), hint: "threads",
+      explain: async () => ({
+        key: "why.swap",
+        fill: { by, right: said[q]!, word: before[q]!, ...shares({ share: probabilityOf(after, q), read: at(after.attention, [q, swap.place]), sure: probabilityOf(answer, q) }) },
+      }),
     };
   },
   async floor(answer, shop) {
-    const q = pickWord(answer, shop.random);
-    const row = answer.targetWords[q]![0]!;
-    const floors = await engine.lens(answer.id, row, [answer.predicted[row]!.id]);
-    const isFirst = floors.map((each) => each[0]!.id === answer.predicted[row]!.id);
-    const last = isFirst.lastIndexOf(false); // the last that says something else
-    if (last < 0 || last + 1 >= floors.length) return null;
-    const options = floors.map((_, n) => String(n));
-    return { fill: { word: answer.predicted[row]!.text.trim() }, options, right: last + 1, hint: { bars: floors.map((each) => Math.exp(each.at(-1)!.log_prob)) } };
+    const row = answer.targetWords[pickWord(answer, shop.random, true)]![0]!;
+    const { id, text } = answer.predicted[row]!;
+    const floors = await engine.lens(answer.id, row, [id]);
+    const last = floors.map((each) => each[0]!.id === id).lastIndexOf(false); // the last that says something else
+    const [below, above] = [floors[last], floors[last + 1]];
+    if (!below || !above) return null;
+    const own = floors.map((each) => Math.exp(each.at(-1)!.log_prob));
+    const word = text.trim();
+    const fill = { word, below: last, layer: last + 1, other: below[0]!.text.trim(), ...shares({ otherShare: Math.exp(below[0]!.log_prob), was: own[last]!, share: own[last + 1]! }) };
+    return {
+      fill: { word }, options: floors.map((_, n) => String(n)), right: last + 1, explain: async () => ({ key: "why.floor", fill }),
+      hint: { key: "hints.floor", fill: { word }, bars: own.map((share, n) => ({ name: say("layer", { n }), share })) },
+    };
   },
   async head(answer, shop) {
-    const q = pickWord(answer, shop.random);
-    const found = await engine.weigh(answer.id, answer.targetWords[q]![0]!, null);
+    const q = pickWord(answer, shop.random, true);
+    const row = answer.targetWords[q]![0]!;
+    const found = await engine.weigh(answer.id, row, null);
     if (!found) return null;
-    const heads = rank(found, 400, () => false);
-    const [first, ...rest] = heads;
-    const others = shuffle(rest.filter((each) => each.pull < 0.6 * (first?.pull ?? 0)), shop.random).slice(0, 3);
-    if (!first || others.length < 3) return null;
-    const { habits } = (await engine.open(answer.id)).document;
-    const name = ({ block, head }: { block: string; head: number }) => addHabit(habits, block, head, `${block} ${head}`);
+    const [first, ...rest] = rank(found, 400, () => false);
+    const trace = await engine.open(answer.id);
+    const others = vary(shuffle(rest.filter((each) => each.pull < 0.6 * (first?.pull ?? 0)), shop.random), trace, first!);
+    if (!first || others.length < MOST_HEADS - 1) return null;
     const offered = shuffle([first, ...others], shop.random);
+    const [word, rival] = [found.token, found.rival].map(({ text }) => text.trim()) as [string, string];
+    const [next] = findTwo(others, ({ pull }) => pull);
+    const left = ({ pull }: Head) => withSign(found.lead - pull);
     return {
-      fill: { word: found.token.text.trim(), rival: found.rival.text.trim() },
-      options: offered.map(name), right: offered.indexOf(first), hint: { threads: answer },
+      fill: { word, rival }, options: offered.map((each) => nameHead(trace, each)), right: offered.indexOf(first),
+      hint: { key: "hints.head", fill: { word }, bars: await Promise.all(offered.map((each) => lookAt(trace, answer, q, each))) },
+      explain: async () => ({ key: "why.head", fill: { head: numberHead(first), second: numberHead(next), word, rival, lead: withSign(found.lead), left: left(first), next: left(next) } }),
     };
   },
   async order(answer, shop) {
@@ -166,7 +256,8 @@ const MAKERS = {
     const there = known.filter(([, place]) => place >= 0);
     const chosen = shuffle(there, shop.random).slice(0, 6).sort(([, one], [, other]) => one - other);
     if (chosen.length < 6) return null;
-    return { fill: { count: chosen.length }, steps: chosen.map(([key]) => say(`steps.${key as Step}`)), hint: { bars: chosen.map((_, n) => n + 1) } };
+    const fill = { all: names.length, places: chosen.map(([, n]) => n + 1).join(", ") };
+    return { fill: { count: chosen.length }, steps: chosen.map(([key]) => say(`steps.${key as Step}`)), hint: null, explain: async () => ({ key: "why.order", fill }) };
   },
   async positions(answer, shop) {
     const after = await shop.retranslate(answer, [{ do: "without", what: "positions" }]);
@@ -175,7 +266,10 @@ const MAKERS = {
     const nouns = words.map((_, m) => m).filter((m) => isWord(words[m]!) && words[m]!.length > 2);
     const [one, other] = [nouns[1] ?? 0, nouns.at(-1)!];
     const turned = await shop.retranslate({ ...answer, text: exchange(answer, one, other) }, []);
-    return { fill: {}, ...offer(after.translation, [answer.translation, ...(turned ? [turned.translation] : [])], shop), hint: { threads: answer } };
+    return {
+      fill: {}, ...offer(after.translation, [answer.translation, ...(turned ? [turned.translation] : [])], shop), hint: "threads",
+      explain: () => explainChange(answer, after, say("positions")),
+    };
   },
 } satisfies Record<string, Maker>;
 
@@ -226,8 +320,9 @@ function exchange(answer: Answer, one: number, other: number): string {
 /** A puzzle of a kind, about the first sentence of some that has what it needs; null if none has. */
 export async function makePuzzle(kind: Kind, shop: Workshop, own: string): Promise<Puzzle | null> {
   const make: Maker = MAKERS[kind];
+  const known = sentencesOf(shop.model); // else nothing but the reader's own text, and the set is theirs alone
   for (let n = 0; n < TRIES; n++) {
-    const text = drawSentence(shop.model, shop.random) ?? pick([own, ...sentencesOf(shop.model)].filter(Boolean), shop.random);
+    const text = drawSentence(shop.model, shop.random) ?? pick(known.length ? known : [own], shop.random);
     const answer = await shop.retranslate({ model: shop.model.id, text } as Answer, []);
     const made = answer?.id && listWords(answer, "target").some(isWord) ? await make(answer, shop) : null;
     if (answer && made && (made.options === undefined || made.options.length > 1)) return { kind, answer, ...made };

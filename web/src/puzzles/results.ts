@@ -32,6 +32,10 @@ function readAll(): Record<string, Results> {
   }
 }
 
+/** Where a set is, whatever its reader looked at besides: neither a sentence nor a token of a server is in it. */
+export const addressOf = (set: string, model: string, href: string): string =>
+  `${href.replace(/[?#].*$/, "")}#/puzzles/${encodeURIComponent(set)}${model && `?${new URLSearchParams({ model })}`}`;
+
 /** A line to pass on: the set, how many were right at once, and a square for each puzzle. */
 export function tellResults(title: string, kinds: readonly Kind[], results: Results, address: string): string {
   const squares = kinds.map((kind) => (results[kind] ? SQUARES[results[kind]] : "⬜"));

@@ -121,6 +121,7 @@ def describe_for_page(model: Path | str) -> dict[str, Any]:
             (each["lines"] for each in read_facts(folder).get("data", ())), default=None
         ),
         "words": None if known is None else len(known),
+        "smoothing": config.train.label_smoothing,
     }
 
 

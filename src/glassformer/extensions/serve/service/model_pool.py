@@ -52,6 +52,7 @@ class PooledModel:
     source: str | None
     target: str | None
     parameters: int
+    smoothing: float  # of the labels in its training
     pair: str | None = None  # the languages, like "en-de", of one folder with several
     lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
 
@@ -67,6 +68,7 @@ class PooledModel:
             "parameters": self.parameters,
             "sentences": self.sentences,
             "words": None if self.known_words is None else len(self.known_words),
+            "smoothing": self.smoothing,
         }
 
     @cached_property
@@ -137,7 +139,14 @@ class ModelPool:
         config, _, weights = open_model(folder)
         data = config.data
         languages = data.source_lang, data.target_lang
-        model = PooledModel(folder.name, name, folder, *languages, weights.parameters)
+        model = PooledModel(
+            folder.name,
+            name,
+            folder,
+            *languages,
+            weights.parameters,
+            config.train.label_smoothing,
+        )
         self.own = {**self.own, model.id: model}
 
     def has(self, id: str) -> bool:
@@ -164,7 +173,8 @@ class ModelPool:
             id, number = stem, 2
             while id in models:
                 id, number = f"{stem}-{number}", number + 1
-            models[id] = PooledModel(id, name, folder, source, target, weights.parameters, pair)
+            numbers = weights.parameters, config.train.label_smoothing
+            models[id] = PooledModel(id, name, folder, source, target, *numbers, pair)
 
     @property
     def default(self) -> PooledModel:
