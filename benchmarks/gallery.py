@@ -12,26 +12,24 @@ from __future__ import annotations
 
 import argparse
 import html
-import io
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from glassformer.config import Decode
 from glassformer.extensions.pictures import Animation, save_figure
 from glassformer.extensions.pictures.chapters import ShownPicture, group_chapters, spell_command
+from glassformer.extensions.pictures.examples import ELSEWHERE, EVERYDAY
 from glassformer.extensions.pictures.film import write_film
 from glassformer.extensions.pictures.parts import style
 from glassformer.extensions.pictures.parts.animate import write_gif
-from glassformer.extensions.pictures.parts.palette import Palette
+from glassformer.extensions.pictures.parts.palette import shrink_file
 from glassformer.extensions.pictures.parts.render import render_scene
 from glassformer.extensions.pictures.parts.scene import Scene
 from glassformer.extensions.pictures.pictures import list_pictures, make_scene
-from glassformer.foundation.disk import write_bytes, write_text
+from glassformer.foundation.disk import write_text
 from glassformer.see import Trace
 from glassformer.translator import Translator
 
@@ -63,18 +61,6 @@ READS = tuple(
     if each.id not in LOOKS and (each.network == "rnn" or each.id in LENGTHS)
 )
 MOVING = ("demo", "rnn", "rnn-attention")  # whose animations are written as .gif too
-EVERYDAY = "everyday-en-fr"
-DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
-TURN = "You look tired today."  # greedy search begins with vous, and tu ends likelier
-BEACH = "We went to the beach with our friends yesterday."  # of one layer all heads have a habit
-ELSEWHERE = {
-    "V43": BEACH,
-    "V46": BEACH,
-    "V54": BEACH,
-    "V81": DOUBT,
-    "V82": TURN,
-    "V83": DOUBT,
-}  # better drawn of it
 SETS = {
     "demo": Collection(
         "demo", ENGLISH, "en", tuple(p.id for p in list_pictures() if p.id not in LENGTHS), ""
@@ -191,14 +177,10 @@ def paint(each: Collection, folder: Path) -> list[ShownPicture]:
 
 def save_small(scene: Scene, path: Path, dpi: int) -> None:
     """Write a PNG with a palette of its own."""
-    from PIL import Image
-
     figure = render_scene(scene)
     figure = figure.figure if isinstance(figure, Animation) else figure
     save_figure(figure, path, dpi=dpi)
-    buffer, pixels = io.BytesIO(), np.asarray(Image.open(path).convert("RGB"))
-    Palette(pixels).index(pixels).save(buffer, "PNG", optimize=True)
-    write_bytes(path, buffer.getvalue())
+    shrink_file(path)
 
 
 def list_chapters(

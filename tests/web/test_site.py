@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,8 +19,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from opening import ROOT, find_faults, wait_until
+from PIL import Image
 
 from glassformer.cli import main
+from glassformer.extensions.pictures.examples import EVERYDAY
 from glassformer.extensions.pictures.gallery import gallery
 from glassformer.extensions.serve.page import SITE
 from glassformer.extensions.site import build
@@ -28,7 +31,8 @@ from glassformer.extensions.site.build import DEMO, INDEX, NETWORKS, draw_galler
 GALLERY = ROOT / "docs" / "gallery"
 MOST = 15.5e6  # bytes, without the gallery
 SENTENCE = "The cat bites the dog."
-FEW = ("V49.png", "V77.png", "V112.png")
+FILLS = 12  # the commonest colours of a picture: of paper, and of cells
+FEW = ("V46.png", "V49.png", "V77.png", "V112.png")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +163,7 @@ def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> No
 def test_a_lesson_prints_on_few_pages(lang: str, offline: Any, tmp_path: Path) -> None:
     sentence = "The animal didn't cross the street because it was too wide."
     assert main(["lesson", "demo", sentence, "-o", str(tmp_path), "--lang", lang]) == 0
-    pages = {"plan": 1, "sheet": 2, "answers": 2, "questions": 2, "slides": 6}
+    pages = {"plan": 2, "sheet": 2, "answers": 2, "questions": 2, "slides": 10}
     for name, count in pages.items():
         offline.goto((tmp_path / f"{name}.html").as_uri())
         for paper in ("A4", "Letter"):
@@ -221,6 +225,21 @@ def test_the_story_shows_the_pictures_of_the_gallery(offline: Any, site: Path) -
     assert (site / DEMO["en"] / "V49.png").read_bytes() != (
         site / DEMO["zh"] / "V49.png"
     ).read_bytes()
+
+
+def test_a_picture_is_the_same_in_both_languages(site: Path) -> None:
+    text = (site / DEMO["zh"] / "index.html").read_text(encoding="utf-8")
+    for id, model in (("V46", EVERYDAY), ("V49", "demo")):
+        figure = text.split(f'<figure id="{id}">')[1].split("</figure>")[0]
+        assert f"glassformer see {model} " in unescape(figure)
+    english, chinese = (_count_colours(site / DEMO[lang] / "V46.png") for lang in ("en", "zh"))
+    common = sorted(english, key=lambda colour: english[colour])[-FILLS:]
+    assert {*common} <= {*chinese}  # no cell has another colour
+
+
+def _count_colours(path: Path) -> dict[Any, int]:
+    with Image.open(path) as drawn:
+        return {colour: count for count, colour in drawn.convert("RGB").getcolors(1 << 24) or ()}
 
 
 @pytest.mark.thorough

@@ -116,7 +116,7 @@ def test_a_page_with_a_recording(trace: Any) -> None:
 
 
 def test_the_gallery(trace: Any) -> None:
-    from glassformer.extensions.pictures.gallery import ShownPicture, _make_page
+    from glassformer.extensions.pictures.gallery import NamedRecording, ShownPicture, _make_page
     from glassformer.extensions.pictures.pictures import find_picture
 
     picture = find_picture("V49", "transformer")
@@ -124,7 +124,8 @@ def test_the_gallery(trace: Any) -> None:
     shown.picture = picture
     assert set(ShownPicture.__annotations__) <= {*vars(shown)}
     made: list[Any] = [shown]
-    page = Page(_make_page(trace, made, [(picture, NAME)], "en", NAME)).check()
+    named = {"V49": NamedRecording(NAME, trace)}
+    page = Page(_make_page(trace, made, [(picture, NAME)], "en", named)).check()
     assert page.text.count(TEXT) >= 2 and NAME in page.text
     (image,) = (each for tag, each in page.elements if tag == "img")
     assert image["alt"] == TEXT

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from glassformer.foundation.disk import write_text
 
@@ -36,6 +37,13 @@ code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow-wra
 """
 
 
+class NamedRecording(NamedTuple):
+    """A recording, and the name of its model in commands."""
+
+    model: str
+    trace: Any
+
+
 def gallery(
     trace: Any,
     folder: Path | str,
@@ -45,13 +53,15 @@ def gallery(
     moving: bool = True,
     model: str = "MODEL",
     ids: Iterable[str] | None = None,
+    others: Mapping[str, NamedRecording] = MappingProxyType({}),
     progress: Callable[[str], object] = lambda id: None,
     **options: Any,
 ) -> list[Path]:
     """Draw all pictures (or `ids`) into a folder with an `index.html`; return the files.
 
-    moving: write animations as .gif too. model: its name in the commands on the page. options:
-    options for the pictures that have them.
+    moving: write animations as .gif too. model: its name in the commands on the page. others:
+    recordings of which single pictures are drawn instead, by their ids. options: options for the
+    pictures that have them.
     Pictures that this recording cannot give are counted in a warning, and named on the page
     with the reason. Raise ValueError if none can be drawn.
     """
@@ -65,7 +75,8 @@ def gallery(
     for picture in pictures:
         chosen = {name: value for name, value in options.items() if name in picture.options}
         try:
-            scene = make_scene(trace, picture.id, lang=lang, **chosen)
+            here = others[picture.id].trace if picture.id in others else trace
+            scene = make_scene(here, picture.id, lang=lang, **chosen)
         except ValueError as error:
             left_out.append((picture, str(error)))
             progress(picture.id)
@@ -84,7 +95,8 @@ def gallery(
         count = f"{len(left_out)} of {len(pictures)} pictures are left out"
         warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
     page = folder / "index.html"
-    write_text(page, _make_page(trace, results, left_out, lang, model))
+    named = {each.id: others.get(each.id, NamedRecording(model, trace)) for each in results}
+    write_text(page, _make_page(trace, results, left_out, lang, named))
     return [*files, page]
 
 
@@ -114,12 +126,12 @@ def _make_page(
     pictures_shown: list[ShownPicture],
     left_out: list[tuple[Picture, str]],
     lang: str,
-    model: str,
+    named: Mapping[str, NamedRecording],
 ) -> str:
     source, target = html.escape(trace.text), html.escape(trace.translation)
     chapters = "\n".join(
         f"<h2>{html.escape(title)}</h2>\n<section>\n"
-        + "\n".join(_tell(each, spell_command(each.id, model, trace.text)) for each in shown)
+        + "\n".join(_tell(each, *named[each.id]) for each in shown)
         + "\n</section>"
         for title, shown in group_chapters(pictures_shown, lang)
     )
@@ -137,9 +149,10 @@ def _make_page(
     )
 
 
-def _tell(each: ShownPicture, command: str) -> str:
+def _tell(each: ShownPicture, model: str, trace: Any) -> str:
     """Return one picture with what it finds, what it tells, and the command that draws it."""
     name, finding = each.path.name, html.escape(each.finding)
+    command = spell_command(each.id, model, trace.text)
     return (
         f'<figure id="{each.id}"><a href="{name}"><img loading="lazy" src="{name}" '
         f'alt="{html.escape(each.told)}"></a><figcaption><b>{each.id}</b>{finding}'

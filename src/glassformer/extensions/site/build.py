@@ -58,7 +58,7 @@ DOCUMENTATION = {"en": "docs/index.html", "zh": "docs/zh/index.html"}
 GUIDE = "docs/course.html"  # to which the app leads learners
 COUNTS = (("numbers", "parameters"), ("words", "words"))  # what a card counts, by what is told
 CHINESE = {"en": "英语", "fr": "法语", "de": "德语", "zh": "中文", "es": "西班牙语"}
-COLOURS = 128  # of a picture that is drawn for the site
+GREEDY, BEAM = Decode(search="greedy"), Decode(search="beam", beam=4)  # BEAM: as in the gallery
 COPIED = {".gif", ".html", ".jpg", ".mp4", ".png", ".svg", ".webp"}
 
 
@@ -82,7 +82,7 @@ def write_site(
     pages[NETWORKS], pages[APP] = build_networks_page(), read_program(REST)
     for name, text in pages.items():
         write_text(folder / name, link_guide(text) if (folder / GUIDE).is_file() else text)
-    trace = record_sentence("demo", FIRST)
+    trace = record_sentence("demo", FIRST, BEAM)
     result = copy_gallery(gallery, folder) if gallery else draw_gallery(trace, folder)
     result += draw_in_chinese(trace, folder, result)
     facts = [{**describe_for_page(each), "page": f"{each.name}.html"} for each in chosen]
@@ -111,10 +111,10 @@ def build_networks_page() -> str:
     return assemble_packed_page(soon + spell_data("networks", recorded), "", {REST: APP})
 
 
-def record_sentence(model: str, text: str) -> Trace:
-    """Return everything that a shipped model computes for a sentence, by greedy search."""
+def record_sentence(model: str, text: str, search: Decode = GREEDY) -> Trace:
+    """Return everything that a shipped model computes for a sentence."""
     translator = Translator.load(SHIPPED / model, device="cpu", precision="fp32")
-    return translator.see(text, decode=Decode(search="greedy"))
+    return translator.see(text, decode=search)
 
 
 def copy_gallery(gallery: Path, folder: Path) -> list[str]:
@@ -152,18 +152,21 @@ def draw_gallery(trace: Trace, folder: Path) -> list[str]:
 
 def draw_in_chinese(trace: Trace, folder: Path, files: Sequence[str]) -> list[str]:
     """Draw the pictures of the story with Chinese texts, and a page; return their names."""
-    from PIL import Image
-
-    from glassformer.extensions.pictures.gallery import gallery
+    from glassformer.extensions.pictures.examples import ELSEWHERE, EVERYDAY
+    from glassformer.extensions.pictures.gallery import NamedRecording, gallery
+    from glassformer.extensions.pictures.parts.palette import shrink_file
 
     ids = [Path(each).stem for each in files if fnmatch(each, f"{DEMO['en']}/V*.png")]
+    sentences = {id: text for id, text in ELSEWHERE.items() if id in ids}
+    traces = {text: record_sentence(EVERYDAY, text, BEAM) for text in {*sentences.values()}}
+    others = {id: NamedRecording(EVERYDAY, traces[text]) for id, text in sentences.items()}
     place = folder / DEMO["zh"]
-    result = gallery(trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids)
+    result = gallery(
+        trace, place, lang="zh", format="png", moving=False, model="demo", ids=ids, others=others
+    )
     for path in result:
-        if path.suffix == ".png":  # a third of the size, which no eye sees
-            with Image.open(path) as drawn:
-                fewer = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-            fewer.save(path, optimize=True)
+        if path.suffix == ".png":
+            shrink_file(path)
     return [path.relative_to(folder).as_posix() for path in result]
 
 

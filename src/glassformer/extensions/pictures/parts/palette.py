@@ -6,9 +6,13 @@ does what is thin but unlike all else, such as a frame. What is off are the rims
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from glassformer.foundation.disk import write_bytes
 
 from .selection import Array
 
@@ -43,6 +47,15 @@ class Palette:
         image = Image.fromarray(self.places[packed].astype(np.uint8))
         image.putpalette(self.colours.astype(np.uint8).tobytes())
         return image
+
+
+def shrink_file(path: Path) -> None:
+    """Store a picture on disk with a palette of its own, as PNG."""
+    from PIL import Image
+
+    buffer, pixels = io.BytesIO(), np.asarray(Image.open(path).convert("RGB"))
+    Palette(pixels).index(pixels).save(buffer, "PNG", optimize=True)
+    write_bytes(path, buffer.getvalue())
 
 
 def _pack(pixels: Array) -> Array:
