@@ -11,18 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.equal.post_norm import SENTENCE, save_post_norm
 
 from glassformer.cli import main
-from glassformer.config import Config, Model
-from glassformer.model.files.directory import Tokenizers, build_model, save_model
-from glassformer.text import train_tokenizer
 from glassformer.translator import Translator
 
 model_bridge = pytest.importorskip(
     "transformer_lens.model_bridge", reason="transformer-lens 4 is not installed"
 )
 
-SENTENCE = "The animal didn't cross the street because it was too wide."
 ATTENTION = {
     "query": "hook_q",
     "key": "hook_k",
@@ -65,20 +62,7 @@ def list_windows(layers: int, is_pre_norm: bool) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def post_norm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model directory with random weights in the arrangement of the paper, as Marian has it."""
-    import torch
-
-    torch.manual_seed(3)
-    folder = tmp_path_factory.mktemp("post-norm")
-    shape = {"d_model": 24, "heads": 3, "d_ff": 40, "encoder_layers": 2, "decoder_layers": 2}
-    config = Config(model=Model(norm="post", output_bias=True, **shape))
-    tokenizer = train_tokenizer([SENTENCE] * 3, 300)
-    tokenizers = Tokenizers(tokenizer, tokenizer)
-    network = build_model(config, tokenizers)
-    for weight in network.parameters():  # none at its first value
-        torch.nn.init.normal_(weight, std=0.3)
-    save_model(folder, config, tokenizers, network.state_dict())
-    return folder
+    return save_post_norm(tmp_path_factory.mktemp("post-norm"))
 
 
 @pytest.mark.parametrize("name", ["demo", "everyday-en-fr", "post_norm"])

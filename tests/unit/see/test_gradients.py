@@ -55,3 +55,23 @@ def test_rows_that_are_not_there(translator: Translator) -> None:
     for rows in ([], [99]):
         with pytest.raises(ValueError, match="name rows from 0"):
             attribute_gradients(translator, trace, rows)
+
+
+def test_the_way_can_begin_at_other_tokens(translator: Translator) -> None:
+    trace = record(translator, TEXT)
+    sides = {"source": trace.source, "target": trace.target}
+    own = {side: [token.id for token in tokens] for side, tokens in sides.items()}
+    still = attribute_gradients(translator, trace, ROWS, 2, own)
+    assert not any(still.integrated["source"] + still.integrated["target"])
+    zeros = attribute_gradients(translator, trace, ROWS, 2)
+    assert still.gradient["source"] == pytest.approx(zeros.gradient["source"], abs=1e-5)
+    other = own["source"][::-1]
+    moved = attribute_gradients(translator, trace, ROWS, baseline={**own, "source": other})
+    with torch.inference_mode():
+        logits = translator.model(torch.tensor([other]), torch.tensor([own["target"]]))
+    begin = logits[0, ROWS].log_softmax(-1)[range(2), [trace.predicted[row].id for row in ROWS]]
+    assert moved.baseline == pytest.approx(float(begin.sum()), abs=1e-4)
+    assert abs(moved.gap) < 0.02 * abs(moved.log_prob - moved.baseline) + 1e-3
+    assert not any(moved.integrated["target"])
+    with pytest.raises(ValueError, match="ids for"):
+        attribute_gradients(translator, trace, ROWS, baseline={**own, "source": [1]})

@@ -167,15 +167,20 @@ def list_zeroed(
 
 
 def zero_values(
-    network: EncoderDecoder, contrast: WordContrast, layer: str, blocks: Mapping[str, int]
+    network: EncoderDecoder,
+    contrast: WordContrast,
+    layer: str,
+    blocks: Mapping[str, int],
+    window: str | None = None,
 ) -> Tensor:
     """Return how far each row of a layer's output moves without each position's values, L N.
 
-    blocks: how many positions each attention of the layer reads. All are measured in one pass; copy
-    0 has nothing zeroed.
+    blocks: how many positions each attention of the layer reads. window: where else the rows are
+    measured than at the layer's output. All are measured in one pass; copy 0 has nothing zeroed.
     """
-    window = "normed" if network.settings.norm == "post" else "sum"
-    name, edits, copies = f"{layer}.feed_forward_residual.{window}", {}, 1
+    output = "normed" if network.settings.norm == "post" else "sum"
+    name = window or f"{layer}.feed_forward_residual.{output}"
+    edits, copies = {}, 1
     for block, positions in blocks.items():
         edits[f"{layer}.{block}.value"] = _zero_own(copies, positions)
         copies += positions

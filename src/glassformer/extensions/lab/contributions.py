@@ -14,10 +14,10 @@ way; H heads of a block; S source, M memory positions; T rows of the decoder; L 
 side; V vocabulary; D d_model; K width of a head.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -168,13 +168,13 @@ def _hide_own(before: Edit | None, groups: Sequence[Sequence[int]]) -> Edit:
 class Attribution:
     """Hold what each token adds to ln p of a word: a number a token of the source and the target.
 
-    Positions stay where they are; only the embedded words begin at zero.
+    Positions stay where they are; only the embedded words begin elsewhere.
     """
 
     gradient: dict[str, list[float]]
     integrated: dict[str, list[float]]
     log_prob: float  # of the word
-    baseline: float  # of the word, with zeros in the place of all embedded tokens
+    baseline: float  # of the word, at the beginning of the way
     points: int  # of the way, at which gradients were measured
 
     @property
@@ -188,36 +188,60 @@ class Attribution:
         return {**asdict(self), "gap": self.gap}
 
 
+class WayPoint(NamedTuple):
+    """The gradient at a point of the way, in products L of the source and of the target."""
+
+    log_prob: float
+    along: list[Tensor]  # gradient · way
+    input: list[Tensor]  # gradient · embedded token, at the way's end
+
+
 def attribute_gradients(
-    translator: Translator, trace: Trace, rows: Sequence[int], points: int = POINTS
+    translator: Translator,
+    trace: Trace,
+    rows: Sequence[int],
+    points: int = POINTS,
+    baseline: Mapping[str, Sequence[int]] | None = None,
 ) -> Attribution:
     """Attribute the tokens that `rows` predict to the tokens of the source and the prefix.
 
-    Raises ValueError for a row that does not exist.
+    baseline: ids for `source` and `target` whose embeddings the way of the integrated gradients
+    begins at, as many as there are tokens; None: vectors of zeros. Raises ValueError for a row that
+    does not exist, or another number of ids.
     """
     find_ids(trace, rows)
     nodes, weights = np.polynomial.legendre.leggauss(points)
     way = [*((nodes + 1) / 2).tolist(), 1.0, 0.0]  # the last two are the ends
-    tensors: list[tuple[float, list[Tensor]]] = []
     # Weights that were loaded in inference mode cannot be differentiated through; copies can.
     model = deepcopy(translator.model).requires_grad_(False)
+    begin = [torch.zeros(())] * len(SIDES) if baseline is None else _embed(model, trace, baseline)
+    on_way: list[WayPoint] = []
     for start in range(0, len(way), AT_ONCE):
-        tensors += _differentiate(translator, model, trace, rows, way[start : start + AT_ONCE])
-    (last, at_end), (first, _) = tensors[points:]
-    means = (
-        sum(
-            weight / 2 * products[side]
-            for weight, (_, products) in zip(weights, tensors, strict=False)
-        )
-        for side in range(len(SIDES))
-    )
+        part = way[start : start + AT_ONCE]
+        on_way += _differentiate(translator, model, trace, rows, part, begin)
+    end, first = on_way[points:]
+    integrated = {
+        side: sum(weight / 2 * each.along[n] for weight, each in zip(weights, on_way, strict=False))
+        for n, side in enumerate(SIDES)
+    }
     return Attribution(
-        {side: at_end[n].tolist() for n, side in enumerate(SIDES)},
-        {side: mean.tolist() for side, mean in zip(SIDES, means, strict=True)},  # type: ignore[union-attr]
-        last,
-        first,
+        {side: end.input[n].tolist() for n, side in enumerate(SIDES)},
+        {side: mean.tolist() for side, mean in integrated.items()},  # type: ignore[union-attr]
+        end.log_prob,
+        first.log_prob,
         points,
     )
+
+
+def _embed(model: torch.nn.Module, trace: Trace, ids: Mapping[str, Sequence[int]]) -> list[Tensor]:
+    """Return the embeddings of other tokens for each side, 1 L D, before positions are added."""
+    for side, tokens in zip(SIDES, (trace.source, trace.target), strict=True):
+        if len(ids[side]) != len(tokens):
+            raise ValueError(f"baseline: {len(ids[side])} ids for {len(tokens)} tokens ({side})")
+    device = next(model.parameters()).device
+    with torch.no_grad(), watch(model, lambda name: name.endswith(".embedded")) as (view, kept):
+        view(*(torch.tensor([[*ids[side]]], device=device) for side in SIDES))
+    return [kept[f"{side}_embedding.embedded"][0] for side in SIDES]
 
 
 def _differentiate(
@@ -226,36 +250,47 @@ def _differentiate(
     trace: Trace,
     rows: Sequence[int],
     way: Sequence[float],
-) -> list[tuple[float, list[Tensor]]]:
-    """Return ln p at points of the way, and gradient · embedded vector L of each side there."""
+    begin: Sequence[Tensor],
+) -> list[WayPoint]:
+    """Return ln p and its gradient at points of the way from `begin` to the embedded tokens."""
     scale_B11 = torch.tensor(way, device=translator.device)[:, None, None]
     functions = edit_again(translator, trace).functions()
     kept: dict[str, tuple[Tensor, Tensor]] = {}
-    for side in SIDES:
+    for side, begin_1LD in zip(SIDES, begin, strict=True):
         name = f"{side}_embedding.embedded"
-        functions[name] = _scale(functions.get(name), scale_B11, kept, side)
+        functions[name] = _go_part(functions.get(name), begin_1LD, scale_B11, kept, side)
     with torch.enable_grad(), watch(model, lambda name: False, functions) as (view, _):
         log_prob_BTV = read_copies(view, translator, trace, len(way))
         log_prob_B = log_prob_BTV[:, list(rows), find_ids(trace, rows)].sum(-1)
         grads = torch.autograd.grad(log_prob_B.sum(), [kept[side][1] for side in SIDES])
-    products = [
-        (grad_BLD * kept[side][0]).sum(-1).cpu().double()
-        for side, grad_BLD in zip(SIDES, grads, strict=True)
+    wholes = [kept[side][0] for side in SIDES]
+    ways = [
+        whole_BLD - begin_1LD.to(whole_BLD.device)
+        for whole_BLD, begin_1LD in zip(wholes, begin, strict=True)
     ]
+    along, at_input = (
+        [(grad_BLD * x).sum(-1).cpu().double() for grad_BLD, x in zip(grads, each, strict=True)]
+        for each in (ways, wholes)
+    )
     return [
-        (each.item(), [product_BL[n] for product_BL in products])
+        WayPoint(each.item(), [x_BL[n] for x_BL in along], [x_BL[n] for x_BL in at_input])
         for n, each in enumerate(log_prob_B.detach())
     ]
 
 
-def _scale(
-    before: Edit | None, scale_B11: Tensor, kept: dict[str, tuple[Tensor, Tensor]], side: str
+def _go_part(
+    before: Edit | None,
+    begin_1LD: Tensor,
+    scale_B11: Tensor,
+    kept: dict[str, tuple[Tensor, Tensor]],
+    side: str,
 ) -> Edit:
-    """Return an edit that keeps what is embedded and passes on a part of it, to differentiate."""
+    """Return an edit that keeps what is embedded and goes a part of the way to it."""
 
     def edit(words_BLD: Tensor) -> Tensor:
         whole = (words_BLD if before is None else before(words_BLD)).detach()
-        part = (whole * scale_B11).requires_grad_()
+        begin = begin_1LD.to(whole.device)
+        part = (begin + (whole - begin) * scale_B11).requires_grad_()
         kept[side] = whole, part
         return part
 
