@@ -1,9 +1,10 @@
 """Measure which lines taught a word, and prove it by trainings that leave lines out.
 
     python -m benchmarks taught words|planted [--pairs 2000] [--steps 250] [--out FILE]
+    python -m benchmarks taught words --text DATA/train.en DATA/train.de
 
-A small network is trained as `glassformer train` does on the first pairs of the demo's corpus.
-Asked are words of other sentences that it has right, with their likeliest rivals. Each method gives
+A small network is trained as `glassformer train` does on the first pairs of the demo's corpus, or of
+two files of your own (--text). Asked are words of other sentences that it has right, with their likeliest rivals. Each method gives
 each pair a number: replay follows the training back, influence is the estimate from the finished
 weights, nearest the nearest state of the decoder; they are those of `glassformer taught`.
 
@@ -57,6 +58,7 @@ PLANTED = (
     ("banana", "banane", "chaise"),  # in 4,000 pairs
 )
 BEST = 10  # pairs
+VALID, OTHERS = 300, 500  # pairs at the end of a text: for validation; before them, to ask about
 
 Line = tuple[str, str]
 
@@ -70,14 +72,23 @@ class Trained(NamedTuple):
     lines: list[Line]
 
 
+def read_pairs(options: argparse.Namespace) -> list[Line]:
+    """Return all pairs: of the demo's corpus, or of two files."""
+    if not options.text:
+        return [*read_corpus().pairs["train"]]
+    source, target = (path.read_text(encoding="utf-8").splitlines() for path in options.text)
+    return [*zip(source, target, strict=True)]
+
+
 def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespace) -> Trained:
     """Train a small network on lines, as `glassformer train` does."""
+    source, target = (path.suffix[1:] for path in options.text) if options.text else ("en", "fr")
     settings = Config.model_validate(
         {
             "recipe": "auto",
             "size": "tiny",
             "model": SHAPE if options.usual else SHAPE | {"dropout": 0.0},
-            "data": {"source_lang": "en", "target_lang": "fr", "hold_out_seed": 1},
+            "data": {"source_lang": source, "target_lang": target, "hold_out_seed": 1},
             "train": {
                 "steps": options.steps,
                 "batch_tokens": 1024,
@@ -88,8 +99,8 @@ def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespac
             },
         }
     )
-    held_out = read_corpus().pairs["valid"]
-    train(settings, pairs={"train": [*lines], "valid": held_out}, out=folder, quiet=True)
+    pairs = {"train": [*lines], "valid": read_pairs(options)[-VALID:]}
+    train(settings, pairs=pairs, out=folder, quiet=True)
     replay = Replay.open(folder)
     translator = Translator.load(folder, device="cpu", precision="fp32")
     return Trained(replay, translator, replay.remember(), replay.read_texts())
@@ -106,11 +117,9 @@ def load(trained: Trained, weights: Weights) -> EncoderDecoder:
     return network
 
 
-def choose_words(
-    trained: Trained, skipped: int, count: int, low: float, high: float
-) -> list[WordContrast]:
+def choose_words(trained: Trained, options: argparse.Namespace) -> list[WordContrast]:
     """Return words of other sentences with their likeliest rivals, by their leads."""
-    others = encode_lines(trained.translator, read_corpus().pairs["train"][-500:])[1]
+    others = encode_lines(trained.translator, read_pairs(options)[-OTHERS - VALID : -VALID])[1]
     chosen: list[WordContrast] = []
     rng = np.random.default_rng(5)
     for number in rng.permutation(len(others)):
@@ -120,11 +129,11 @@ def choose_words(
         logits_V = trained.replay.read_logits(trained.weights, asked)
         best, second = logits_V.topk(2).indices.tolist()
         rival = second if best == target[step] else best
-        if low < float(logits_V[target[step]] - logits_V[rival]) < high:
+        if options.low < float(logits_V[target[step]] - logits_V[rival]) < options.high:
             chosen.append(asked._replace(answers=(target[step], rival)))
-        if len(chosen) == skipped + count:
+        if len(chosen) == options.skipped + options.words:
             break
-    return chosen[skipped:]
+    return chosen[options.skipped :]
 
 
 def weigh(trained: Trained, contrasts: Sequence[WordContrast]) -> dict[str, Tensor]:
@@ -152,7 +161,7 @@ def correlate(says_QN: Tensor, amounts: Tensor, leads: Tensor) -> list[float]:
 
 def measure_words(trained: Trained, options: argparse.Namespace) -> dict[str, Any]:
     """Return what trainings without lines say of each method."""
-    contrasts = choose_words(trained, options.skipped, options.words, options.low, options.high)
+    contrasts = choose_words(trained, options)
     says = weigh(trained, contrasts)
     results = {"deleted": measure_deleted(trained, contrasts, says["replay"])}
     return results | measure_lds(trained, contrasts, says, options)
@@ -255,6 +264,9 @@ def measure_deleted(
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("words", "planted"))
+    parser.add_argument(
+        "--text", type=Path, nargs=2, help="two files to learn from, with languages as endings"
+    )
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--words", type=int, default=6)
@@ -269,8 +281,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    lines = [*read_corpus().pairs["train"][: options.pairs]]
+    lines = read_pairs(options)[: options.pairs]
     found: Any
+    if options.what == "planted" and options.text:
+        raise SystemExit("pairs are planted in the demo's corpus only")
     if options.what == "planted":
         found = measure_planted(lines, options)
     else:
