@@ -3,10 +3,11 @@
     python -m benchmarks taught words|planted [--pairs 2000] [--steps 250] [--out FILE]
     python -m benchmarks taught words --text DATA/train.en DATA/train.de
 
-A small network is trained as `glassformer train` does on the first pairs of the demo's corpus, or of
-two files of your own (--text). Asked are words of other sentences that it has right, with their likeliest rivals. Each method gives
-each pair a number: replay follows the training back, influence is the estimate from the finished
-weights, nearest the nearest state of the decoder; they are those of `glassformer taught`.
+A small network is trained as `glassformer train` does on the first pairs of the demo's corpus, or
+of two files (--text). Asked are words of other sentences that it has right, with their likeliest
+rivals. Each method gives each pair a number: replay follows the training back, influence is the
+estimate from the finished weights, nearest the nearest state of the decoder; they are those of
+`glassformer taught`.
 
 words: first, does the network write another word if it trains without the ten best pairs, and
 without ten drawn at random? Then many trainings leave out a share of the pairs each, drawn at
