@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.extensions.circuits.words import ask_word
+from glassformer.model.files.directory import GOLDEN, locate
 from glassformer.see import Trace
 from glassformer.translator import Translator
 
@@ -148,3 +150,15 @@ def test_the_command_refuses(
 ) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_a_model_without_examples_says_what_a_circuit_needs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    demo = locate("demo")
+    folder = tmp_path / "bare"
+    shutil.copytree(demo, folder, ignore=shutil.ignore_patterns(GOLDEN))
+    assert main(["why", str(folder), "The cat is small.", "--word", "chat"]) == 0
+    assert "Give one with --counterpart" in (said := capsys.readouterr().out)
+    assert "as much as before" not in said

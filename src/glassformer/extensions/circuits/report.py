@@ -36,10 +36,19 @@ def tell_why(why: Why) -> str:
     if why.transfer:
         parts.append(_tell_transfer(why.transfer))
     if not why.circuits:
-        parts.append(
-            "No circuit: with all edges replaced the word leads as much as before, or by more."
-        )
+        parts.append(_tell_missing(why))
     return "\n\n".join(parts)
+
+
+def _tell_missing(why: Why) -> str:
+    """Return why there is no circuit."""
+    if why.counterpart is None and not why.mean_of:
+        return (
+            "No circuit: it shows what differs from another sentence, or from the mean of several, "
+            "and the folder of this model has no examples. Give one with --counterpart, or several "
+            "with --sentences FILE."
+        )
+    return "No circuit: with all edges replaced the word leads as much as before, or by more."
 
 
 def _tell_head(why: Why) -> str:
