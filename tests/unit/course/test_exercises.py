@@ -25,10 +25,11 @@ from glassformer.extensions.course.cases import (
     read_single_weights,
 )
 from glassformer.extensions.course.checking import check_step
-from glassformer.extensions.course.comparing import is_same, run_cases
 from glassformer.extensions.course.diagnosis import diagnose, try_mistakes
 from glassformer.extensions.course.exercises import Exercise, Mistake, read_exercises
 from glassformer.extensions.course.recording import read_recording, record_anew
+from glassformer.extensions.course.results import is_same
+from glassformer.extensions.course.running import run_cases
 from glassformer.extensions.course.steps import list_solutions
 from glassformer.train.run.loss import label_smoothing
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .checking import check_step
+from .apart import SECONDS
+from .checking import StepCheck
 from .diagnosis import say
 from .exercises import Exercise, find_exercise, read_exercises
 from .folder import LANGUAGES, PLACE, CourseProgress, find_folder, read_course, start_course
@@ -36,13 +37,16 @@ def read_number(which: str | None, progress: CourseProgress) -> int:
     return find_exercise(int(digits)).number
 
 
-def check(folder: Path | None, which: str | None) -> Said:
+def check(folder: Path | None, which: str | None, seconds: float | None = None) -> Said:
     """Check a step, or all up to the first that is not right, and keep the progress."""
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"time-limit={seconds:g}: more than 0 seconds")
     progress = read_course(find_folder(folder))
-    numbers = [read_number(which, progress)] if which != "all" else []
+    everything = range(1, len(read_exercises()) + 1)
+    numbers = everything if which == "all" else [read_number(which, progress)]
     lines: list[str] = []
-    for number in numbers or range(1, len(read_exercises()) + 1):
-        verdict = check_step(progress.folder, number, progress.lang)
+    checks = StepCheck(progress.folder, numbers, seconds or SECONDS)
+    for number, verdict in checks.list_verdicts(progress.lang):
         progress = progress.with_result(number, is_right=verdict.is_right)
         progress.save()
         lines += verdict.lines
@@ -96,7 +100,6 @@ def _tell(exercise: Exercise, progress: CourseProgress) -> str:
 
 
 ACTIONS: dict[str, Callable[[Path | None, str | None], Said]] = {
-    "check": check,
     "hint": hint,
     "solution": show_solution,
     "status": show_status,

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .apart import SECONDS, StepRun, run_steps
 from .cases import Case, list_cases
-from .comparing import is_same, run_cases
 from .diagnosis import diagnose, say
 from .exercises import Exercise, find_exercise, read_exercises
 from .recording import SENTENCE
-from .steps import list_own
+from .results import is_same
 
 
 class Verdict(NamedTuple):
@@ -23,45 +23,81 @@ class Verdict(NamedTuple):
     lines: tuple[str, ...]
 
 
-def check_step(folder: Path, number: int, lang: str = "en") -> Verdict:
+class StepCheck:
+    """Checks steps in a folder; each of them, and of those that they build on, runs once."""
+
+    def __init__(self, folder: Path, numbers: Sequence[int], seconds: float = SECONDS) -> None:
+        self.folder, self.numbers = folder.absolute(), numbers
+        order = dict.fromkeys(
+            each.number
+            for number in numbers
+            for each in (*list_before(find_exercise(number)), find_exercise(number))
+        )
+        self._coming = run_steps(self.folder, [*order], seconds)
+        self._runs: dict[int, StepRun] = {}
+
+    def list_verdicts(self, lang: str = "en") -> Iterator[tuple[int, Verdict]]:
+        """Yield the verdict on each step, until one is not right."""
+        for number in self.numbers:
+            verdict = self.judge(find_exercise(number), lang)
+            yield number, verdict
+            if not verdict.is_right:
+                break
+        self._coming.close()
+
+    def judge(self, exercise: Exercise, lang: str) -> Verdict:
+        """Return the verdict on a step."""
+        path, number = self.folder / f"{exercise.module}.py", exercise.number
+        if not path.is_file():
+            return _refuse(exercise, lang, [say("file", lang, file=path.name)])
+        for each in list_before(exercise):
+            if not self.is_right(each.number):
+                about = {"number": each.number, "title": each.title[lang]}
+                return _refuse(exercise, lang, [say("needs", lang, **about)])
+        cases, run = list_cases(number), self.find_run(number)
+        printed = tell_printed(run, lang)
+        if self.is_right(number):
+            head = say("right", lang, number=number, title=exercise.title[lang])
+            return Verdict(True, (*printed, head, *tell_success(cases, run.results, lang)))
+        sentences = diagnose(exercise, cases, run.results, path, lang)
+        hint = say("hint", lang, number=number)
+        return _refuse(exercise, lang, [*sentences, hint], printed)
+
+    def find_run(self, number: int) -> StepRun:
+        """Return the run of a step; those before it come first."""
+        while number not in self._runs:
+            finished, self._runs[finished] = next(self._coming)
+        return self._runs[number]
+
+    def is_right(self, number: int) -> bool:
+        """Return whether the results of a step are right in all cases."""
+        results = self.find_run(number).results
+        return all(map(is_same, results, (each.expected for each in list_cases(number))))
+
+
+def check_step(folder: Path, number: int, lang: str = "en", seconds: float = SECONDS) -> Verdict:
     """Check a step in the learner's folder, with the earlier steps that it uses.
 
     ValueError if there is no such step, or a file is not text.
     """
-    exercise = find_exercise(number)
-    path = (folder / f"{exercise.module}.py").absolute()
-    if not path.is_file():
-        return _refuse(exercise, lang, [say("file", lang, file=path.name)])
-    if (needed := find_wrong_before(path.parent, exercise)) is not None:
-        about = {"number": needed.number, "title": needed.title[lang]}
-        return _refuse(exercise, lang, [say("needs", lang, **about)])
-    cases = list_cases(number)
-    own = run_own(path.parent, exercise, cases)
-    if all(is_same(result, each.expected) for each, result in zip(cases, own, strict=True)):
-        head = say("right", lang, number=number, title=exercise.title[lang])
-        return Verdict(True, (head, *tell_success(cases, own, lang)))
-    sentences = [*diagnose(exercise, cases, own, path, lang), say("hint", lang, number=number)]
-    return _refuse(exercise, lang, sentences)
+    ((_, verdict),) = StepCheck(folder, [number], seconds).list_verdicts(lang)
+    return verdict
 
 
-def _refuse(exercise: Exercise, lang: str, sentences: Sequence[str]) -> Verdict:
+def _refuse(
+    exercise: Exercise, lang: str, sentences: Sequence[str], printed: Sequence[str] = ()
+) -> Verdict:
     head = say("wrong", lang, number=exercise.number, title=exercise.title[lang])
-    return Verdict(False, (head, *sentences))
+    return Verdict(False, (*printed, head, *sentences))
 
 
-def run_own(folder: Path, exercise: Exercise, cases: Sequence[Case]) -> list[Any]:
-    """Return what the learner's functions of a step return in each case."""
-    return run_cases(list_own(folder), exercise.module, cases, folder)
-
-
-def find_wrong_before(folder: Path, exercise: Exercise) -> Exercise | None:
-    """Return the first step, of those that a step builds on, that is not right; None if none."""
-    for each in list_before(exercise):
-        cases = list_cases(each.number)
-        own = run_own(folder, each, cases)
-        if not all(is_same(result, case.expected) for case, result in zip(cases, own, strict=True)):
-            return each
-    return None
+def tell_printed(run: StepRun, lang: str) -> list[str]:
+    """Return what the learner's code printed, and how much more there is."""
+    if not run.printed:
+        return []
+    rest = run.characters - len(run.printed)
+    more = [say("flood", lang, count=f"{rest:,}")] if rest else []
+    return [say("printed", lang), run.printed.rstrip("\n"), *more]
 
 
 def list_before(exercise: Exercise) -> list[Exercise]:

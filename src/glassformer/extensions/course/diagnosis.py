@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from glassformer.foundation.messages import Messages
 
-from .cases import Case, TooManyCallsError
-from .comparing import is_near, is_same, run_cases, to_array
+from .cases import Case
 from .exercises import Exercise, Mistake
+from .results import Failure, is_near, is_same, is_truth, tell_argument, tell_kind, to_array
+from .running import run_cases
 from .steps import list_solutions
 
 MESSAGES = Messages(Path(__file__).with_name("messages.json"))
-SHORT = 60  # characters of an argument that is shown
 PAIRED = (*range(1, 12), 15, 16, 19)  # exercises in which two mistakes at once are looked for
 LARGEST_ROWS = 8
 FEW = 8  # whole numbers, such as the ids of a short search, that two mistakes may have in common
@@ -32,8 +31,8 @@ def diagnose(
     case, result = cases[which], results[which]
     if named := name_mistake(exercise, cases, results, which, lang):
         yield named
-    if isinstance(result, Exception):
-        yield from tell_exception(result, case, path, lang, named=bool(named))
+    if isinstance(result, Failure):
+        yield from tell_failure(result, case, path, lang, named=bool(named))
         return
     yield from tell_difference(result, case, lang, named=bool(named))
     if case.name and case.name != "translation":
@@ -45,36 +44,80 @@ def say(key: str, lang: str, **fill: object) -> str:
     return MESSAGES.say(key, lang, **fill)
 
 
+class Trial(NamedTuple):
+    """The cases of one function, that which went wrong first, and the learner's results in them."""
+
+    exercise: Exercise
+    cases: Sequence[Case]
+    results: Sequence[Any]
+
+    def count(self, *mistakes: Mistake) -> int:
+        """Return how many cases these mistakes explain; 0 if not the first one."""
+        first = try_mistakes(self.exercise, self.cases[:1], *mistakes)
+        if not first or not is_same(first[0], self.results[0]):
+            return 0
+        others = try_mistakes(self.exercise, self.cases[1:], *mistakes)
+        return 1 + sum(map(is_same, others, self.results[1:]))
+
+    def find_best(
+        self, sets: Iterable[tuple[Mistake, ...]]
+    ) -> tuple[int, list[tuple[Mistake, ...]]]:
+        """Return how many cases the best sets of mistakes explain, and those sets."""
+        counts = [(number, each) for each in sets if (number := self.count(*each))]
+        most = max((number for number, _ in counts), default=0)
+        return most, [each for number, each in counts if number == most]
+
+    def list_pairs(self) -> Iterator[tuple[Mistake, ...]]:
+        """Yield two mistakes at a time, of those that change a result of this function."""
+        expected = [each.expected for each in self.cases]
+        matter = [
+            each
+            for each in self.exercise.mistakes
+            if not all(map(is_same, try_mistakes(self.exercise, self.cases, each), expected))
+        ]
+        yield from (pair for pair in combinations(matter, 2) if pair[0].text != pair[1].text)
+
+
 def name_mistake(
     exercise: Exercise, cases: Sequence[Case], results: Sequence[Any], which: int, lang: str
 ) -> str:
-    """Return a sentence that names the mistake which gives the same results; "" if none does."""
-    partly = ""
-    wrong, others = cases[which : which + 1], [*cases[:which], *cases[which + 1 :]]
-    rest = [*results[:which], *results[which + 1 :]]
-    for mistake in exercise.mistakes:
-        if not is_same(try_mistakes(exercise, wrong, mistake)[0], results[which]):
-            continue
-        if all(map(is_same, try_mistakes(exercise, others, mistake), rest)):
-            return say("mistake", lang, text=mistake.text[lang])
-        if not partly and _is_telling(results[which]):
-            partly = say("partly", lang, text=mistake.text[lang])
-    if partly or exercise.number not in PAIRED or isinstance(results[which], Exception):
-        return partly
-    for first, second in combinations(exercise.mistakes, 2):
-        mistakes = try_mistakes(exercise, wrong, first, second)
-        if mistakes and is_same(mistakes[0], results[which]) and _is_telling(results[which]):
-            texts = first.text[lang], second.text[lang]
-            return say("two", lang, first=texts[0], second=texts[1])
-    return ""
+    """Return a sentence that names the mistakes which give the same results; "" if none do.
+
+    What gives the results of more cases of the function comes first, and one mistake before two.
+    """
+    result, function = results[which], cases[which].function
+    if isinstance(result, Failure) and not result.may_be_mistake:
+        return ""
+    order = [
+        which,
+        *(n for n, each in enumerate(cases) if n != which and each.function == function),
+    ]
+    trial = Trial(exercise, [cases[n] for n in order], [results[n] for n in order])
+    most, best = trial.find_best((each,) for each in exercise.mistakes)
+    texts = [*dict.fromkeys(each.text[lang] for (each,) in best)]
+    if most == len(order) and len(texts) == 1:
+        return say("mistake", lang, text=texts[0])
+    if most < len(order) and not _is_telling(result):
+        return ""
+    if most < len(order) and exercise.number in PAIRED:
+        more, pairs = trial.find_best(trial.list_pairs())
+        if more > most:
+            first, second = (each.text[lang] for each in pairs[0])
+            return say("two", lang, first=first, second=second)
+    if len(texts) > 1:
+        return say("either", lang, text=texts[0], other=texts[1])
+    return say("partly", lang, text=texts[0]) if texts else ""
 
 
 def try_mistakes(exercise: Exercise, cases: Sequence[Case], *mistakes: Mistake) -> list[Any]:
     """Return what the solution gives with these mistakes; nothing where they exclude each other."""
-    text: str | None = exercise.solution
-    for each in mistakes:
-        text = each.apply(text) if text is not None else None
-    if text is None:
+    for order in permutations(mistakes):
+        text: str | None = exercise.solution
+        for each in order:
+            text = each.apply(text) if text is not None else None
+        if text is not None:
+            break
+    else:
         return []
     return run_cases(list_solutions(exercise, text), exercise.module, cases)
 
@@ -88,57 +131,27 @@ def _is_telling(result: Any) -> bool:
     return finite.size > FEW or bool((finite % 1).any())
 
 
-def tell_exception(
-    error: Exception, case: Case, path: Path, lang: str, *, named: bool
+def tell_failure(
+    failure: Failure, case: Case, path: Path, lang: str, *, named: bool
 ) -> Iterator[str]:
-    """Yield what an exception means, and in which line of the learner's file it came."""
-    names = {"function": case.function, "file": path.name}
-    if isinstance(error, NotImplementedError):
-        yield say("empty", lang, **names)
-    elif isinstance(error, TooManyCallsError):
-        yield say("endless", lang, **names)
-    elif isinstance(error, SyntaxError):
-        yield say("syntax", lang, **names, line=error.lineno, error=error.msg)
-    elif isinstance(error, AttributeError) and f"no attribute '{case.function}'" in str(error):
-        yield say("no_function", lang, **names)
-    else:
-        if not named and is_power_sign(error):
-            yield say("xor", lang)
-        kind, arguments = type(error).__name__, tell_arguments(case)
-        yield say("raised", lang, **names, arguments=arguments, kind=kind, error=error)
-        yield from tell_place(error, path, lang)
+    """Yield what a failure means, and in which line of the learner's files it came."""
+    about = failure._asdict() | {"function": case.function, "file": failure.file or path.name}
+    if not named and is_power_sign(failure):
+        yield say("xor", lang)
+    yield say(failure.cause, lang, **about, arguments=tell_arguments(case))
+    if failure.code:
+        yield say("line", lang, **about)
 
 
-def is_power_sign(error: Exception) -> bool:
+def is_power_sign(failure: Failure) -> bool:
     """Return whether somebody wrote ^ for a power of numbers that are not whole."""
-    return isinstance(error, TypeError) and ("bitwise_xor" in str(error) or "for ^" in str(error))
-
-
-def tell_place(error: Exception, path: Path, lang: str) -> Iterator[str]:
-    """Yield the innermost line of the learner's folder that an exception came through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [each for each in frames if Path(each.filename).parent == path.parent]
-    if own:
-        file = Path(own[-1].filename).name
-        yield say("line", lang, line=own[-1].lineno, file=file, code=own[-1].line)
+    is_operator = "bitwise_xor" in failure.text or "for ^" in failure.text
+    return failure.kind == "TypeError" and is_operator
 
 
 def tell_arguments(case: Case) -> str:
     """Return the arguments of a case as a learner can read them: small ones whole."""
-    return "(" + ", ".join(map(_tell, case.arguments)) + ")"
-
-
-def _tell(argument: Any) -> str:
-    if isinstance(argument, np.ndarray):
-        if argument.size <= 12:
-            return " ".join(np.array2string(argument, separator=", ").split())
-        return "<" + " x ".join(map(str, argument.shape)) + ">"
-    if isinstance(argument, dict):
-        return "weights"
-    if callable(argument):
-        return argument.__name__ if argument.__name__ == "sublayer" else "next_token"
-    text = repr(argument)
-    return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
+    return "(" + ", ".join(map(tell_argument, case.arguments)) + ")"
 
 
 def tell_difference(result: Any, case: Case, lang: str, *, named: bool) -> Iterator[str]:
@@ -148,17 +161,25 @@ def tell_difference(result: Any, case: Case, lang: str, *, named: bool) -> Itera
     if result is None:
         yield say("none", lang, **about)
     elif numbers is None or right is None or (numbers.size == 0 and right.size):
-        shown = {"found": _tell(result), "expected": _tell(case.expected)}
-        yield say("kind", lang, **about, **shown, kind=type(result).__name__)
+        shown = {"found": tell_argument(result), "expected": tell_argument(case.expected)}
+        yield say("kind", lang, **about, **shown, kind=tell_kind(result))
     elif numbers.shape != right.shape:
         if not named and is_same(numbers.T, right):
             yield say("transposed", lang)
         if right.ndim == 1:
-            yield say("value", lang, **about, found=_tell(result), expected=_tell(case.expected))
+            yield say(
+                "value",
+                lang,
+                **about,
+                found=tell_argument(result),
+                expected=tell_argument(case.expected),
+            )
         else:
             shapes = {"found": _cross(numbers.shape), "expected": _cross(right.shape)}
             yield say("shape", lang, **about, **shapes)
     else:
+        if is_truth(case.expected) and not is_truth(result):
+            yield say("truth", lang, **about, found=tell_argument(result))
         yield from tell_numbers(numbers, right, about, lang, named=named)
 
 
@@ -179,6 +200,8 @@ def tell_numbers(
         yield from tell_pattern(numbers, right, lang)
     with np.errstate(invalid="ignore"):
         apart = np.where(is_near(numbers, right), 0, np.abs(numbers - right))
+    if not apart.any():
+        return
     worst = np.unravel_index(int(np.argmax(apart)), apart.shape)
     shown = {"found": f"{numbers[worst]:.5g}", "expected": f"{right[worst]:.5g}"}
     if right.ndim == 0:

@@ -1,7 +1,8 @@
 """The exercises of the course: what to write, hints, a solution, and mistakes that people make.
 
 Each is a file in `exercises`. A mistake is a change of the solution: whoever gets the numbers of
-the changed solution has, most likely, made that mistake.
+the changed solution has, most likely, made that mistake. `or` has other changes that are the same
+mistake.
 """
 
 from __future__ import annotations
@@ -77,10 +78,11 @@ def _read(path: Path) -> Exercise:
     payload = tomllib.loads(path.read_text(encoding="utf-8"))
     mistakes = (
         Mistake(
-            tuple((old, new) for old, new in each["change"]),
+            tuple((old, new) for old, new in change),
             {lang: each[lang] for lang in ("en", "zh")},
         )
         for each in payload["mistakes"]
+        for change in (each["change"], *each.get("or", ()))
     )
     return Exercise(
         int(path.name[:2]),

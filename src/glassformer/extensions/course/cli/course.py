@@ -16,6 +16,9 @@ def course(
     ),
     folder: Path | None = opt("FOLDER", "Where the course is, if not here.", "--folder"),
     lang: str | None = opt("CODE", "start: the language of the texts, en or zh; en if not given."),
+    time_limit: float | None = opt(
+        "SECONDS", "check: how long a step may run before it is stopped; 20 if not given."
+    ),
 ) -> None:
     """Write a Transformer in 20 steps, each checked against a real translation.
 
@@ -28,15 +31,19 @@ def course(
     glassformer course hint 1
     glassformer course start my-course --lang zh
     """
-    from ..actions import ACTIONS, start
+    from ..actions import ACTIONS, check, start
 
-    if action not in ("start", *ACTIONS):
-        raise ValueError(f"action={action}: one of start, {', '.join(ACTIONS)}")
+    if action not in (actions := ("start", "check", *ACTIONS)):
+        raise ValueError(f"action={action}: one of {', '.join(actions)}")
+    if lang is not None and action != "start":
+        raise ValueError("--lang belongs to start: the folder keeps the language")
+    if time_limit is not None and action != "check":
+        raise ValueError("--time-limit belongs to check: nothing else runs your code")
     if action == "start":
         lines, is_right = start(Path(which) if which else folder, lang or "en"), True
+    elif action == "check":
+        lines, is_right = check(folder, which, time_limit)
     else:
-        if lang is not None:
-            raise ValueError("--lang belongs to start: the folder keeps the language")
         lines, is_right = ACTIONS[action](folder, which)
     print("\n".join(lines))
     if not is_right:
