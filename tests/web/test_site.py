@@ -145,6 +145,23 @@ def test_the_first_page_translates_and_a_thread_is_cut(lang: str, offline: Any, 
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("lang", INDEX)
+def test_a_small_screen_shows_all_of_the_first_page(lang: str, offline: Any, site: Path) -> None:
+    """Nothing is below its lower edge, and the frame scrolls nothing of its own."""
+    offline.set_viewport_size({"width": 1280, "height": 800})
+    offline.goto((site / INDEX[lang]).as_uri())
+    frame = offline.frame(name="glassformer-first")
+    frame.wait_for_selector("footer")
+    frame.wait_for_selector("[data-door=lab]")
+    assert (
+        offline.evaluate("document.querySelector('iframe').getBoundingClientRect().bottom") <= 800
+    )
+    height = "[document.documentElement.scrollHeight, innerHeight]"
+    needed, there = frame.evaluate(height)
+    assert needed <= there
+
+
+@pytest.mark.thorough
 def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, offline=True
@@ -153,7 +170,10 @@ def test_on_a_phone_the_first_page_shows_threads(browser: Any, site: Path) -> No
     page.goto((site / INDEX["zh"]).as_uri())
     assert page.evaluate("() => document.documentElement.scrollWidth <= 390")
     assert page.locator(".still text").all_text_contents()[-2:] == ["large", "."]
-    page.locator(".still").tap()
+    page.get_by_role("link", name="谜题", exact=True).tap()
+    page.wait_for_selector("[data-puzzle]")
+    page.goto((site / INDEX["zh"]).as_uri())
+    page.get_by_text("剪断一条线").tap()
     page.wait_for_selector("[data-target]")
     context.close()
 

@@ -200,7 +200,9 @@ def tell_index(
         cards.append(show(page, "model", each["size"], "", about, **fill))
     pictures = [f"{DEMO[lang]}/{each}.png" for each in PICTURES]
     page = quote(facts[0]["page"])
+    puzzles = f"{page}#/puzzles{text}"
     cards += [
+        show(puzzles, "puzzles"),
         show(f"{page}#/lecture/1{text}", "lecture", picture=pictures[2]),
         show(f"{page}#/story{text}", "story", picture=pictures[1]),
         show(f"{NETWORKS}#/networks{text}", "networks"),
@@ -211,13 +213,15 @@ def tell_index(
     if DOCUMENTATION[lang] in files:
         cards.append(show(DOCUMENTATION[lang], "documentation"))
     other = next(each for each in LANGUAGES if each != lang)
-    words = ("title", "lead", "call", "more", "own", "install", "source", "try", "frame")
+    words = ("title", "lead", "call", "more", "own", "install", "source", "try", "cut", "frame")
     return _fill(
         "index",
         {
             "lang": "zh-CN" if lang == "zh" else "en",
             "icon": spell_icon(),
             "first": f"{page}#/first{text}",
+            "puzzles": puzzles,
+            "say_puzzles": say("puzzles.title"),
             "switch": INDEX[other],
             "other": other,
             "switched": SWITCH[other],
