@@ -317,12 +317,17 @@ function exchange(answer: Answer, one: number, other: number): string {
   return start + second! + middle + first! + behind;
 }
 
+/** Sentences for puzzles, one after the other; the first is known before the network is there. */
+export function draw({ model, random }: Pick<Workshop, "model" | "random">, own: string): string {
+  const known = sentencesOf(model); // else nothing but the reader's own text, and the set is theirs alone
+  return drawSentence(model, random) ?? pick(known.length ? known : [own], random);
+}
+
 /** A puzzle of a kind, about the first sentence of some that has what it needs; null if none has. */
 export async function makePuzzle(kind: Kind, shop: Workshop, own: string): Promise<Puzzle | null> {
   const make: Maker = MAKERS[kind];
-  const known = sentencesOf(shop.model); // else nothing but the reader's own text, and the set is theirs alone
   for (let n = 0; n < TRIES; n++) {
-    const text = drawSentence(shop.model, shop.random) ?? pick(known.length ? known : [own], shop.random);
+    const text = draw(shop, own);
     const answer = await shop.retranslate({ model: shop.model.id, text } as Answer, []);
     const made = answer?.id && listWords(answer, "target").some(isWord) ? await make(answer, shop) : null;
     if (answer && made && (made.options === undefined || made.options.length > 1)) return { kind, answer, ...made };

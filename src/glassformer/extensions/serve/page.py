@@ -47,17 +47,22 @@ UNPACKING = f"""(() => {{
     await load(URL.createObjectURL(new Blob(parts, {{ type: "text/javascript" }})));
   }};
   const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+  // A screen that is not the first one needs the rest, and is shown before the model comes.
+  let resting = rest && /^#\\/(?!first)\\w/.test(location.hash) ? load(rest) : undefined;
   const begun = unpack("{PROGRAM}");
-  const pause = (done) => (setTimeout(done, 1000), requestAnimationFrame(() => setTimeout(done)));
+  const pause = () => new Promise(
+    (done) => (setTimeout(done, 1000), requestAnimationFrame(() => setTimeout(done))),
+  );
   const fetchMore = async () => {{
     if (location.protocol === "file:") return load(more); // from disk nothing can be fetched
     const text = await (await fetch(more)).text();
     const held = text.slice(text.indexOf("{{"), text.lastIndexOf("}}") + 1);
     globalThis.glassformerLate = JSON.parse(held);
   }};
-  globalThis.glassformerWhole = more ? begun.then(() => new Promise(pause)).then(fetchMore) : read;
+  const shown = begun.then(pause).then(() => resting?.then(pause, () => {{}}));
+  globalThis.glassformerWhole = more ? shown.then(fetchMore) : read;
   globalThis.glassformerLoad = (id) =>
-    id === "{REST}" && rest ? load(rest) : glassformerWhole.then(() => unpack(id));
+    id === "{REST}" && rest ? (resting ??= load(rest)) : glassformerWhole.then(() => unpack(id));
 }})();"""
 HEIGHT = 780  # of the page in a notebook, in pixels
 BYTES = "application/octet-stream"
