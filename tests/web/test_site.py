@@ -207,6 +207,26 @@ def test_the_first_screen_comes_before_the_model(site: Path, tmp_path: Path, bro
     context.close()
 
 
+def test_a_puzzle_shows_its_sentence_before_the_model(site: Path, page: Any) -> None:
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        held: list[Any] = []
+        page.route(
+            "**/demo.js", lambda route: held.append(route)
+        )  # it is asked for, and does not come yet
+        page.goto(f"http://127.0.0.1:{host.server_port}/demo.html#/puzzles/soon")
+        page.get_by_role("status").filter(has_text="The network makes a puzzle").wait_for()
+        soon = page.locator(".sentence").inner_text()
+        while not held:
+            page.wait_for_timeout(50)
+        assert page.locator("[data-option]").count() == 0
+        held[0].continue_()
+        page.locator("[data-option]").first.wait_for()
+        assert page.locator(".sentence").first.inner_text() == soon
+        host.shutdown()
+
+
 @pytest.mark.parametrize("name", ["everyday-en-fr", "demo"])
 def test_the_page_knows_the_sentence_that_the_app_begins_with(
     name: str, site: Path, offline: Any
