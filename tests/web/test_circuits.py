@@ -14,6 +14,7 @@ from test_living import load_quantized, run_vitest
 from tests.unit.circuits.test_edges import HERE, SHAPE, THERE, make_network
 
 from glassformer.config import Model
+from glassformer.extensions.circuits import interactive
 from glassformer.extensions.circuits.circuit import find_circuit
 from glassformer.extensions.circuits.edges import EdgeNetwork, WordContrast
 from glassformer.extensions.circuits.examples import list_examples, record_questions
@@ -37,10 +38,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "grouped": {"key_value_heads": 2, "norm": "pre"},
     "gated": {"gated": True, "activation": "silu", "normalization": "rms", "norm": "pre"},
 }
+SHORT = "The cat bites the dog."
 ASKED = (
     ("The animal didn't cross the street because it was too wide.", 7, "wide", "tired"),
     ("The animal didn't cross the street because it was too tired.", 7, "tired", "wide"),
-    ("The cat bites the dog.", 1, "cat", "frog"),
+    (SHORT, 1, "cat", "frog"),
     ("The dog didn't cross the bridge because it was too long.", 5, "bridge", "square"),
 )
 OTHERS = (  # a mean is over sentences of several lengths
@@ -58,10 +60,8 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
         {key: each.float().clone() for key, each in network.state_dict().items()},
         folder / f"{name}.safetensors",
     )
-    edges = EdgeNetwork(network, by_head=False)
-    here, there, *others = (edges.run([each]).written for each in (HERE, THERE, *OTHERS))
-    found = Faithfulness(edges, [HERE], there, by_position=True)
-    mean = Faithfulness(edges, [HERE], average_written(edges, OTHERS), by_position=True)
+    edges = {by: EdgeNetwork(network, by_head=by == "head") for by in ("block", "head")}
+    here, there, *others = (edges["block"].run([each]).written for each in (HERE, THERE, *OTHERS))
     return {
         "settings": Model.model_validate(SHAPE | NETWORKS[name]).model_dump(mode="json"),
         "contrast": HERE._asdict(),
@@ -71,7 +71,16 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
             contrast._asdict() | {"embedded": _embed(written)}
             for contrast, written in zip(OTHERS, others, strict=True)
         ],
-        "foretold": measure_hidden(edges, HERE, THERE)["held"],
+        "foretold": measure_hidden(edges["block"], HERE, THERE)["held"],
+        "by": {by: _measure_both(each) for by, each in edges.items()},
+    }
+
+
+def _measure_both(edges: EdgeNetwork) -> dict[str, Any]:
+    """Return what circuits keep against the counterpart and against a mean, and all edges."""
+    found = Faithfulness(edges, [HERE], edges.run([THERE]).written, by_position=True)
+    mean = Faithfulness(edges, [HERE], average_written(edges, OTHERS), by_position=True)
+    return {
         "names": ["|".join(map(str, each)) for each in found.name(torch.arange(found.size))],
         "measured": {"counterpart": _measure(found), "mean": _measure(mean)},
     }
@@ -117,10 +126,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trace = translator.see(text)
         for counterpart in (text.replace(word, by), None):
             ids = counterpart and [each.id for each in read_source(translator, counterpart)]
-            question = ask_circuit(trace, step, None, ids or None, examples)
-            assert isinstance(question, CircuitQuestion)
-            request = {"step": step, "rival": None, "counterpart": counterpart}
-            asked.append({"text": text, "request": request, "answer": question.search()})
+            for by_head in (False, True) if text == SHORT and counterpart else (False,):
+                question = ask_circuit(trace, step, None, ids or None, examples, by_head=by_head)
+                assert isinstance(question, CircuitQuestion)
+                request = {"step": step, "rival": None, "counterpart": counterpart}
+                request["by_head"] = by_head
+                asked.append({"text": text, "request": request, "answer": question.search()})
     networks = {name: _describe(name, folder) for name in NETWORKS}
     document = {"networks": networks, "asked": asked}
     (folder / "told.json").write_text(json.dumps(document), encoding="utf-8")
@@ -131,16 +142,17 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_finds_the_circuits_that_python_finds(told: Path) -> None:
     found = json.loads((told / "told.json").read_text(encoding="utf-8"))
     for elsewhere in ("counterpart", "mean"):
-        measured = [each["measured"][elsewhere] for each in found["networks"].values()]
-        made = sum(each["circuit"] is not None for each in measured)
-        assert made >= 3, "networks whose random weights make a difference"
+        for by in ("block", "head"):
+            all_by = [each["by"][by]["measured"] for each in found["networks"].values()]
+            made = sum(each[elsewhere]["circuit"] is not None for each in all_by)
+            assert made >= 3, "networks whose random weights make a difference"
     for is_mean in (False, True):
         own = [each for each in found["asked"] if (each["answer"]["mean_of"] > 0) == is_mean]
         assert sum(each["answer"]["found"] is not None for each in own) >= 3
     assert "skipped" not in run_vitest("tests/circuits.test.ts", CIRCUITS=str(told))
 
 
-def test_what_cannot_be_asked_is_refused(told: Path) -> None:
+def test_what_cannot_be_asked_is_refused(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load_quantized("demo", told / "refused")
     trace = translator.see("The cat bites the dog.")
     ids = [each.id for each in trace.source]
@@ -150,6 +162,11 @@ def test_what_cannot_be_asked_is_refused(told: Path) -> None:
     assert ask_circuit(trace, 1, None, None) == Unanswerable("alone")
     cut = translator.see("The cat bites the dog.", edits=[{"do": "cut", "word": "cat"}])
     assert ask_circuit(cut, 1, None, [*ids[:-1], 7]) == Unanswerable("edited")
+    for most, by_head in (("MOST_EDGES", False), ("MOST_BY_HEAD", True)):
+        monkeypatch.setattr(interactive, most, 100)
+        found = ask_circuit(trace, 1, None, [*ids[:-1], 7], by_head=by_head)
+        assert isinstance(found, Unanswerable) and found.kind == "long"
+        assert found.numbers[0] > found.numbers[1] == 100
     with pytest.raises(ValueError, match="rival"):
         ask_circuit(trace, 1, trace.predicted[1].id, [*ids[:-1], 7])
 
@@ -170,13 +187,16 @@ def test_other_networks_have_a_circuit_or_say_why_not(network: str, tmp_path: Pa
     translator = Translator.load(tmp_path, device="cpu", precision="fp32")
     trace = translator.see("The cat bites the dog.", target="Le chat mord le chien.")
     other = [each.id for each in read_source(translator, "The frog bites the dog.")]
-    asked = ask_circuit(trace, 1, None, other)
-    if network == "rnn":
-        assert asked == Unanswerable("recurrent")
-    else:
+    for by_head in (False, True):
+        asked = ask_circuit(trace, 1, None, other, by_head=by_head)
+        if network == "rnn":
+            assert asked == Unanswerable("recurrent")
+            continue
         assert isinstance(asked, CircuitQuestion)
         every = [*range(asked.faithfulness.size)]
         assert asked.keep(every) == pytest.approx(1, abs=1e-3)
+        names = {each.reader for each in asked.faithfulness.name(torch.tensor(every))}
+        assert ("decoder.0.cross_attention.1.key" in names) == by_head
 
 
 @pytest.fixture(scope="module")
@@ -245,6 +265,11 @@ def test_an_edge_is_cut_by_hand_and_the_bar_answers(door: Any) -> None:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_text_of_the_drawing_overlaps(door: Any, width: int) -> None:
+    assert measure_drawing(door, width) <= width
+
+
+def measure_drawing(door: Any, width: int) -> float:
+    """Return how far its texts reach; none may overlap, nor may the page be wider than this."""
     door.set_viewport_size({"width": width, "height": 844})
     door.wait_for_timeout(200)
     boxes = door.locator(".circuit svg text").evaluate_all(
@@ -256,8 +281,46 @@ def test_no_text_of_the_drawing_overlaps(door: Any, width: int) -> None:
             beside = one["right"] <= other["left"] or other["right"] <= one["left"]
             above = one["bottom"] <= other["top"] or other["bottom"] <= one["top"]
             assert beside or above, (one, other)
-    assert max(each["right"] for each in boxes) <= width
     assert door.evaluate("document.documentElement.scrollWidth") <= width
+    return float(max(each["right"] for each in boxes))
+
+
+def test_a_search_by_head_tells_how_far_it_is_and_can_be_stopped(door: Any) -> None:
+    before = door.locator("[data-keeps]").inner_text()
+    door.locator("[data-by=head]").click()
+    status = door.locator("[data-circuit=busy]")
+    status.get_by_text("181,806 edges are left").wait_for()
+    assert door.locator("[data-keeps]").count() == 0
+    assert find_faults(door) == []
+    door.locator("[data-stop]").click()
+    assert door.locator("[data-keeps]").inner_text() == before
+    assert door.locator("[data-by=block]").get_attribute("aria-pressed") == "true"
+    assert door.locator("[data-stop]").count() == door.locator("[data-whole]").count() == 0
+
+
+@pytest.mark.thorough
+def test_the_first_door_tells_heads_apart(door: Any) -> None:
+    door.set_default_timeout(300_000)
+    door.locator("[data-by=head]").click()
+    door.wait_for_selector("[data-circuit=found]")
+    door.set_default_timeout(60_000)
+    said = door.locator("[data-keeps]").inner_text()
+    assert "of 181,806 edges keep 90." in said and "random: 0%" in said
+    assert "click to search" in door.locator("[data-elsewhere=mean]").inner_text()
+    assert find_faults(door) == []
+    for width in (390, 1280):
+        measure_drawing(door, width)  # on a phone it scrolls inside its frame
+    head = door.locator("[data-whole]").first
+    assert head.inner_text() == "Decoder, cross-att. 2, head 4"
+    head.click()
+    wait_until(door, "was => document.querySelector('[data-keeps]').innerText !== was", said)
+    left = door.locator("[data-keeps]").inner_text()
+    assert float(left.split("keep ")[1].split("%")[0].replace("−", "-")) < 70
+    door.locator("summary").last.click()
+    listed = door.locator("details").last.inner_text()
+    assert ", its key, at wide" in listed and ", its query, at parce" in listed
+    door.locator("[data-by=block]").click()
+    assert "of 3,535 edges" in door.locator("[data-keeps]").inner_text()
 
 
 @pytest.mark.thorough
@@ -270,6 +333,10 @@ def test_the_server_answers_as_the_page_does(page: Any, server: Server) -> None:
     page.locator("[data-line='0']").focus()
     page.keyboard.press("Enter")
     wait_until(page, "before => document.querySelector('[data-keeps]').innerText !== before", said)
+    page.locator("[data-by=head]").click()
+    page.wait_for_selector("[data-circuit=busy]")
+    page.locator("[data-stop]").click()
+    assert "of 3,535 edges" in page.locator("[data-keeps]").inner_text()
     page.locator(".other input").fill(WIDE.replace("too", "too too"))
     page.get_by_role("button", name="Search", exact=True).click()
     page.wait_for_selector("[data-circuit=none]")

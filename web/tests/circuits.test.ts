@@ -35,8 +35,7 @@ interface Small {
   there: Rows;
   others: (Contrast & { embedded: Rows })[];
   foretold: number;
-  names: string[];
-  measured: Record<"counterpart" | "mean", Measured>;
+  by: Record<"block" | "head", { names: string[]; measured: Record<"counterpart" | "mean", Measured> }>;
 }
 type Answer = Omit<Circuit, "word" | "rival">;
 interface Asked {
@@ -65,18 +64,21 @@ const apart = (found: ArrayLike<number>, wanted: number[]) =>
   Math.max(...wanted.map((each, n) => Math.abs(found[n]! - each))) / Math.max(1, ...wanted.map(Math.abs));
 
 describe.skipIf(!isTold)("circuits in the browser", { timeout: 300_000 }, () => {
-  it.each(Object.keys(told.networks))("the edges of a small network are Python's: %s", (name) => {
+  const cases = Object.keys(told.networks).flatMap((name) => (["block", "head"] as const).map((by) => [name, by] as const));
+
+  it.each(cases)("the edges of a small network are Python's: %s, by %s", (name, by) => {
     const wanted = told.networks[name]!;
+    const { names, measured } = wanted.by[by];
     expect(findObstacle(wanted.settings)).toBeNull();
     const weights = readSafetensors(bytes(`${name}.safetensors`));
-    const make = (contrast: Contrast, here: Rows, there: ConstructorParameters<typeof Graph>[4]) => new Graph(wanted.settings, weights, contrast, embed(here), there);
+    const make = (contrast: Contrast, here: Rows, there: ConstructorParameters<typeof Graph>[4]) => new Graph(wanted.settings, weights, contrast, embed(here), there, by === "head");
     const graph = make(wanted.contrast, wanted.here, embed(wanted.there));
-    const names = graph.edges.map(({ node, site, place }) => [graph.nodes[node], graph.sites[site]!.name, graph.sites[site]!.side, place].join("|"));
-    expect(names).toEqual(wanted.names);
+    const found = graph.edges.map(({ node, site, place }) => [graph.nodes[node], graph.sites[site]!.name, graph.sites[site]!.side, place].join("|"));
+    expect(found).toEqual(names);
     expect(apart([graph.foretell()], [wanted.foretold])).toBeLessThan(1e-6);
-    compare(graph, wanted.measured.counterpart);
+    compare(graph, measured.counterpart);
     const mean = average(wanted.others.map(({ embedded, ...contrast }) => make(contrast, embedded, embed(embedded)).written));
-    compare(make(wanted.contrast, wanted.here, mean), wanted.measured.mean);
+    compare(make(wanted.contrast, wanted.here, mean), measured.mean);
   });
 
   function compare(graph: Graph, wanted: Measured): void {

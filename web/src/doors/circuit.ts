@@ -9,6 +9,18 @@ export interface Spot {
   position: number;
   layer: number; // -1: below or above all layers
   kind: string; // of a sub-layer; or token, or answer
+  head?: string; // of a circuit by head
+  reads?: string; // what of the head reads: query, key or value
+}
+
+/** A head of a circuit by head, and the edges that it reads or writes. */
+export interface Head {
+  side: Side;
+  layer: number;
+  kind: string;
+  head: string;
+  loss: number; // without each edge that it writes, summed
+  numbers: number[];
 }
 
 /** Edges between two places, as one line. */
@@ -40,7 +52,7 @@ export interface Plan {
   layers: Record<Side, number>;
   ends: Record<Side, [left: number, right: number]>;
   lanes: Lane[];
-  spots: (Spot & Box)[];
+  spots: (Spot & Box & { heads: string[] })[];
   joints: [Box, Box][]; // one attention that reads and writes at several words
   lines: (Line & { path: string; share: number; look: "source" | "target" | "across" })[];
   answer: Box;
@@ -62,21 +74,39 @@ const SOON = 0.75; // floors: a shorter way needs no detour
 const kindsOf = (side: Side, isRecurrent: boolean): string[] =>
   side === "source" ? ["self_attention", "feed_forward"] : [isRecurrent ? "ssru" : "self_attention", "cross_attention", "feed_forward"];
 
-function locate(name: string, side: Side, position: number): Spot {
-  const [, layer, kind = ""] = name.split(".");
-  if (!/^\d+$/.test(layer ?? "")) return { side, position, layer: -1, kind: name === "answer" ? "answer" : "token" };
-  return { side, position, layer: Number(layer), kind: kind.replace("_residual", "") };
+const isNumber = (part: string | undefined): part is string => /^\d+$/.test(part ?? "");
+
+function locate(name: string, side: Side, position: number, isByHead: boolean): Spot {
+  const [, layer, kind = "", head, reads] = name.split(".");
+  if (!isNumber(layer)) return { side, position, layer: -1, kind: name === "answer" ? "answer" : "token" };
+  return { side, position, layer: Number(layer), kind: kind.replace("_residual", ""), ...(isByHead && isNumber(head) && { head, ...(reads && { reads }) }) };
 }
 
-export const keyOf = ({ side, position, layer, kind }: Spot): string => [side, position, layer, kind].join();
+export const keyOf = ({ side, position, layer, kind, head, reads }: Spot): string => [side, position, layer, kind, head, reads].join();
+
+/** The heads of a circuit, the costliest first; none of one by blocks. */
+export function gatherHeads({ found }: Pick<Drawing, "found">): Head[] {
+  const heads = new Map<string, Head>();
+  found.edges.forEach(({ node, reader }, n) => {
+    for (const name of new Set([node, reader.replace(/\.(query|key|value)$/, "")])) {
+      const [stack, layer, kind, head] = name.split(".");
+      if (!isNumber(head)) continue;
+      const own: Head = heads.get(name) ?? { side: stack === "encoder" ? "source" : "target", layer: Number(layer), kind: kind!, head, loss: 0, numbers: [] };
+      if (name === node) own.loss += found.losses[n]!;
+      own.numbers.push(found.numbers[n]!);
+      heads.set(name, own);
+    }
+  });
+  return [...heads.values()].sort((one, other) => other.loss - one.loss);
+}
 
 /** The edges of a circuit between places, the costliest first. */
-export function gatherLines({ found, words }: Pick<Drawing, "found" | "words">): Line[] {
+export function gatherLines({ found, words }: Pick<Drawing, "found" | "words">, isByHead = false): Line[] {
   const row = words.target.length - 1;
   const lines = new Map<string, Line>();
   found.edges.forEach(({ node, reader, side, position }, n) => {
-    const start = locate(node, side, position);
-    const end = side === "source" && reader.startsWith("decoder") ? locate(reader, "target", row) : locate(reader, side, position);
+    const start = locate(node, side, position, isByHead);
+    const end = side === "source" && reader.startsWith("decoder") ? locate(reader, "target", row, isByHead) : locate(reader, side, position, isByHead);
     const key = `${keyOf(start)} ${keyOf(end)}`;
     const line = lines.get(key) ?? { start, end, loss: 0, numbers: [] };
     line.loss += found.losses[n]!;
@@ -122,9 +152,10 @@ export function plan(drawing: Drawing, isNarrow: boolean): Plan {
     const own = Math.max(0, kinds.indexOf(kind));
     return { x: middle + SHIFT * (own - (kinds.length - 1) / 2), y: floor - FLOOR * (layer + (own + 0.5) / kinds.length) };
   };
+  const heads = listHeads(drawing);
   const spots = [...new Map(lines.flatMap(({ start, end }) => [start, end]).map((each) => [keyOf(each), each])).values()]
     .filter(({ kind }) => kind !== "token" && kind !== "answer")
-    .map((each) => ({ ...each, ...find(each) }));
+    .map((each) => ({ ...each, ...find(each), heads: heads.get(keyOf(each)) ?? [] }));
   const most = Math.max(...lines.map(({ loss }) => loss), 1e-9);
   const longest = Math.max(0, ...lanes.filter(({ isUsed }) => !isUsed).map(({ text }) => countLetters(text)));
   return {
@@ -135,6 +166,15 @@ export function plan(drawing: Drawing, isNarrow: boolean): Plan {
       look: line.start.side === line.end.side ? line.start.side : "across",
     })),
   };
+}
+
+/** The heads of each block of attention of the drawing, by its place. */
+function listHeads(drawing: Drawing): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { head, reads: _, ...place } of gatherLines(drawing, true).flatMap(({ start, end }) => [start, end])) {
+    if (head) found.set(keyOf(place), [...new Set([...(found.get(keyOf(place)) ?? []), head])].sort((one, other) => Number(one) - Number(other)));
+  }
+  return found;
 }
 
 function listJoints(spots: readonly (Spot & Box)[]): [Box, Box][] {

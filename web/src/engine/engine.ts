@@ -46,7 +46,8 @@ export interface Engine {
   /** What each head of a model reads, and what breaks without it; null where nobody measured it. */
   portraits(model: string): Promise<Portraits | null>;
   /** The few edges that make a token likelier than its rival, against a counterpart; or why there are none. */
-  circuit(id: string, request: CircuitRequest, signal?: AbortSignal): Promise<Circuit | Refusal | null>;
+  /** `tell`: how many edges are left, where that is known. */
+  circuit(id: string, request: CircuitRequest, signal?: AbortSignal, tell?: (left: number) => void): Promise<Circuit | Refusal | null>;
   /** What these edges keep of the lead. */
   keeps(id: string, request: CircuitRequest, edges: readonly number[], signal?: AbortSignal): Promise<number>;
   /** What each head matters to one token against another; null: the likeliest other. */

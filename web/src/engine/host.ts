@@ -24,7 +24,7 @@ const KEPT = 24; // recordings in memory
 const LIKELIEST = 3; // tokens of each layer that the logit lens names
 const LOOK = 5; // updates of a lesson between looks at it
 const TURN = 12; // milliseconds that are computed before a message is looked for
-const ASKED = 2; // circuits that are held
+const ASKED = 4; // circuits that are held
 const LONGEST_REST = 600; // milliseconds from a draft to its recording
 
 /** Who asks: hears how far it is, and may want it no longer. */
@@ -216,11 +216,13 @@ export class Host {
     return { step: at, token: tell(token), rival: tell(other), lead: plain.logits[token]! - plain.logits[other]!, leads };
   }
 
-  /** The circuit of a token, or why there is none. */
-  async circuit({ signal }: Asking, id: string, request: CircuitRequest): Promise<Circuit | Refusal> {
+  /** The circuit of a token, or why there is none; tells how many edges are left. */
+  async circuit({ tell, signal }: Asking<number>, id: string, request: CircuitRequest): Promise<Circuit | Refusal> {
     const turn = new Turn(signal);
     const asked = await this.ask(id, request, turn);
-    return "refused" in asked ? asked : run(searchCircuit(this.get(id), asked), turn);
+    if ("refused" in asked) return asked;
+    let left = 0;
+    return run(searchCircuit(this.get(id), asked), turn, (now) => now !== left && tell((left = now)));
   }
 
   /** What edges keep of a lead, all others being cut. */
@@ -271,7 +273,7 @@ export class Host {
     const known = this.asked.find((each) => each.key === key);
     if (known) return known.found;
     const recorded = this.get(id);
-    const mean = request.counterpart === null ? await run(readMean(recorded.opened), turn) : null;
+    const mean = request.counterpart === null ? await run(readMean(recorded.opened, request.by_head), turn) : null;
     const found = ask(recorded, request, mean);
     this.asked = [{ key, found }, ...this.asked].slice(0, ASKED);
     return found;
@@ -355,10 +357,11 @@ async function rest(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
 }
 
-async function run<T>(steps: Generator<unknown, T>, turn: Turn): Promise<T> {
+async function run<T, P>(steps: Generator<P, T>, turn: Turn, tell: (progress: P) => unknown = () => {}): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
-    if (done) return value as T;
+    if (done) return value;
+    tell(value);
     await turn.pass();
   }
 }

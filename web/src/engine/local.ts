@@ -153,8 +153,8 @@ export class LocalEngine implements Engine {
     return this.line.ask("weigh", [id, step, rival], signal);
   }
 
-  circuit(id: string, request: CircuitRequest, signal?: AbortSignal): Promise<Circuit | Refusal> {
-    return this.line.ask("circuit", [id, request], signal);
+  circuit(id: string, request: CircuitRequest, signal?: AbortSignal, tell?: (left: number) => void): Promise<Circuit | Refusal> {
+    return this.line.ask("circuit", [id, request], signal, tell);
   }
 
   keeps(id: string, request: CircuitRequest, edges: readonly number[], signal?: AbortSignal): Promise<number> {

@@ -22,6 +22,7 @@ from .why import average_written, judge_circuit
 from .words import TEXTUAL, load_network
 
 MOST_EDGES = 20_000  # so that an answer takes seconds
+MOST_BY_HEAD = 400_000  # and a minute or two
 Kind = Literal["recurrent", "unknown", "edited", "same", "longer", "long", "alone"]
 
 
@@ -83,13 +84,15 @@ def ask_circuit(
     rival: int | None,
     counterpart: Sequence[int] | None,
     sentences: Sequence[WordContrast] = (),
+    *,
+    by_head: bool = False,
 ) -> CircuitQuestion | Unanswerable:
     """Return the question why a step has its token and not another, or why it cannot be asked.
 
     rival: an id; None is what the network says in the counterpart or, if that is the token itself,
     the likeliest other token here. counterpart: ids of another sentence, whose values all edges
-    outside the circuit carry; None if they carry their mean over other sentences. Raises ValueError
-    for a wrong step or rival.
+    outside the circuit carry; None if they carry their mean over other sentences. by_head: tell
+    heads apart, and their queries, keys and values. Raises ValueError for a wrong step or rival.
     """
     step = check_place(step, len(trace.predicted), "step")
     token, size = trace.predicted[step].id, trace.document.target_vocabulary
@@ -109,12 +112,13 @@ def ask_circuit(
     other = None if counterpart is None else asked._replace(source=(*counterpart,))
     answers = token, _find_rival(network, trace, step, other) if rival is None else rival
     contrast, other = asked._replace(answers=answers), other and other._replace(answers=answers)
-    edges = EdgeNetwork(network, by_head=False)
+    edges = EdgeNetwork(network, by_head=by_head)
     with torch.no_grad():
         written = edges.run([other]).written if other else average_written(edges, sentences)
         faithfulness = Faithfulness(edges, [contrast], written, by_position=True)
-    if faithfulness.size > MOST_EDGES:
-        return Unanswerable("long", (faithfulness.size, MOST_EDGES))
+    most = MOST_BY_HEAD if by_head else MOST_EDGES
+    if faithfulness.size > most:
+        return Unanswerable("long", (faithfulness.size, most))
     return CircuitQuestion(edges, contrast, other, faithfulness, 0 if other else len(sentences))
 
 

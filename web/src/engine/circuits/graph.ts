@@ -1,7 +1,8 @@
 /**
  * A network as nodes, readers and edges, of which some are cut, as `circuits/edges.py` has it: a
- * block of attention is one node and reads once. Where an edge is cut, its reader gets what the node
- * writes in the counterpart. A pass computes only what differs from that.
+ * block of attention is one node and reads once or, by head, each head is one, whose query, key and
+ * value read apart. Where an edge is cut, its reader gets what the node writes in the counterpart. A
+ * pass computes only what differs from that.
  */
 
 import type { ModelSettings } from "../../data/document";
@@ -17,12 +18,18 @@ interface Site {
   nodes: readonly number[];
 }
 
-/** A step of a pass: what reads, and the node that it writes as. */
-interface Step {
-  sites: readonly number[]; // the second: the memory of a cross-attention
+/** What reads, and the node that it writes as; none: the answer. */
+interface Unit {
+  sites: readonly number[]; // the second: the memory of a cross-attention; three: a head's query, key and value
   node: number;
-  side: Side;
   part: Part;
+  number: number; // of all units
+}
+
+/** A step of a pass: all that reads the same stream, before any of it writes. */
+interface Step {
+  side: Side;
+  units: readonly Unit[];
   isNew: boolean; // the stream begins anew with it
 }
 
@@ -76,7 +83,7 @@ export function findObstacle(settings: ModelSettings & Further): "recurrent" | "
 export interface State {
   lead: number;
   deltas: Rows[]; // of each node
-  passed: (Passed | undefined)[]; // of each step
+  passed: (Passed | undefined)[]; // of each unit
   edges: readonly Edge[];
   amounts: Float64Array;
   base: number;
@@ -90,13 +97,13 @@ export class Graph {
   private readonly others: Rows[] = []; // what each node writes in the counterpart
   private readonly rest: Rows[] = []; // and what it writes beyond a mean, if all that it reads is one
   private readonly reads: Rows[] = []; // and what each site sees there
-  private readonly whole: Passed[] = []; // of each step
+  private readonly whole: Passed[] = []; // of each unit
   private readonly lengths: Record<Side, number>;
   readonly nothing: number; // the lead of the counterpart
 
   constructor(
     private readonly settings: ModelSettings, private readonly weights: Weights, private readonly contrast: Contrast,
-    private readonly here: Embedded, there: Embedded | Written,
+    private readonly here: Embedded, there: Embedded | Written, private readonly isByHead = false,
   ) {
     this.lengths = { source: contrast.source.length, target: contrast.given.length };
     this.build();
@@ -120,27 +127,29 @@ export class Graph {
     const state: State = { lead: this.nothing, deltas: this.begin(), passed: [], edges, amounts, base };
     const dirty = like && this.findDirty(like, amounts);
     const sums = base ? this.sumInputs(state.deltas) : undefined;
-    this.steps.forEach((step, n) => {
-      if (dirty && like && !step.sites.some((site) => entering[site]!.some((e) => dirty.has(e)))) {
-        this.take(like, state, n, step);
-        return;
+    for (const { side, units, isNew } of this.steps) {
+      for (const unit of units) {
+        if (dirty && like && !unit.sites.some((site) => entering[site]!.some((e) => dirty.has(e)))) this.take(like, state, unit);
+        else {
+          if (dirty && unit.node >= 0) for (const e of leaving[unit.node]!) dirty.add(e);
+          this.pass(unit, side, state, entering, unit.node < 0 ? [] : leaving[unit.node]!, sums);
+        }
       }
-      if (dirty && step.node >= 0) for (const e of leaving[step.node]!) dirty.add(e);
-      const reads = step.sites.map((site) => this.read(site, state, entering[site]!, sums?.[this.sites[site]!.side]));
-      if (step.node >= 0) state.deltas[step.node] = this.rest[step.node] ?? [];
-      if (!reads.some((rows) => rows.some(Boolean))) return;
-      const wanted = step.node < 0 ? [this.lengths.target - 1] : base ? this.places(step.side) : [...new Set(leaving[step.node]!.map((e) => edges[e]!.place))];
-      if (!wanted.length) return;
-      const passed = step.part.run(reads, wanted, this.whole[n]!);
-      state.passed[n] = passed;
-      if (step.node < 0) {
-        state.lead = passed.out[wanted[0]!]![0]!;
-        return;
-      }
-      const delta = (state.deltas[step.node] = passed.out.map((x, place) => x && subtract(x, this.others[step.node]![place]!)));
-      if (sums) sums[step.side] = step.isNew ? delta.map((x) => x!.slice()) : addRows(sums[step.side], delta, 1);
-    });
+      if (sums) for (const { node } of units) if (node >= 0) sums[side] = isNew ? state.deltas[node]!.map((x) => x!.slice()) : addRows(sums[side], state.deltas[node]!, 1);
+    }
     return state;
+  }
+
+  /** Let one unit read, and write what of it somebody reads. */
+  private pass({ sites, node, part, number }: Unit, side: Side, state: State, entering: number[][], leaving: number[], sums?: Record<Side, Rows>): void {
+    const reads = sites.map((site) => this.read(site, state, entering[site]!, sums?.[this.sites[site]!.side]));
+    if (node >= 0) state.deltas[node] = this.rest[node] ?? [];
+    if (!reads.some((rows) => rows.some(Boolean))) return;
+    const wanted = node < 0 ? [this.lengths.target - 1] : sums ? this.places(side) : [...new Set(leaving.map((e) => state.edges[e]!.place))];
+    if (!wanted.length) return;
+    const passed = (state.passed[number] = part.run(reads, wanted, this.whole[number]!));
+    if (node < 0) state.lead = passed.out[wanted[0]!]![0]!;
+    else state.deltas[node] = passed.out.map((x, place) => x && subtract(x, this.others[node]![place]!));
   }
 
   /** What the lead of the counterpart would be if the slope of its embeddings, with all that is held, were all. */
@@ -159,24 +168,28 @@ export class Graph {
     const leaving = this.group(edges, "node");
     const slopes: Rows[] = this.sites.map(() => []);
     const sums: Record<Side, Rows> = { source: [], target: [] };
-    for (let n = this.steps.length - 1; n >= 0; n--) {
-      const { node, side, sites, isNew } = this.steps[n]!;
-      const grads: Rows = node < 0 ? [] : sums[side].map((x) => x?.slice());
-      if (node < 0) grads[this.lengths.target - 1] = Float64Array.of(1);
-      else {
-        for (const e of leaving[node]!) {
-          const { site, place } = edges[e]!;
-          const slope = slopes[site]![place];
-          if (slope) grads[place] = add(grads[place], slope, amounts[e]! - base);
+    for (const { side, units, isNew } of this.steps.toReversed()) {
+      const owed = units.map(({ node }) => {
+        const grads: Rows = node < 0 ? [] : sums[side].map((x) => x?.slice());
+        if (node < 0) grads[this.lengths.target - 1] = Float64Array.of(1);
+        else {
+          for (const e of leaving[node]!) {
+            const { site, place } = edges[e]!;
+            const slope = slopes[site]![place];
+            if (slope) grads[place] = add(grads[place], slope, amounts[e]! - base);
+          }
         }
-      }
+        return grads;
+      });
       if (isNew) sums[side] = [];
-      const own = passed[n];
-      if (!own || !grads.some(Boolean)) continue;
-      own.back(grads, isHeld).forEach((rows, which) => {
-        const site = sites[which]!;
-        slopes[site] = rows;
-        if (base) sums[this.sites[site]!.side] = addRows(sums[this.sites[site]!.side], rows, base);
+      units.forEach(({ sites, number }, n) => {
+        const [own, grads] = [passed[number], owed[n]!];
+        if (!own || !grads.some(Boolean)) return;
+        own.back(grads, isHeld).forEach((rows, which) => {
+          const site = sites[which]!;
+          slopes[site] = rows;
+          if (base) sums[this.sites[site]!.side] = addRows(sums[this.sites[site]!.side], rows, base);
+        });
       });
     }
     return { slopes, sums };
@@ -196,46 +209,63 @@ export class Graph {
     const { encoder_layers, decoder_layers, decoder, norm_epsilon: epsilon } = settings;
     const norm = (name: string) => new Norm(weights, name, epsilon);
     const isPre = settings.norm === "pre";
-    let nodes: number[] = [];
-    const write = (name: string) => nodes.push(this.nodes.push(name) - 1);
-    const site = (name: string, side: Side, own: readonly number[]) => this.sites.push({ name, side, nodes: [...own] }) - 1;
+    let nodes: readonly number[] = [];
+    const write = (name: string) => (nodes = [...nodes, this.nodes.push(name) - 1]);
+    const site = (name: string, side: Side, own: readonly number[] = nodes) => this.sites.push({ name, side, nodes: own }) - 1;
     const begin = (side: Side) => {
       nodes = [];
       write(`${side}_embedding.embedded`);
       write(`${side}_embedding.positions`);
     };
-    const step = (name: string, side: Side, make: (norm: Norm) => Part, memory?: readonly number[]) => {
-      const residual = norm(`${name}_residual.norm`);
-      const sites = [site(name, side, nodes)];
-      if (memory) sites.push(site(`${name}.memory`, "source", memory));
-      write(name);
-      this.steps.push({ sites, node: nodes.at(-1)!, side, part: make(isPre ? residual : NO_NORM), isNew: false });
+    let units = 0;
+    const unit = (sites: readonly number[], node: number, part: Part): Unit => ({ sites, node, part, number: units++ });
+    const close = (name: string, side: Side) => {
       if (isPre) return;
-      const own = site(`${name}_residual`, side, nodes);
+      const own = site(`${name}_residual`, side);
       nodes = [];
       write(`${name}_residual`);
-      this.steps.push({ sites: [own], node: nodes[0]!, side, part: new Renorm(residual), isNew: true });
+      this.steps.push({ side, isNew: true, units: [unit([own], nodes[0]!, new Renorm(norm(`${name}_residual.norm`)))] });
+    };
+    const ownNorm = (name: string) => (isPre ? norm(`${name}_residual.norm`) : NO_NORM);
+    const step = (name: string, side: Side, make: (norm: Norm) => Part, memory?: readonly number[]) => {
+      const sites = [site(name, side)];
+      if (memory) sites.push(site(`${name}.memory`, "source", memory));
+      write(name);
+      this.steps.push({ side, isNew: false, units: [unit(sites, nodes.at(-1)!, make(ownNorm(name)))] });
+      close(name, side);
+    };
+    const { heads } = settings;
+    const attend = (name: string, side: Side, kind: "encoder" | "causal" | "cross", memory?: readonly number[]) => {
+      const make = (own: Norm, head?: number) => new Attention(weights, name, heads, own, kind, memory ? (isPre ? norm("encoder_norm") : NO_NORM) : own, head);
+      if (!this.isByHead) return step(name, side, make, memory);
+      const all = Array.from({ length: heads }, (_, head) => head);
+      const read = (what: string) => all.map((head) => (memory && what !== "query" ? site(`${name}.${head}.${what}`, "source", memory) : site(`${name}.${head}.${what}`, side)));
+      const readers = ["query", "key", "value"].map(read);
+      const own = ownNorm(name);
+      const parts = all.map((head) => {
+        write(`${name}.${head}`);
+        return unit(readers.map((each) => each[head]!), nodes.at(-1)!, make(own, head));
+      });
+      this.steps.push({ side, isNew: false, units: parts });
+      close(name, side);
     };
     const feed = (name: string, side: Side) => step(name, side, (own) => new FeedForward(weights, name, own, settings.activation));
-    const { heads } = settings;
     begin("source");
     for (let layer = 0; layer < encoder_layers; layer++) {
-      const name = `encoder.${layer}.self_attention`;
-      step(name, "source", (own) => new Attention(weights, name, heads, own, "encoder"));
+      attend(`encoder.${layer}.self_attention`, "source", "encoder");
       feed(`encoder.${layer}.feed_forward`, "source");
     }
     const memory = nodes;
     begin("target");
     for (let layer = 0; layer < decoder_layers; layer++) {
-      const [first, second] = [decoder === "ssru" ? "ssru" : "self_attention", "cross_attention"].map((each) => `decoder.${layer}.${each}`) as [string, string];
-      step(first, "target", (own) => (decoder === "ssru" ? new Recurrence(weights, first, own) : new Attention(weights, first, heads, own, "causal")));
-      step(second, "target", (own) => new Attention(weights, second, heads, own, "cross", isPre ? norm("encoder_norm") : NO_NORM), memory);
+      const recurrent = `decoder.${layer}.ssru`;
+      if (decoder === "ssru") step(recurrent, "target", (own) => new Recurrence(weights, recurrent, own));
+      else attend(`decoder.${layer}.self_attention`, "target", "causal");
+      attend(`decoder.${layer}.cross_attention`, "target", "cross", memory);
       feed(`decoder.${layer}.feed_forward`, "target");
     }
-    this.steps.push({
-      sites: [site("answer", "target", nodes)], node: -1, side: "target", isNew: false,
-      part: new Answer(weights, isPre ? norm("decoder_norm") : NO_NORM, this.contrast.answers),
-    });
+    const answer = new Answer(weights, isPre ? norm("decoder_norm") : NO_NORM, this.contrast.answers);
+    this.steps.push({ side: "target", isNew: false, units: [unit([site("answer", "target")], -1, answer)] });
   }
 
   /** Compute all of the counterpart: what each site sees, and each node writes. */
@@ -243,17 +273,19 @@ export class Graph {
     this.inputs.forEach(([side, n], node) => (this.others[node] = there[side][n]));
     const streams = Object.fromEntries(SIDES.map((side) => [side, addRows([...there[side][0]].map((x) => x!.slice()), there[side][1], 1)])) as Record<Side, Rows>;
     let lead = 0;
-    this.steps.forEach(({ sites, node, side, part, isNew }, n) => {
-      const reads = sites.map((each) => (this.reads[each] = streams[this.sites[each]!.side].map((x) => x!.slice())));
-      const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
-      const passed = part.run(reads, wanted, null);
-      this.whole[n] = passed;
-      if (node < 0) lead = passed.out[wanted[0]!]![0]!;
-      else {
-        this.others[node] = passed.out;
-        streams[side] = isNew ? passed.out.map((x) => x!.slice()) : addRows(streams[side], passed.out, 1);
+    for (const { side, units, isNew } of this.steps) {
+      const seen = Object.fromEntries(SIDES.map((each) => [each, streams[each].map((x) => x!.slice())])) as Record<Side, Rows>;
+      for (const { sites, node, part, number } of units) {
+        const reads = sites.map((each) => (this.reads[each] = seen[this.sites[each]!.side]));
+        const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
+        const passed = (this.whole[number] = part.run(reads, wanted, null));
+        if (node < 0) lead = passed.out[wanted[0]!]![0]!;
+        else {
+          this.others[node] = passed.out;
+          streams[side] = isNew ? passed.out.map((x) => x!.slice()) : addRows(streams[side], passed.out, 1);
+        }
       }
-    });
+    }
     return lead;
   }
 
@@ -261,17 +293,25 @@ export class Graph {
   private readMean(mean: Written): number {
     const fit = (rows: Rows, side: Side) => this.places(side).map((place) => rows[Math.min(place, rows.length - 1)]);
     this.inputs.forEach(([side], node) => (this.others[node] = fit(mean[node]!, side)));
+    const seen = new Map<readonly number[], Rows>();
+    const see = (site: number): Rows => {
+      const { nodes } = this.sites[site]!;
+      if (!seen.has(nodes)) seen.set(nodes, nodes.reduce<Rows>((sum, own) => addRows(sum, this.others[own]!, 1), []));
+      return seen.get(nodes)!;
+    };
     let lead = 0;
-    this.steps.forEach(({ sites, node, side, part }, n) => {
-      const reads = sites.map((each) => (this.reads[each] = this.sites[each]!.nodes.reduce<Rows>((sum, own) => addRows(sum, this.others[own]!, 1), [])));
-      const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
-      const passed = (this.whole[n] = part.run(reads, wanted, null));
-      if (node < 0) lead = passed.out[wanted[0]!]![0]!;
-      else {
-        const own = (this.others[node] = fit(mean[node]!, side));
-        this.rest[node] = passed.out.map((x, place) => subtract(x!, own[place]!));
+    for (const { side, units } of this.steps) {
+      for (const { sites, node, part, number } of units) {
+        const reads = sites.map((each) => (this.reads[each] = see(each)));
+        const wanted = node < 0 ? [this.lengths.target - 1] : this.places(side);
+        const passed = (this.whole[number] = part.run(reads, wanted, null));
+        if (node < 0) lead = passed.out[wanted[0]!]![0]!;
+        else {
+          const own = (this.others[node] = fit(mean[node]!, side));
+          this.rest[node] = passed.out.map((x, place) => subtract(x!, own[place]!));
+        }
       }
-    });
+    }
     return lead;
   }
 
@@ -316,8 +356,8 @@ export class Graph {
     return found;
   }
 
-  private take(like: State, state: State, n: number, { node }: Step): void {
-    state.passed[n] = like.passed[n];
+  private take(like: State, state: State, { node, number }: Unit): void {
+    state.passed[number] = like.passed[number];
     if (node < 0) state.lead = like.lead;
     else state.deltas[node] = like.deltas[node]!;
   }
@@ -335,7 +375,7 @@ export class Graph {
   /** Whether only what a reader of the decoder reads at the last row can matter. */
   private isReadLast(reader: string): boolean {
     if (reader === "answer") return true;
-    return reader.startsWith(`decoder.${this.settings.decoder_layers - 1}.`) && !/\.(ssru|self_attention)$/.test(reader);
+    return reader.startsWith(`decoder.${this.settings.decoder_layers - 1}.`) && !/\.(key|value|ssru|self_attention)$/.test(reader);
   }
 }
 
@@ -345,7 +385,11 @@ function subtract(x: Vector, y: Vector): Vector {
   return x.map((each, d) => each - y[d]!);
 }
 
-const dot = (x: Vector, y: Vector | undefined): number => (y ? x.reduce((sum, each, d) => sum + each * y[d]!, 0) : 0);
+function dot(x: Vector, y: Vector | undefined): number {
+  let sum = 0;
+  if (y) for (let d = 0; d < x.length; d++) sum += x[d]! * y[d]!;
+  return sum;
+}
 
 /** The first vector, with the second added to it. */
 function add(x: Vector | undefined, y: Vector, amount: number): Vector {

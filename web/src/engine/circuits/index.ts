@@ -7,13 +7,14 @@ import type { State } from "../network";
 import { readSource, record, type Recorded } from "../recording";
 import { average, findObstacle, Graph, SIDES, type Contrast, type Embedded, type Side, type Written } from "./graph";
 import type { Rows } from "./parts";
-import { Faithfulness, findCircuit, judge, type Found } from "./search";
+import { Faithfulness, findCircuit, judge, type Found, type Steps } from "./search";
 
 /** Which word is asked about, and what it is compared with. */
 export interface CircuitRequest {
   step: number; // of the translation
   rival: number | null; // a token; null: the likeliest other
   counterpart: string | null; // a sentence of as many tokens, whose values all other edges carry; null: the mean over examples
+  by_head?: boolean; // heads are told apart, and the query, key and value of each
 }
 
 /** What an edge joins: `node` and `reader` as `circuits/edges.py` names them. */
@@ -43,6 +44,7 @@ export interface Refusal {
 }
 
 const MOST_EDGES = 20_000; // so that an answer takes seconds
+const MOST_BY_HEAD = 400_000; // and a minute or two
 
 /** A step, ready to be measured. */
 export interface Asked {
@@ -53,27 +55,34 @@ export interface Asked {
 
 const refuse = (refused: Refusal["refused"], ...numbers: number[]): Refusal => ({ refused, numbers });
 
-const means = new WeakMap<Opened["network"], Written>();
+const examples = new WeakMap<Opened["network"], { contrast: Contrast; own: Embedded }[]>();
 
-/** The mean over the examples of a model, which are translated once. */
-export function* readMean(opened: Opened): Generator<void, Written | null> {
-  const { settings: { model: settings }, examples = [] } = opened.about;
-  if (means.has(opened.network)) return means.get(opened.network)!;
-  if (!examples.length || findObstacle(settings)) return null;
-  const all: Written[] = [];
-  for (const text of examples) {
+/** The examples of a model, translated once; none if it has none or no circuits. */
+function* readExamples(opened: Opened): Steps<{ contrast: Contrast; own: Embedded }[]> {
+  const known = examples.get(opened.network);
+  if (known) return known;
+  const found: { contrast: Contrast; own: Embedded }[] = [];
+  for (const text of findObstacle(opened.about.settings.model) ? [] : (opened.about.examples ?? [])) {
     const steps = record(opened, { text }, "");
     let next = steps.next();
-    for (; !next.done; next = steps.next()) yield;
+    for (; !next.done; next = steps.next()) yield 0;
     const { state, document } = next.value;
     const [source, given] = [document.source, document.target].map((side) => side.map(({ id }) => id)) as [number[], number[]];
-    const own = embed(state);
-    all.push(new Graph(settings, opened.network.weights, { source, given, answers: [0, 1] }, own, own).written);
-    yield;
+    found.push({ contrast: { source, given, answers: [0, 1] }, own: embed(state) });
+    yield 0;
   }
-  const mean = average(all);
-  means.set(opened.network, mean);
-  return mean;
+  examples.set(opened.network, found);
+  return found;
+}
+
+/** The mean over the examples of a model. */
+export function* readMean(opened: Opened, isByHead = false): Steps<Written | null> {
+  const all: Written[] = [];
+  for (const { contrast, own } of yield* readExamples(opened)) {
+    all.push(new Graph(opened.about.settings.model, opened.network.weights, contrast, own, own, isByHead).written);
+    yield 0;
+  }
+  return all.length ? average(all) : null;
 }
 
 /** `mean`: what all other edges carry if the request names no counterpart. */
@@ -95,8 +104,9 @@ export function ask(recorded: Recorded, request: CircuitRequest, mean: Written |
   const there = other ? network.pass(other, given) : null;
   const rival = request.rival ?? findRival(network.vocabulary, token, there ?? here, here);
   const contrast: Contrast = { source: ids, given, answers: [token, rival] };
-  const graph = new Graph(document.settings, network.weights, contrast, embed(here), there ? embed(there) : mean!);
-  if (graph.edges.length > MOST_EDGES) return refuse("long", graph.edges.length, MOST_EDGES);
+  const graph = new Graph(document.settings, network.weights, contrast, embed(here), there ? embed(there) : mean!, request.by_head);
+  const most = request.by_head ? MOST_BY_HEAD : MOST_EDGES;
+  if (graph.edges.length > most) return refuse("long", graph.edges.length, most);
   return { own: new Faithfulness(graph), contrast, meanOf: there ? 0 : opened.about.examples.length };
 }
 
@@ -105,7 +115,7 @@ function readIds(opened: Opened, text: string): number[] {
   return readSource(read, text).map(({ id }) => id);
 }
 
-export function* search(recorded: Recorded, { own, contrast: { answers }, meanOf }: Asked): Generator<void, Circuit> {
+export function* search(recorded: Recorded, { own, contrast: { answers }, meanOf }: Asked): Steps<Circuit> {
   const { vocabulary } = recorded.opened.target;
   const { encoder_layers, decoder_layers } = recorded.document.settings;
   const { graph } = own;

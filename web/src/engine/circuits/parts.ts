@@ -35,6 +35,23 @@ class Linear {
     this.bias = weights.get(`${name}.bias`)?.data;
   }
 
+  /** The same for some of the outputs alone. */
+  takeOutputs(from: number, count: number): Linear {
+    const bias = this.bias?.subarray(from, from + count);
+    return this.copy(this.weight.subarray(from * this.depth, (from + count) * this.depth), count, this.depth, bias);
+  }
+
+  /** The same of some of the inputs alone, with or without the bias. */
+  takeInputs(from: number, count: number, hasBias: boolean): Linear {
+    const weight = new Float32Array(this.width * count);
+    for (let d = 0; d < this.width; d++) weight.set(this.weight.subarray(d * this.depth + from, d * this.depth + from + count), d * count);
+    return this.copy(weight, this.width, count, hasBias ? this.bias : undefined);
+  }
+
+  private copy(weight: Float32Array, width: number, depth: number, bias: Float32Array | undefined): Linear {
+    return Object.assign(Object.create(Linear.prototype) as Linear, { weight, width, depth, bias });
+  }
+
   run(x: Vector): Vector {
     const { weight, bias, width, depth } = this;
     const y = new Float64Array(width);
@@ -98,24 +115,31 @@ function normAll(norm: Norm, rows: Rows): [Rows, Passing] {
   return [found, (grads, isHeld) => grads.map((grad, place) => grad && backs[place]?.(grad, isHeld))];
 }
 
+/** All heads of a block, or one of them, whose query, key and value then read apart. */
 export class Attention implements Part {
   private readonly linears: Linear[]; // query, key, value
   private readonly output: Linear;
+  private readonly from: readonly number[]; // which of the sites each of these reads
 
-  /** `memoryNorm`: of what keys and values of a cross-attention see. */
+  /** `memoryNorm`: of what keys and values see. */
   constructor(
     weights: Weights, name: string, private readonly heads: number, private readonly norm: Norm,
-    private readonly kind: "encoder" | "causal" | "cross", private readonly memoryNorm = norm,
+    private readonly kind: "encoder" | "causal" | "cross", private readonly memoryNorm = norm, head?: number,
   ) {
     this.linears = ["query", "key", "value"].map((each) => new Linear(weights, `${name}.to_${each}`));
     this.output = new Linear(weights, `${name}.to_output`);
+    this.from = kind === "cross" ? [0, 1, 1] : [0, 0, 0];
+    if (head === undefined) return;
+    const [all, width] = [this.linears[0]!.width, this.linears[0]!.width / heads];
+    this.linears = this.linears.map((each) => each.takeOutputs(Math.floor((head * each.width) / all) * width, width));
+    this.output = this.output.takeInputs(head * width, width, head === 0);
+    [this.heads, this.from] = [1, [0, 1, 2]];
   }
 
   run(reads: Rows[], wanted: readonly number[], base: Passed | null): Passed {
-    const isCross = this.kind === "cross";
-    const [own, backOwn] = normAll(this.norm, reads[0]!);
-    const [memory, backMemory] = isCross ? normAll(this.memoryNorm, reads[1]!) : [own, backOwn];
-    const cache = [own, memory, memory].map((rows, n) => {
+    const normed = reads.map((rows, site) => normAll(site ? this.memoryNorm : this.norm, rows));
+    const seen = this.from.map((site) => normed[site]![0]);
+    const cache = seen.map((rows, n) => {
       const whole = base ? [...base.cache[n]!] : [];
       rows.forEach((x, place) => x && (whole[place] = this.linears[n]!.run(x)));
       return whole;
@@ -124,12 +148,11 @@ export class Attention implements Part {
     const out: Rows = [];
     const backs = new Map<number, (grad: Vector, owed: Rows[]) => void>();
     for (const place of wanted) {
-      const seen = this.kind === "causal" ? place + 1 : keys.length;
-      const [z, back] = this.mix(queries[place]!, keys, values, seen);
+      const [z, back] = this.mix(queries[place]!, keys, values, this.kind === "causal" ? place + 1 : keys.length);
       out[place] = this.output.run(z);
       backs.set(place, (grad, owed) => back(this.output.back(grad), owed, place));
     }
-    return { out, cache, back: (grads, isHeld) => this.back(grads, isHeld, backs, [own, memory, memory], isCross ? [backOwn, backMemory] : [backOwn]) };
+    return { out, cache, back: (grads, isHeld) => this.back(grads, isHeld, backs, seen, normed.map(([, back]) => back)) };
   }
 
   private back(
@@ -138,13 +161,12 @@ export class Attention implements Part {
     // Where patterns are held, nothing is owed to queries and keys.
     const owed = seen.map((rows, n) => (isHeld && n < 2 ? [] : rows.map((x) => x && new Float64Array(this.linears[n]!.width))));
     grads.forEach((grad, place) => grad && backs.get(place)?.(grad, owed));
-    const sums: Rows[] = [];
+    const sums: Rows[] = norms.map(() => []);
     owed.forEach((rows, n) => {
-      const side = norms.length > 1 && n ? 1 : 0;
-      const sum = (sums[side] ??= []);
+      const sum = sums[this.from[n]!]!;
       rows.forEach((grad, place) => grad && (sum[place] = this.linears[n]!.back(grad, sum[place])));
     });
-    return sums.map((rows, side) => norms[side]!(rows, isHeld));
+    return sums.map((rows, site) => norms[site]!(rows, isHeld));
   }
 
   /** What all heads read with one query, side by side. */

@@ -29,7 +29,8 @@ export interface Found {
   connected: number[];
 }
 
-type Steps<T> = Generator<void, T>; // it pauses where others may have a turn
+/** It pauses where others may have a turn, and says how many edges are left. */
+export type Steps<T> = Generator<number, T>;
 
 /** What is kept when all edges but a few carry what the nodes write in the counterpart. */
 export class Faithfulness {
@@ -72,7 +73,7 @@ export class Faithfulness {
       const amounts = new Float64Array(numbers.length).fill(1);
       amounts[n] = 0;
       found.push(this.share(this.graph.run(like.edges, amounts, 0, like)));
-      yield;
+      yield numbers.length;
     }
     return found;
   }
@@ -90,7 +91,7 @@ export class Faithfulness {
     for (const [at, weight] of POINTS) {
       const slopes = this.graph.slopesOf(edges, this.graph.run([], new Float64Array(), at));
       slopes.forEach((each, n) => (sum[n]! += (each * weight) / this.span));
-      yield;
+      yield edges.length;
     }
     return sum;
   }
@@ -109,7 +110,7 @@ function* grow(own: Faithfulness): Steps<number[] | null> {
   for (let size = 8; size < order.length * SIZES; size *= SIZES) {
     const numbers = order.slice(0, Math.floor(size));
     if (own.measure(numbers) >= KEEP) return numbers;
-    yield;
+    yield order.length;
   }
   return null;
 }
@@ -146,7 +147,7 @@ function* dropMost(own: Faithfulness, numbers: readonly number[], counts: readon
   const like = own.pass(numbers);
   for (const count of counts) {
     if (own.drop(numbers, count, like) >= KEEP) return numbers.slice(count);
-    yield;
+    yield numbers.length;
   }
   return null;
 }
@@ -176,7 +177,7 @@ function* measureRandom(own: Faithfulness, size: number): Steps<number[]> {
     const drawn = new Set<number>();
     while (drawn.size < size) drawn.add(Math.floor(random() * own.graph.edges.length));
     found.push(own.measure([...drawn]));
-    yield;
+    yield size;
   }
   return found;
 }
@@ -187,8 +188,9 @@ function* measureConnected(own: Faithfulness, size: number): Steps<number[]> {
   const { graph } = own;
   const ends = new Map<string, number[]>(); // for each node, or the answer, the edges that end there
   graph.edges.forEach(({ site }, n) => {
-    const owner = graph.sites[site]!.name.replace(/\.memory$/, "");
-    ends.set(owner, [...(ends.get(owner) ?? []), n]);
+    const owner = graph.sites[site]!.name.replace(/\.(memory|query|key|value)$/, "");
+    if (ends.has(owner)) ends.get(owner)!.push(n);
+    else ends.set(owner, [n]);
   });
   const found: number[] = [];
   while (found.length < RANDOM) {
@@ -205,7 +207,7 @@ function* measureConnected(own: Faithfulness, size: number): Steps<number[]> {
       waiting.push(...(ends.get(start) ?? []));
     }
     found.push(own.measure(chosen));
-    yield;
+    yield size;
   }
   return found;
 }

@@ -263,7 +263,7 @@ async def search_token_circuit(
             sentences = record_questions(translator, list_examples(translator.weights.folder))
         else:
             ids = [each.id for each in read_source(translator, body.counterpart)]
-        question = ask_circuit(trace, body.step, body.rival, ids, sentences)
+        question = ask_circuit(trace, body.step, body.rival, ids, sentences, by_head=body.by_head)
         if isinstance(question, Unanswerable):
             return question.to_json()
         if body.edges is not None:

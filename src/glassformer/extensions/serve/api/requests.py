@@ -94,6 +94,9 @@ class CircuitRequest(Body):
         "If none, they carry their mean over the model's own examples.",
         examples=["The cow is on the mat."],
     )
+    by_head: bool = Field(
+        False, description="Tell heads apart, and the query, key and value of each."
+    )
     edges: list[int] | None = Field(
         None, max_length=20_000, description="Say what these edges keep; none: search a circuit."
     )
