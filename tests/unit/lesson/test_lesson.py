@@ -12,7 +12,7 @@ import pytest
 from glassformer.cli import main
 from glassformer.extensions.lesson.facts import MOST, LessonFacts, collect_facts
 from glassformer.extensions.lesson.pages import LONG, NAMES, ORDERS, SHORT, write_lesson
-from glassformer.extensions.lesson.parts import LIVE, tell_doubt, tell_limits, write_percent
+from glassformer.extensions.lesson.parts import LIVE, Say, tell_doubt, tell_limits, write_percent
 from glassformer.translator import Translator
 
 SENTENCE = "The animal didn't cross the street because it was too wide."
@@ -51,17 +51,17 @@ def test_what_is_read_and_what_is_needed(facts: LessonFacts) -> None:
     assert [each.share for each in needed] == sorted(each.share for each in needed)
     assert sum(each.share for each in facts.cuts) < 1  # a stop and the end are read, too
     assert facts.ceiling == pytest.approx(0.9)
-    assert useless[0].word in tell_limits(facts, tell_all)
+    assert useless[0].word in tell_limits(facts, TellAll("en"))
 
 
 def test_a_doubt_is_named_where_there_is_one(facts: LessonFacts) -> None:
     first = facts.readings[0]._replace(probability=0.4, rival="chien", rival_probability=0.3)
     doubtful = facts._replace(readings=(first, *facts.readings[1:]))
-    assert f"word={first.word}" in (told := tell_doubt(doubtful, tell_all))
+    assert f"word={first.word}" in (told := tell_doubt(doubtful, TellAll("en")))
     assert "percent=40 %" in told and "rival=chien" in told and "rival_percent=30 %" in told
-    assert "word=" not in tell_doubt(facts, tell_all)
+    assert "word=" not in tell_doubt(facts, TellAll("en"))
     assert "ceiling=90 %" in told and "ceiling" not in tell_doubt(
-        facts._replace(ceiling=1.0), tell_all
+        facts._replace(ceiling=1.0), TellAll("en")
     )
 
 
@@ -72,9 +72,11 @@ def test_a_share_in_percent(share: float, text: str) -> None:
     assert write_percent(share) == text
 
 
-def tell_all(key: str, **fill: object) -> str:
-    """Return what a page would fill in."""
-    return " ".join([key, *(f"{name}={value}" for name, value in fill.items())])
+class TellAll(Say):
+    """Says what a page would fill in."""
+
+    def __call__(self, key: str, **fill: object) -> str:
+        return " ".join([key, *(f"{name}={value}" for name, value in fill.items())])
 
 
 def test_the_minutes_add_up() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from pathlib import Path
 
 from glassformer.extensions.site.living import build_living_page
 from glassformer.foundation.disk import write_text
-from glassformer.foundation.messages import LANGUAGES, Messages
+from glassformer.foundation.messages import LANGUAGES
 
 from .facts import LessonFacts, collect_facts
 from .parts import (
@@ -38,7 +37,6 @@ LONG |= {"own": 10, "code": 10, "again": 5}
 QUIZ = 4  # questions; the first answer of each is the right one
 ORDERS = ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0))  # in which the answers of each are shown
 WHEN = ("before", "after")
-CODE = re.compile("`([^`]+)`")
 GOALS, PREPARED = 3, ("sheet", "slides", "questions", "live", "course")
 
 
@@ -52,11 +50,7 @@ def write_lesson(model: Path | str, sentence: str, folder: Path, lang: str) -> l
         raise ValueError(f"lang={lang}: one of {', '.join(LANGUAGES)}")
     live = build_living_page([model])
     facts = collect_facts(model, sentence)
-    texts = Messages(HERE / "messages.json")
-
-    def say(key: str, **fill: object) -> str:
-        return CODE.sub(r"<code>\1</code>", escape(texts.say(key, lang, **fill)))
-
+    say = Say(lang)
     makers = (make_plan, make_sheet, make_answers, make_questions, make_slides)
     pages = {
         name: wrap_page(name, make(facts, say), facts, say)
@@ -71,7 +65,7 @@ def write_lesson(model: Path | str, sentence: str, folder: Path, lang: str) -> l
 
 def wrap_page(name: str, body: str, facts: LessonFacts, say: Say) -> str:
     """Return a whole page around its body."""
-    title = say("title", sentence=facts.sentence)
+    title, code = say("title", sentence=facts.sentence), "zh-CN" if say.lang == "zh" else "en"
     addresses = {each: f"{each}.html" for each in NAMES} | {LIVE: address_live(facts, say)}
     links = " · ".join(
         f'<a href="{escape(address)}">{say(f"name.{each}")}</a>'
@@ -79,7 +73,7 @@ def wrap_page(name: str, body: str, facts: LessonFacts, say: Say) -> str:
     )
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return (
-        f'<!doctype html>\n<html lang="{say("lang")}"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{code}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{say(f'name.{name}')}: {title}</title><style>\n{style}</style></head>\n<body>"
         f"<nav>{links}</nav><main><h1>{title}</h1>\n{body}"
@@ -89,10 +83,9 @@ def wrap_page(name: str, body: str, facts: LessonFacts, say: Say) -> str:
 
 def make_plan(facts: LessonFacts, say: Say) -> str:
     """Return goals, what to prepare, the words, and the plans for 45 and for 90 minutes."""
-    parts = [
-        f"<h2>{say('goals')}</h2>{lay_list(say(f'goal.{n}') for n in range(1, GOALS + 1))}",
-        f"<h2>{say('prepare')}</h2>{lay_list(say(f'prepare.{each}') for each in PREPARED)}",
-    ]
+    goals = lay_list(say(f"goal.{n}") for n in range(1, GOALS + 1))
+    prepared = lay_list(say(f"prepare.{each}") for each in PREPARED)
+    parts = [f"<h2>{say('goals')}</h2>{goals}<h2>{say('prepare')}</h2>{prepared}"]
     for plan in (SHORT, LONG):
         begin, rows = 0, []
         for step, minutes in plan.items():

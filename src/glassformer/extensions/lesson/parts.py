@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from urllib.parse import urlencode
 
+from glassformer.foundation.messages import Messages
+
 from .facts import LessonFacts
 
 HERE = Path(__file__).parent
+CODE = re.compile("`([^`]+)`")
 LIVE = "live"  # the page with the app
-Say = Callable[..., str]
 NEAR = 0.05  # probabilities that differ by less are about equal
 TOP = 3  # words that are named
+
+
+class Say:
+    """Says texts of the lesson in one language, for HTML."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+
+    def __call__(self, key: str, **fill: object) -> str:
+        """Return a text with its braces filled in; what stands in backquotes is code."""
+        text = escape(_read_messages().say(key, self.lang, **fill))
+        return CODE.sub(r"<code>\1</code>", text)
+
+
+@cache
+def _read_messages() -> Messages:
+    return Messages(HERE / "messages.json")
 
 
 def lay_table(head: Sequence[str], rows: Iterable[Sequence[str]], hidden: int = 0) -> str:
@@ -39,7 +60,7 @@ def lay_list(items: Iterable[str]) -> str:
 
 def address_live(facts: LessonFacts, say: Say) -> str:
     """Return the address of the app with the sentence in it."""
-    place = {"text": facts.sentence, "language": say("lang")[:2]}
+    place = {"text": facts.sentence, "language": say.lang}
     return f"{LIVE}.html#/first?{urlencode(place)}"
 
 

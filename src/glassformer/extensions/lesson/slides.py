@@ -61,6 +61,6 @@ def make_slides(facts: LessonFacts, say: Say) -> str:
 
 def draw_on_slide(key: str, facts: LessonFacts, say: Say) -> str:
     """Return a picture of the recording as an element that holds it."""
-    scene = make_scene(facts.trace, PICTURES[key], lang=say("lang")[:2])
+    scene = make_scene(facts.trace, PICTURES[key], lang=say.lang)
     data = b64encode(write_svg(scene).encode()).decode("ascii")
     return f'<img alt="{escape(scene.description)}" src="data:image/svg+xml;base64,{data}">'
