@@ -101,7 +101,7 @@ def name_mistake(
         return ""
     if most < len(order) and exercise.number in PAIRED:
         more, pairs = trial.find_best(trial.list_pairs())
-        if more > most:
+        if more == len(order):
             first, second = (each.text[lang] for each in pairs[0])
             return say("two", lang, first=first, second=second)
     if len(texts) > 1:
