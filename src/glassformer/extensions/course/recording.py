@@ -24,6 +24,7 @@ SENTENCE = "The animal didn't cross the street because it was too wide."
 OTHER = "The animal didn't eat that carrot because it was too hard."
 OPEN = "The animal didn't cross the street"  # without its end token, the translation goes on
 DEEP = "The cat didn't eat the bread because it was too hard."  # needs every decoder layer
+SENTENCES = (SENTENCE, OTHER, OPEN, DEEP)
 ENCODER, DECODER = "encoder.0.", "decoder.0."
 ATTENTION = ("query", "key", "value", "scores", "weights", "context", "output")
 # What the exercises ask for; the names are those of a recording.
@@ -85,7 +86,7 @@ def record_anew() -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         "source_ids": ids["source.ids"].tolist(),
         "target_ids": ids["target.ids"].tolist(),
         "predicted_ids": [token.id for token in trace.predicted],
-        "translations": {each: translator.translate(each) for each in (SENTENCE, OTHER, OPEN, DEEP)},
+        "translations": {each: translator.translate(each) for each in SENTENCES},
     }
     return {name: np.ascontiguousarray(trace[name]) for name in NAMES}, notes
 
