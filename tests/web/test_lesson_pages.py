@@ -70,8 +70,14 @@ def test_counts_stay_and_can_be_undone(lesson: Path, window: Any, tmp_path: Path
     with window.expect_download() as download:
         window.locator("button.save").click()
     download.value.save_as(path := tmp_path / "answers.csv")
-    rows = [*csv.DictReader(path.read_text(encoding="utf-8").splitlines())]
-    assert rows[0] == {"when": "before", "question": "1", "answer": "a", "count": "2"}
+    assert download.value.suggested_filename.startswith("Questions-A-network-that-translates-The")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    first_row = {"when": "before", "question": "1", "answer": "a", "right": "0", "count": "2"}
+    assert {name: rows[0][name] for name in first_row} == first_row
+    assert rows[0]["text"].startswith("A weight of attention") and "important" in rows[0]["words"]
+    right = [row["question"] for row in rows if row["right"] == "1"]
+    assert right == ["1", "2", "3", "4"] * 2
     assert sum(int(row["count"]) for row in rows) == 2
     window.on("dialog", lambda dialog: dialog.accept())
     window.locator("button.clear").click()
@@ -88,3 +94,18 @@ def test_the_app_opens_with_the_sentence(lesson: Path, window: Any) -> None:
     window.goto((lesson / "plan.html").as_uri())
     window.get_by_role("link", name="App").click()
     wait_until(window, "document.body.innerText.includes('large')")
+
+
+def test_the_app_alone_begins_with_the_sentence_and_its_language(
+    browser: Any, tmp_path: Path
+) -> None:
+    write_lesson("demo", "The cat is on the mat.", tmp_path, "zh")
+    context = browser.new_context(locale="en", offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "live.html").as_uri())
+    wait_until(page, "document.body.innerText.includes('tapis')")
+    assert "剪断" in page.inner_text("body")
+    page.goto(f"{(tmp_path / 'live.html').as_uri()}#/first?text=The+dog+sleeps.&language=en")
+    page.reload()
+    wait_until(page, "document.body.innerText.includes('chien')")
+    context.close()

@@ -85,7 +85,13 @@ function start(): Here {
     const value = remember(key);
     if (value) Object.assign(kept, { [key]: value });
   }
-  return readHash(location.hash, { ...DEFAULTS, ...kept });
+  return readHash(location.hash, { ...DEFAULTS, ...kept, ...readStart() });
+}
+
+/** What this page carries to begin with, if its address does not say otherwise. */
+function readStart(): Partial<Here> {
+  const carried = document.getElementById("start")?.textContent;
+  return carried ? (JSON.parse(carried) as Partial<Here>) : {};
 }
 
 function remember(key: string, value?: string): string | null {

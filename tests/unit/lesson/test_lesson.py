@@ -6,13 +6,22 @@ import math
 import re
 from html import unescape
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from glassformer.cli import main
 from glassformer.extensions.lesson.facts import MOST, LessonFacts, collect_facts
 from glassformer.extensions.lesson.pages import LONG, NAMES, ORDERS, SHORT, write_lesson
-from glassformer.extensions.lesson.parts import LIVE, Say, tell_doubt, tell_limits, write_percent
+from glassformer.extensions.lesson.parts import (
+    LIVE,
+    Say,
+    tell_all_shares,
+    tell_doubt,
+    tell_limits,
+    write_percent,
+)
+from glassformer.extensions.lesson.slides import list_slides
 from glassformer.translator import Translator
 
 SENTENCE = "The animal didn't cross the street because it was too wide."
@@ -46,12 +55,33 @@ def test_the_softmax_is_that_of_the_scores(facts: LessonFacts) -> None:
 
 def test_what_is_read_and_what_is_needed(facts: LessonFacts) -> None:
     useless, needed = facts.list_useless(), facts.list_needed()
-    assert {each.word for each in (*useless, *needed)} == set(facts.words)
-    assert not any(each.changed for each in useless) and all(each.changed for each in needed)
-    assert [each.share for each in needed] == sorted(each.share for each in needed)
+    middle = median(each.share for each in facts.cuts)
+    assert [each.word for each in useless] == ["because"]
+    assert "too" in {each.word for each in needed} and "wide" not in {each.word for each in needed}
+    assert all(each.share > middle and not each.changed for each in useless)
+    assert all(each.share <= middle and each.changed for each in needed)
+    assert needed == sorted(needed, key=lambda each: each.share)
     assert sum(each.share for each in facts.cuts) < 1  # a stop and the end are read, too
-    assert facts.ceiling == pytest.approx(0.9)
+    assert facts.smoothing == pytest.approx(0.1)
     assert useless[0].word in tell_limits(facts, TellAll("en"))
+    assert "none" in tell_limits(facts._replace(cuts=facts.cuts[:1]), TellAll("en"))
+
+
+def test_all_shares_are_those_of_the_readings(facts: LessonFacts) -> None:
+    assert len(facts.shares) == len(facts.readings)
+    for reading, shares in zip(facts.readings, facts.shares, strict=True):
+        assert max(shares) == pytest.approx(reading.share) and sum(shares) <= 1 + 1e-6
+        assert facts.words[shares.index(max(shares))] == reading.read
+    means = [sum(column) / len(column) for column in zip(*facts.shares, strict=True)]
+    assert means == pytest.approx([each.share for each in facts.cuts])
+    assert tell_all_shares(facts, Say("en")).count("<td") == len(facts.words) * len(facts.readings)
+
+
+def test_the_picture_of_the_pronoun_is_shown_for_a_riddle_alone(facts: LessonFacts) -> None:
+    titles = [each.title for each in list_slides(facts, Say("en"))]
+    other = collect_facts("demo", "The cat is on the mat.")
+    assert "What the pronoun hangs on" in titles
+    assert len(list_slides(other, Say("en"))) == len(titles) - 1
 
 
 def test_a_doubt_is_named_where_there_is_one(facts: LessonFacts) -> None:
@@ -60,9 +90,8 @@ def test_a_doubt_is_named_where_there_is_one(facts: LessonFacts) -> None:
     assert f"word={first.word}" in (told := tell_doubt(doubtful, TellAll("en")))
     assert "percent=40 %" in told and "rival=chien" in told and "rival_percent=30 %" in told
     assert "word=" not in tell_doubt(facts, TellAll("en"))
-    assert "ceiling=90 %" in told and "ceiling" not in tell_doubt(
-        facts._replace(ceiling=1.0), TellAll("en")
-    )
+    assert "part=10 %" in told
+    assert "part=" not in tell_doubt(facts._replace(smoothing=0.0), TellAll("en"))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ const EXAMPLES: Record<string, Examples> = {
 const MANY = 3000; // words that a model of everyday language knows at least
 const EVERYDAY: Record<string, Examples> = {
   en: {
-    sentences: ["My sister is tall and strong.", "The old man lives alone.", "You look tired today."],
+    sentences: ["My sister is happy because she won.", "The old man lives alone.", "You look tired today."],
     swaps: [["sister", "brother", "mother"], ["man", "woman"], ["tired", "sad", "happy"], ["boy", "girl"]],
     patterns: ["My {0} is {1} and {2}.", "The {3} {4} is looking for the {5}.", "The {4} is afraid of the {6}."],
     words: [

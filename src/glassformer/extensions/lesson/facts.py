@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,10 +49,11 @@ class LessonFacts(NamedTuple):
     translation: str
     words: tuple[str, ...]
     readings: tuple[WordReading, ...]
+    shares: tuple[tuple[float, ...], ...]  # of each word of the translation: from each word
     cuts: tuple[WordCut, ...]
     scores: tuple[tuple[str, float], ...]  # of the first head of the last layer, for `scored`
     scored: str
-    ceiling: float  # the probability above which training with label smoothing does not push
+    smoothing: float  # the share of probability that training spread over all words
     trace: Trace
 
     def find_least_sure(self) -> WordReading:
@@ -59,13 +61,20 @@ class LessonFacts(NamedTuple):
         return min(self.readings, key=lambda each: each.probability)
 
     def list_useless(self) -> list[WordCut]:
-        """Return the words without which nothing changes, the most read first."""
-        useless = [each for each in self.cuts if not each.changed]
-        return sorted(useless, key=lambda each: each.share, reverse=True)
+        """Return the words that are read more than most, and without which nothing changes."""
+        return [each for each in self.rank_cuts() if not each.changed and self._is_read(each)]
 
     def list_needed(self) -> list[WordCut]:
-        """Return the words without which something changes, the least read first."""
-        return sorted((each for each in self.cuts if each.changed), key=lambda each: each.share)
+        """Return the words that are read less than most, and without which something changes."""
+        needed = [each for each in self.rank_cuts() if each.changed and not self._is_read(each)]
+        return needed[::-1]
+
+    def rank_cuts(self) -> list[WordCut]:
+        """Return the words with what their cuts change, the most read first."""
+        return sorted(self.cuts, key=lambda each: each.share, reverse=True)
+
+    def _is_read(self, cut: WordCut) -> bool:
+        return cut.share > median(each.share for each in self.cuts)
 
     def weigh(self) -> tuple[float, ...]:
         """Return the softmax of the scores."""
@@ -102,10 +111,11 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
         trace.translation,
         tuple(word for _, word in words),
         readings,
+        tuple(map(tuple, shares_TS.tolist())),
         tuple(cuts),
         _choose_scores(trace, words, targets[row][0][0]),
         readings[row].word,
-        1 - translator.config.train.label_smoothing,
+        translator.config.train.label_smoothing,
         trace,
     )
 

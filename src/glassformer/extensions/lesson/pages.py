@@ -27,7 +27,7 @@ from .parts import (
     tell_weights,
     write_percent,
 )
-from .slides import make_slides
+from .slides import list_slides, make_slides
 
 NAMES = ("plan", "sheet", "answers", "questions", "slides")
 # Steps of the lesson and their minutes.
@@ -48,8 +48,8 @@ def write_lesson(model: Path | str, sentence: str, folder: Path, lang: str) -> l
     """
     if lang not in LANGUAGES:
         raise ValueError(f"lang={lang}: one of {', '.join(LANGUAGES)}")
-    live = build_living_page([model])
     facts = collect_facts(model, sentence)
+    live = build_living_page([model], text=facts.sentence, lang=lang)
     say = Say(lang)
     makers = (make_plan, make_sheet, make_answers, make_questions, make_slides)
     pages = {
@@ -93,20 +93,23 @@ def make_plan(facts: LessonFacts, say: Say) -> str:
             begin += minutes
         head = (say("column.time"), say("column.what"))
         parts.append(f"<h2>{say('minutes', count=begin)}</h2>{lay_table(head, rows)}")
-    return "".join([*parts, f"<h2>{say('words')}</h2>{lay_list(list_terms(facts, say))}"])
+    notes = (f"{each.title}: {each.note}" for each in list_slides(facts, say))
+    parts.append(f"<h2>{say('words')}</h2>{lay_list(list_terms(facts, say))}")
+    parts.append(f"<h2>{say('notes')}</h2>{lay_list(notes, numbered=True)}")
+    return "".join(parts)
 
 
 def make_sheet(facts: LessonFacts, say: Say) -> str:
     """Return the two pages for the class."""
     reads = [(escape(each.word), write_percent(each.probability), "") for each in facts.readings]
-    cuts = [(escape(each.word), "") for each in facts.cuts]
+    cuts = [(escape(each.word), write_percent(each.share), "") for each in facts.cuts]
     scores = [(escape(word), f"{score:.1f}", "") for word, score in facts.scores]
     line = '<p class="line"></p>' * 3
     return (
         f'<section class="page">{tell_sides(facts, say)}<p>{say("task.read")}</p>'
         + lay_table((say("column.word"), say("column.sure"), say("column.guess")), reads)
         + f'</section><section class="page"><p>{say("task.cut")}</p>'
-        + lay_table((say("column.cut"), say("column.guess")), cuts)
+        + lay_table((say("column.cut"), say("column.share"), say("column.guess")), cuts)
         + f"<p>{say('task.compute', word=facts.scored)}</p>"
         + lay_table((say("column.word"), say("column.score"), say("column.weight")), scores)
         + f"<p>{say('task.limits')}</p>{line}</section>\n"
@@ -136,6 +139,8 @@ def make_questions(facts: LessonFacts, say: Say) -> str:
             parts.append(f"<p>{number}. {question}</p>")
             for letter, place in zip(map(mark_answer, range(3)), ORDERS[number - 1], strict=True):
                 data = f'data-when="{when}" data-question="{number}" data-answer="{letter}"'
+                data += f' data-text="{question}" data-words="{answers[place]}"'
+                data += ' data-right="1"' if place == 0 else ""
                 count = '<span class="count">: <output>0</output></span>'
                 text = f"{letter}) {answers[place]}{count}"
                 parts.append(f'<button type="button" {data}>{text}</button><br>')

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 CODE = re.compile("`([^`]+)`")
 LIVE = "live"  # the page with the app
 NEAR = 0.05  # probabilities that differ by less are about equal
+MARKED = ' class="marked"'  # white letters on a dark cell
 TOP = 3  # words that are named
 
 
@@ -53,9 +54,10 @@ def lay_table(head: Sequence[str], rows: Iterable[Sequence[str]], hidden: int = 
     return f"<table><tr>{top}</tr>{body}</table>\n".replace(' class=""', "")
 
 
-def lay_list(items: Iterable[str]) -> str:
-    """Return a list with bullets."""
-    return f"<ul>{''.join(f'<li>{each}</li>' for each in items)}</ul>\n"
+def lay_list(items: Iterable[str], *, numbered: bool = False) -> str:
+    """Return a list, with bullets or with numbers."""
+    kind = "ol" if numbered else "ul"
+    return f"<{kind}>{''.join(f'<li>{each}</li>' for each in items)}</{kind}>\n"
 
 
 def address_live(facts: LessonFacts, say: Say) -> str:
@@ -78,8 +80,8 @@ def write_percent(share: float) -> str:
 
 def tell_sides(facts: LessonFacts, say: Say) -> str:
     """Return the sentence and its translation."""
-    sides = (("sentence", facts.sentence), ("translation", facts.translation))
-    return "".join(f"<p><b>{say(key)}:</b> {escape(text)}</p>" for key, text in sides)
+    sides = {say("sentence.is"): facts.sentence, say("translation.is"): facts.translation}
+    return "".join(f"<p><b>{key}</b> {escape(text)}</p>" for key, text in sides.items())
 
 
 def list_terms(facts: LessonFacts, say: Say, *, short: bool = False) -> list[str]:
@@ -118,6 +120,36 @@ def tell_cuts(facts: LessonFacts, say: Say) -> str:
     return lay_table(head, rows, hidden=2)
 
 
+def tell_all_shares(facts: LessonFacts, say: Say) -> str:
+    """Return the shares of all words of the sentence as a table, dark where they are large."""
+    head = "".join(f"<th><span>{escape(word)}</span></th>" for word in facts.words)
+    rows = []
+    for reading, shares in zip(facts.readings, facts.shares, strict=True):
+        cells = "".join(
+            f'<td style="--share: {share:.3f}"{MARKED if share > 0.5 else ""}>'
+            f"{100 * share:.0f}</td>"
+            for share in shares
+        )
+        rows.append(f"<tr><th>{escape(reading.word)}</th>{cells}</tr>")
+    return f'<table class="shares"><tr><th></th>{head}</tr>{"".join(rows)}</table>\n'
+
+
+def tell_outcomes(facts: LessonFacts, say: Say) -> str:
+    """Return how much each word is read beside what its cut changes, the most read first."""
+    most = max(each.share for each in facts.cuts)
+    rows = [
+        (
+            escape(each.word),
+            f'<span class="bar" style="--share: {each.share / most:.3f}"></span> '
+            f"{write_percent(each.share)}",
+            escape(", ".join(each.changed)) or say("nothing"),
+        )
+        for each in facts.rank_cuts()
+    ]
+    head = (say("column.cut"), say("column.share"), say("column.changed"))
+    return lay_table(head, rows, hidden=1)
+
+
 def tell_weights(facts: LessonFacts, say: Say) -> str:
     """Return the scores and their softmax."""
     pairs = zip(facts.scores, facts.weigh(), strict=True)
@@ -137,9 +169,8 @@ def tell_doubt(facts: LessonFacts, say: Say) -> str:
         lines = [
             say("sure.least", word=least.word, percent=write_percent(least.probability), **rival)
         ]
-    if facts.ceiling < 1:
-        shares = {"part": 1 - facts.ceiling, "ceiling": facts.ceiling}
-        lines.append(say("sure.ceiling", **{key: write_percent(shares[key]) for key in shares}))
+    if facts.smoothing:
+        lines.append(say("sure.smoothed", part=write_percent(facts.smoothing)))
     return " ".join(lines)
 
 

@@ -16,8 +16,9 @@ function recall() {
     return [];
   }
 }
+const count = (n) => clicks.filter((click) => click === n).length;
 function show() {
-  buttons.forEach((each, n) => (each.querySelector("output").value = clicks.filter((click) => click === n).length));
+  buttons.forEach((each, n) => (each.querySelector("output").value = count(n)));
   keep();
 }
 buttons.forEach((each, n) => each.addEventListener("click", () => show(clicks.push(n))));
@@ -26,11 +27,15 @@ document.querySelector("button.clear").addEventListener("click", (event) => {
   if (confirm(event.currentTarget.dataset.sure)) show((clicks = []));
 });
 document.querySelector("button.save").addEventListener("click", () => {
-  const rows = buttons.map((each) => [each.dataset.when, each.dataset.question, each.dataset.answer, each.querySelector("output").value]);
-  const text = [["when", "question", "answer", "count"], ...rows].map((row) => row.join(",")).join("\n") + "\n";
+  const rows = buttons.map(({ dataset }, n) => [
+    dataset.when, dataset.question, dataset.text, dataset.answer, dataset.words, dataset.right ?? "0", count(n),
+  ]);
+  const head = ["when", "question", "text", "answer", "words", "right", "count"];
+  const quote = (cell) => (/[",]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell);
+  const text = [head, ...rows].map((row) => row.map(quote).join(",")).join("\r\n") + "\r\n";
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = "answers.csv";
+  link.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
+  link.download = `${document.title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}-${new Date().toISOString().slice(0, 10)}.csv`;
   link.click();
 });
 clicks = recall();

@@ -28,25 +28,33 @@ from .portable import BITS, describe_for_page, pack_model
 from .text_bytes import pack_parts, spell_letters
 
 # The ids of elements, where the app finds them: its models, each of them, and the engine.
-LIST, MODEL, COMPILED = "models", "model:", "engine"
+LIST, MODEL, COMPILED, START = "models", "model:", "engine", "start"
 WASM = STATIC / "engine.wasm"
 # With what `web/src/first/examples.ts` begins, and from how many words on the second is it.
 FIRST = (
     "The animal didn't cross the street because it was too wide.",
-    "My sister is tall and strong.",
+    "My sister is happy because she won.",
 )
 MANY = 3000
 LENGTH = 8  # bytes of a safetensors file that say how long its head is
 
 
-def build_living_page(models: Sequence[Path | str], *, bits: int = max(BITS)) -> str:
+def build_living_page(
+    models: Sequence[Path | str],
+    *,
+    bits: int = max(BITS),
+    text: str | None = None,
+    lang: str | None = None,
+) -> str:
     """Return the HTML of a page in which these models translate; the first is shown first.
 
-    bits: of a weight, 8 or 4. Raises ValueError if one is no model directory, if two have one name,
-    or if the app is not built.
+    bits: of a weight, 8 or 4. text, lang: the sentence and the language of the app with which the
+    page begins, if its address names none; None: an example, the reader's own language. Raises
+    ValueError if one is no model directory, if two have one name, or if the app is not built.
     """
     late = list_late_elements(models, bits) | {REST: pack_program(REST)}
-    listed = _list_models(models)
+    start = {name: each for name, each in (("text", text), ("language", lang)) if each}
+    listed = _list_models(models, text) + (spell_data(START, start) if start else "")
     behind = "".join(
         f'<script type="{BYTES}" id="{escape(id)}">{letters}</script>\n'
         for id, letters in late.items()
@@ -80,21 +88,24 @@ def list_late_elements(models: Sequence[Path | str], bits: int = max(BITS)) -> d
     return late
 
 
-def _list_models(models: Sequence[Path | str]) -> str:
+def _list_models(models: Sequence[Path | str], text: str | None = None) -> str:
     described = [describe_for_page(model) for model in models]
     names = [each["id"] for each in described]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two models are called {name}: rename the folder of one")
-    first = _describe_first(models[0], described[0])
+    first = _describe_first(models[0], described[0], text)
     return spell_data(LIST, {"version": __version__, "models": described, "first": first})
 
 
-def _describe_first(model: Path | str, described: dict[str, Any]) -> dict[str, Any] | None:
+def _describe_first(
+    model: Path | str, described: dict[str, Any], text: str | None
+) -> dict[str, Any] | None:
     """Return what the network says of the sentence that the app begins with, where it is known."""
-    if described["source"] != "en":
-        return None
-    text = FIRST[(described["words"] or 0) >= MANY]
+    if text is None:
+        if described["source"] != "en":
+            return None
+        text = FIRST[(described["words"] or 0) >= MANY]
     translator = Translator.load(locate(model), device="cpu", precision="fp32")
     return describe_answer(translator.see(text, level="attention"))
 
