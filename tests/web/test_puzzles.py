@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from pathlib import Path
@@ -177,7 +178,7 @@ def _solve(page: Any, kind: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("set_name", ["2026-01-01", "2026-02-29", "klasse 7b"])
+@pytest.mark.parametrize("set_name", ["2026-01-01", "2028-02-29", "klasse 7b"])
 @pytest.mark.thorough
 def test_what_python_computes_solves_a_set(set_name: str, page: Any, server: Server) -> None:
     page.set_default_timeout(60_000)
@@ -263,10 +264,88 @@ def test_hints_name_what_their_bars_stand_for(page: Any, server: Server) -> None
     names = page.locator(".bars li span:first-child")
     shown = names.all_inner_texts()
     assert shown[:2] == ["?", "?"] and {*shown[2:]} < {*options} and len(shown) == len(options)
+    caption = page.locator("figcaption").inner_text()
+    assert "for you to find" in caption
+    shares = [float(each.strip("<%")) for each in page.locator(".bars .number").all_inner_texts()]
+    (rest,) = re.findall(r"the rest, ([\d.]+)%", caption)
+    assert abs(sum(shares) + float(rest) - 100) < 0.06 * len(shares)
     page.get_by_role("button", name="Show the answer").click()
     page.locator("[data-why]").wait_for()
+    assert "for you to find" not in page.locator("figcaption").inner_text()
     assert sorted(names.all_inner_texts()) == sorted(options)
     assert names.first.inner_text() == page.locator(".tried").inner_text().split()[2]
+
+
+def _open_puzzle(page: Any, number: int) -> None:
+    page.locator("nav .square").nth(number - 1).click()
+    wait_until(
+        page,
+        "n => document.querySelectorAll('nav .square')[n]?.ariaCurrent "
+        "&& document.querySelector('.puzzle h2')",
+        arg=number - 1,
+    )
+
+
+@pytest.mark.parametrize("set_name", ["2026-12-05", "2026-12-24"])
+@pytest.mark.thorough
+def test_answers_can_be_told_apart(set_name: str, page: Any, server: Server) -> None:
+    """Shares by the margin, translations and heads by what they are called."""
+    page.set_default_timeout(60_000)
+    page.goto(server.url(f"puzzles/{set_name}"))
+    _open_puzzle(page, 3)
+    trace = _see(page.locator(".sentence").first.inner_text())
+    groups = group_words(trace.predicted, trace.translation)
+    logs = [each.log_prob for each in trace.predictions]
+    words = zip(_list_words(trace, "target"), groups, strict=False)
+    shares = sorted(
+        (math.exp(sum(logs[row] for row in rows)), word)
+        for word, rows in words
+        if re.search(r"\w", word)
+    )
+    assert shares[1][0] - shares[0][0] > 0.019
+    page.get_by_role("button", name=shares[0][1], exact=True).click()
+    wait_until(page, "() => document.querySelector('[data-puzzle=sure]').dataset.result")
+    assert page.locator(".square.first").count() == 1
+
+    _open_puzzle(page, 11)
+    options = page.locator("[data-option]").all_inner_texts()
+    text = page.locator(".sentence").first.inner_text()
+    right = _choose(page, "positions", text)
+    assert len(set(options)) >= 3 and right in options
+    assert _see(text).translation not in options
+
+    _open_puzzle(page, 12)
+    options = page.locator("[data-option]").all_inner_texts()
+    assert len({each.split(" (")[0] for each in options}) == len(options) == 4
+
+
+def test_the_last_option_is_no_puzzle(page: Any, server: Server) -> None:
+    page.goto(server.url("puzzles/last"))
+    page.locator("[data-option]").first.wait_for()
+    text = page.locator(".sentence").first.inner_text()
+    right = _choose(page, "read", text)
+    options = page.locator("[data-option]").all_inner_texts()
+    wrong = [each for each in options if each != right]
+    for tried, word in enumerate(wrong, start=1):
+        button = page.get_by_role("button", name=word, exact=True)
+        button.click()
+        said = page.locator(".tried").inner_text()
+        assert ("Once more?" in said) == (tried < len(wrong))
+        assert button.is_disabled() == (tried < len(wrong))
+    assert f"It was: {right}" in page.locator(".tried").inner_text()
+    assert page.locator("[data-puzzle]").get_attribute("data-result") == "shown"
+    assert page.locator(".square.shown").inner_text().split() == ["1", "✗"]
+
+
+def test_another_date_is_chosen_and_an_impossible_one_refused(page: Any, server: Server) -> None:
+    page.goto(server.url("puzzles/2026-13-45"))
+    page.get_by_role("alert").filter(has_text="There is no day 2026-13-45").wait_for()
+    assert page.locator("[data-puzzle]").count() == 0
+    page.get_by_label("The set of another date").fill("2026-12-24")
+    page.locator("form").first.get_by_role("button", name="Open").click()
+    page.get_by_role("heading", name="2026-12-24").wait_for()
+    page.locator("[data-option]").first.wait_for()
+    assert page.get_by_role("alert").count() == 0
 
 
 @pytest.mark.thorough

@@ -1,11 +1,11 @@
 /** Twelve kinds of puzzles, made and judged by the network: no answer stands in a list. */
 
 import { at } from "../data/tensor";
-import type { Model } from "../data/server";
+import type { Candidate, Model } from "../data/server";
 import type { Trace } from "../data/trace";
 import { engine } from "../engine";
 import type { Answer } from "../engine/engine";
-import { listChanges, listWords, probabilityOf, wordAt } from "../first/cuts";
+import { listChanges, listWords, makeCuts, probabilityOf, wordAt } from "../first/cuts";
 import { drawSentence, findSwap, sentencesOf } from "../first/examples";
 import { cutEach, type Outcome, type Retranslate } from "../first/outcomes";
 import { withSign } from "../format";
@@ -49,8 +49,12 @@ type Maker = (answer: Answer, shop: Workshop) => Promise<Omit<Puzzle, "kind" | "
 
 const MOST_OPTIONS = 5;
 const MOST_HEADS = 4;
-const TRIES = 8; // sentences, until one has what a kind needs
+const MOST_OTHERS = 3; // translations beside the right one
+const TRIES = 16; // sentences, until one has what a kind needs
 const SECRET = 2; // bars without their names, where their order is what is asked
+const MARGIN = 0.02; // shares that are nearer to each other than this do not tell two answers apart
+const LEAST_PULL = 0.1; // of a head that is asked for, in logits
+const LEAST_SURE = 0.8; // of the mean probability of the plain translation, has one that is asked for
 const isWord = (word: string) => /[\p{L}\p{N}]/u.test(word);
 
 /** The right one among a few others. */
@@ -65,18 +69,39 @@ function place(right: string, words: readonly string[]) {
   return { options, right: options.indexOf(right) };
 }
 
-/** A word of the translation, by its place: one that is there once, and, if asked, is a single token. */
-function pickWord(answer: Answer, random: () => number, isSingle = false): number {
+/** Words of the translation, by their places: those that are there once, and, if asked, are a single token. */
+function listPlaces(answer: Answer, isSingle = false): number[] {
   const words = listWords(answer, "target");
   const all = words.map((_, q) => q).filter((q) => isWord(words[q]!));
   const once = all.filter((q) => words.indexOf(words[q]!) === words.lastIndexOf(words[q]!));
   const fit = once.filter((q) => !isSingle || answer.targetWords[q]!.length === 1);
-  return pick([fit, once, all].find((each) => each.length)!, random);
+  return [fit, once, all].find((each) => each.length)!;
 }
+
+const pickWord = (answer: Answer, random: () => number, isSingle = false): number => pick(listPlaces(answer, isSingle), random);
 
 /** Bars in the order of their shares, the first ones without their names. */
 const hide = (bars: Bar[], sign: number): Bar[] =>
   bars.sort((one, other) => sign * (other.share - one.share)).map((each, n) => ({ ...each, isSecret: n < SECRET }));
+
+/** What has most (with -1: least) of something, and the next of another name; null where they are not told apart. */
+function findClear<T extends Bar>(bars: readonly T[], sign = 1): [T, T] | null {
+  const [most] = findTwo(bars, ({ share }) => sign * share);
+  const [next] = findTwo(bars.filter(({ name }) => name !== most?.name), ({ share }) => sign * share);
+  return next && sign * (most.share - next.share) >= MARGIN ? [most, next] : null;
+}
+
+/** What is left when all bars are taken from 1. */
+const restOf = (bars: readonly Bar[]): Fill => shares({ rest: 1 - bars.reduce((sum, { share }) => sum + share, 0) });
+
+/** The geometric mean of the probabilities of the tokens. */
+const meanOf = ({ predictions }: Answer): number => Math.exp(predictions.reduce((sum, { log_prob }) => sum + log_prob, 0) / predictions.length);
+
+/** Whether a translation can be asked for: no word follows itself, and it is nearly as probable as the plain one. */
+function isSound(after: Answer, plain: Answer): boolean {
+  const words = listWords(after, "target");
+  return words.every((word, n) => word !== words[n - 1]) && meanOf(after) >= LEAST_SURE * meanOf(plain);
+}
 
 /** How much one word of the translation reads each of the sentence. */
 const readersOf = (answer: Answer, q: number): Bar[] => listWords(answer, "source").map((name, m) => ({ name, share: at(answer.attention, [q, m]) }));
@@ -84,11 +109,14 @@ const readersOf = (answer: Answer, q: number): Bar[] => listWords(answer, "sourc
 async function listOutcomes(answer: Answer, { retranslate }: Workshop): Promise<Outcome[]> {
   const found: Outcome[] = [];
   for await (const each of cutEach(answer, retranslate)) found.push(each);
-  return found;
+  return found.sort((one, other) => Number(isSound(other.answer, answer)) - Number(isSound(one.answer, answer))); // the sound ones first
 }
 
 /** The changes of an outcome: what was said, and what is said in its place. */
 const changesOf = ({ said, answer }: Outcome) => listChanges(said, listWords(answer, "target"));
+
+/** Whether a word became another, not only its first letter a small one. */
+const isAnother = ([was, is]: [string, string]): boolean => Boolean(was && is) && was.toLowerCase() !== is.toLowerCase();
 
 /** A puzzle that the cuts of these outcomes solve. */
 const solveBy = (answer: Answer, good: readonly Outcome[]) => ({
@@ -105,19 +133,42 @@ function numberHead({ block, head }: Head): string {
   return say(`heads.${block.includes("cross") ? "cross" : side === "encoder" ? "encoder" : "decoder"}`, { layer: layer!, head });
 }
 
-/** What a head was found to read over many sentences, and where it is. */
-function nameHead({ document }: Trace, found: Head): string {
-  const habit = document.habits?.[found.block]?.[found.head];
-  const text = habit ? say("heads.reads", { habit: nameHabit(found.block, habit) }) : say(document.habits?.[found.block] ? "heads.mixed" : "heads.unknown");
-  return say("heads.named", { text, head: numberHead(found) });
+/** What a head is called: where it is, and what it usually reads; no "nothing in particular" where it does read one thing here. */
+function nameHead({ document }: Trace, found: Head, share: number): { text: string; name: string } {
+  const [habits, head] = [document.habits?.[found.block], numberHead(found)];
+  const habit = habits?.[found.head];
+  if (!habits || (!habit && share > 0.5)) return { text: habits ? "" : head, name: head };
+  const text = habit ? say("heads.reads", { habit: nameHabit(found.block, habit) }) : say("heads.mixed");
+  return { text, name: say("heads.named", { text, head }) };
 }
 
-/** A few heads that read something else than the others, as far as there are such. */
-function vary(heads: readonly Head[], trace: Trace, first: Head): Head[] {
-  const habit = ({ block, head }: Head) => `${block.includes("cross")} ${trace.document.habits?.[block]?.[head]}`;
-  const seen = new Set([habit(first)]);
-  const fresh = heads.filter((each) => !seen.has(habit(each)) && seen.add(habit(each)));
-  return [...fresh, ...heads.filter((each) => !fresh.includes(each))].slice(0, MOST_HEADS - 1);
+/** A head that does much for a token, in a block of the kind and layer that the set draws. */
+function drawHead(ranked: readonly Head[], random: () => number): Head | undefined {
+  const strong = ranked.filter(({ pull }) => pull >= LEAST_PULL);
+  if (!strong.length) return undefined;
+  const kindOf = (block: string) => block.replace(/\.\d+\./, ".");
+  const blocks = [...new Set(strong.map(({ block }) => block))];
+  const kind = pick([...new Set(blocks.map(kindOf))].sort(), random);
+  const block = pick(blocks.filter((each) => kindOf(each) === kind), random);
+  return strong.find((each) => each.block === block);
+}
+
+interface Offered {
+  head: Head;
+  name: string;
+  bar: Bar; // what it reads here
+}
+
+/** The first head and a few others, each called something else. */
+async function offerHeads(heads: readonly Head[], trace: Trace, answer: Answer, q: number): Promise<Offered[]> {
+  const found = new Map<string, Offered>();
+  for (const head of heads) {
+    const bar = await lookAt(trace, answer, q, head);
+    const { text, name } = nameHead(trace, head, bar.share);
+    if (!found.has(text)) found.set(text, { head, name, bar });
+    if (found.size === MOST_HEADS) break;
+  }
+  return [...found.values()];
 }
 
 /** What a head reads most where a word of the translation is made; in the encoder, where that word looks. */
@@ -131,14 +182,19 @@ async function lookAt(trace: Trace, answer: Answer, q: number, found: Head): Pro
   return { name: say("heads.look", { head: numberHead(found), word: keys[most]!.text.trim() }), share: at(weights, [found.head, row, most]) };
 }
 
+/** Whether the likeliest of some candidates is clearly more probable than another. */
+const isAhead = ([first]: readonly Candidate[], other: Candidate): boolean => Math.exp(first!.log_prob) - Math.exp(other.log_prob) >= MARGIN;
+
 const MAKERS = {
   async read(answer, shop) {
-    const [q, words] = [pickWord(answer, shop.random), listWords(answer, "source")];
-    const word = wordAt(answer, "target", q);
-    const [most, next] = findTwo(readersOf(answer, q), ({ share }) => share);
+    const words = listWords(answer, "source");
+    const q = shuffle(listPlaces(answer), shop.random).find((each) => findClear(readersOf(answer, each)));
+    if (q === undefined) return null;
+    const [word, bars] = [wordAt(answer, "target", q), readersOf(answer, q)];
+    const [most, next] = findClear(bars)!;
     return {
-      fill: { word }, ...place(most.name, words), hint: { key: "hints.read", fill: { word }, bars: hide(readersOf(answer, q), 1) },
-      explain: async () => ({ key: "why.read", fill: { word, right: most.name, second: next?.name ?? "", ...shares({ share: most.share, next: next?.share ?? 0 }) } }),
+      fill: { word }, ...place(most.name, words), hint: { key: "hints.read", fill: { word, ...restOf(bars) }, bars: hide([...bars], 1) },
+      explain: async () => ({ key: "why.read", fill: { word, right: most.name, second: next.name, ...shares({ share: most.share, next: next.share }) } }),
     };
   },
   async need(answer, shop) {
@@ -146,26 +202,31 @@ const MAKERS = {
     const places = words.map((_, m) => m).filter((m) => isWord(words[m]!));
     const left = await engine.cutEach(answer.id, answer.targetWords[q]!, places.map((m) => answer.sourceWords[m]!));
     const bars = places.map((m, n) => ({ name: words[m]!, share: Math.exp(left[n]!) }));
-    const [most, next] = findTwo(bars, ({ share }) => -share);
+    const clear = findClear(bars, -1);
+    if (!clear) return null;
+    const [most, next] = clear;
     const word = wordAt(answer, "target", q);
+    const read = readersOf(answer, q).filter(({ name }) => isWord(name));
     return {
-      fill: { word }, ...place(most.name, words.filter(isWord)), hint: { key: "hints.need", fill: { word }, bars: readersOf(answer, q).filter(({ name }) => isWord(name)) },
-      explain: async () => ({ key: "why.need", fill: { word, right: most.name, second: next?.name ?? "", ...shares({ before: probabilityOf(answer, q), left: most.share, next: next?.share ?? 0 }) } }),
+      fill: { word }, ...place(most.name, words.filter(isWord)), hint: { key: "hints.need", fill: { word, ...restOf(read) }, bars: read },
+      explain: async () => ({ key: "why.need", fill: { word, right: most.name, second: next.name, ...shares({ before: probabilityOf(answer, q), left: most.share, next: next.share }) } }),
     };
   },
   async sure(answer) {
     const bars = listWords(answer, "target").map((name, q) => ({ name, q, share: probabilityOf(answer, q) })).filter(({ name }) => isWord(name));
-    const [least, next] = findTwo(bars, ({ share }) => -share);
+    const clear = findClear(bars, -1);
+    if (!clear) return null;
+    const [least, next] = clear;
     const [row] = findTwo(answer.targetWords[least.q]!, (each) => -answer.predictions[each]!.log_prob);
     const { ids, texts, log_probs } = answer.predictions[row]!;
     const other = ids.findIndex((id) => id !== answer.predicted[row]!.id);
-    const fill = { right: least.name, second: next?.name ?? "", rival: texts[other]!.trim(), ...shares({ share: least.share, next: next?.share ?? 0, rivalShare: Math.exp(log_probs[other]!) }) };
+    const fill = { right: least.name, second: next.name, rival: texts[other]!.trim(), ...shares({ share: least.share, next: next.share, rivalShare: Math.exp(log_probs[other]!) }) };
     return { fill: {}, ...place(least.name, bars.map(({ name }) => name)), hint: { key: "hints.sure", bars: hide([...bars], -1) }, explain: async () => ({ key: "why.sure", fill }) };
   },
   async kill(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
     const good = outcomes.filter(({ changed }) => changed === 1);
-    if (!good.length || good.length > outcomes.length / 2) return null;
+    if (!good.some((each) => isSound(each.answer, answer)) || good.length > outcomes.length / 2) return null;
     return solveBy(answer, good);
   },
   async still(answer, shop) {
@@ -175,17 +236,18 @@ const MAKERS = {
     return solveBy(answer, good);
   },
   async become(answer, shop) {
-    const outcomes = (await listOutcomes(answer, shop)).filter((each) => changesOf(each).some(([was, is]) => was && is));
-    if (!outcomes.length) return null;
-    const goal = pick(outcomes, shop.random);
-    const [was, is] = pick(changesOf(goal).filter(([one, other]) => one && other), shop.random);
+    const outcomes = (await listOutcomes(answer, shop)).filter((each) => changesOf(each).some(isAnother));
+    const sound = outcomes.filter((each) => isSound(each.answer, answer));
+    if (!sound.length) return null;
+    const goal = pick(sound, shop.random);
+    const [was, is] = pick(changesOf(goal).filter(isAnother), shop.random);
     const good = outcomes.filter((each) => changesOf(each).some(([one, other]) => one === was && other === is));
     return { ...solveBy(answer, good), fill: { was, is } };
   },
   async which(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
     const texts = outcomes.map((each) => each.answer.translation);
-    const clear = outcomes.filter((each) => each.changed && texts.filter((text) => text === each.answer.translation).length === 1);
+    const clear = outcomes.filter((each) => each.changed && isSound(each.answer, answer) && texts.filter((text) => text === each.answer.translation).length === 1);
     if (!clear.length) return null;
     const { word, answer: after } = pick(clear, shop.random);
     const words = listWords(answer, "source").filter(isWord);
@@ -197,11 +259,11 @@ const MAKERS = {
     if (!swap) return null;
     const by = pick(swap.by, shop.random);
     const after = await shop.retranslate({ ...answer, text: replaceAt(answer, swap.place, by) }, []);
-    if (!after) return null;
+    if (!after || !isSound(after, answer)) return null;
     const said = listWords(after, "target");
     const before = listWords(answer, "target");
-    const isFar = (q: number) => before[q] !== said[q] && at(answer.attention, [q, swap.place]) < 0.5;
-    const places = before.map((_, q) => q).filter((q) => isWord(before[q]!) && said[q] !== undefined);
+    const isFar = (q: number) => at(answer.attention, [q, swap.place]) < 0.5;
+    const places = before.map((_, q) => q).filter((q) => isWord(before[q]!) && before[q] !== said[q]);
     if (said.length !== before.length || !places.length) return null;
     const q = places.find(isFar) ?? pick(places, shop.random);
     const others = await Promise.all(swap.by.map((each) => shop.retranslate({ ...answer, text: replaceAt(answer, swap.place, each) }, [])));
@@ -221,7 +283,7 @@ const MAKERS = {
     const floors = await engine.lens(answer.id, row, [id]);
     const last = floors.map((each) => each[0]!.id === id).lastIndexOf(false); // the last that says something else
     const [below, above] = [floors[last], floors[last + 1]];
-    if (!below || !above) return null;
+    if (!below || !above || !isAhead(below, below.at(-1)!) || !isAhead(above, above[1]!)) return null;
     const own = floors.map((each) => Math.exp(each.at(-1)!.log_prob));
     const word = text.trim();
     const fill = { word, below: last, layer: last + 1, other: below[0]!.text.trim(), ...shares({ otherShare: Math.exp(below[0]!.log_prob), was: own[last]!, share: own[last + 1]! }) };
@@ -235,18 +297,20 @@ const MAKERS = {
     const row = answer.targetWords[q]![0]!;
     const found = await engine.weigh(answer.id, row, null);
     if (!found) return null;
-    const [first, ...rest] = rank(found, 400, () => false);
-    const trace = await engine.open(answer.id);
-    const others = vary(shuffle(rest.filter((each) => each.pull < 0.6 * (first?.pull ?? 0)), shop.random), trace, first!);
-    if (!first || others.length < MOST_HEADS - 1) return null;
-    const offered = shuffle([first, ...others], shop.random);
+    const ranked = rank(found, 400, () => false);
+    const first = drawHead(ranked, shop.random);
+    if (!first) return null;
+    const rest = shuffle(ranked.filter((each) => each.pull < 0.6 * first.pull), shop.random);
+    const offered = await offerHeads([first, ...rest], await engine.open(answer.id), answer, q);
+    if (offered.length < MOST_HEADS) return null;
+    const [next] = findTwo(offered.slice(1), ({ head }) => head.pull);
     const [word, rival] = [found.token, found.rival].map(({ text }) => text.trim()) as [string, string];
-    const [next] = findTwo(others, ({ pull }) => pull);
+    const mixed = shuffle(offered, shop.random);
     const left = ({ pull }: Head) => withSign(found.lead - pull);
     return {
-      fill: { word, rival }, options: offered.map((each) => nameHead(trace, each)), right: offered.indexOf(first),
-      hint: { key: "hints.head", fill: { word }, bars: await Promise.all(offered.map((each) => lookAt(trace, answer, q, each))) },
-      explain: async () => ({ key: "why.head", fill: { head: numberHead(first), second: numberHead(next), word, rival, lead: withSign(found.lead), left: left(first), next: left(next) } }),
+      fill: { word, rival }, options: mixed.map(({ name }) => name), right: mixed.indexOf(offered[0]!),
+      hint: { key: "hints.head", fill: { word }, bars: mixed.map(({ bar }) => bar) },
+      explain: async () => ({ key: "why.head", fill: { head: numberHead(first), second: numberHead(next.head), word, rival, lead: withSign(found.lead), left: left(first), next: left(next.head) } }),
     };
   },
   async order(answer, shop) {
@@ -262,12 +326,10 @@ const MAKERS = {
   async positions(answer, shop) {
     const after = await shop.retranslate(answer, [{ do: "without", what: "positions" }]);
     if (!after || after.translation === answer.translation) return null;
-    const words = listWords(answer, "source");
-    const nouns = words.map((_, m) => m).filter((m) => isWord(words[m]!) && words[m]!.length > 2);
-    const [one, other] = [nouns[1] ?? 0, nouns.at(-1)!];
-    const turned = await shop.retranslate({ ...answer, text: exchange(answer, one, other) }, []);
+    const others = await listOthers(answer, shop, [answer.translation, after.translation]);
+    if (others.length < 2) return null;
     return {
-      fill: {}, ...offer(after.translation, [answer.translation, ...(turned ? [turned.translation] : [])], shop), hint: "threads",
+      fill: {}, ...offer(after.translation, others, shop), hint: "threads",
       explain: () => explainChange(answer, after, say("positions")),
     };
   },
@@ -315,6 +377,24 @@ function exchange(answer: Answer, one: number, other: number): string {
   const [before, , behind] = splitAt(answer, Math.max(one, other));
   const [start, , middle] = splitAt({ ...answer, text: before }, Math.min(one, other));
   return start + second! + middle + first! + behind;
+}
+
+/** What the network says when words change places, and when one is cut: a few translations, none of them among those known. */
+async function listOthers(answer: Answer, shop: Workshop, known: readonly string[]): Promise<string[]> {
+  const words = listWords(answer, "source");
+  const places = words.map((_, m) => m).filter((m) => isWord(words[m]!) && words[m]!.length > 2);
+  const pairs = shuffle(places.flatMap((one) => places.filter((other) => other > one).map((other) => [one, other] as const)), shop.random);
+  const found = new Set<string>();
+  const add = (after: Answer | null) => after && !known.includes(after.translation) && found.add(after.translation);
+  for (const [one, other] of pairs.slice(0, 2 * MOST_OTHERS)) {
+    add(await shop.retranslate({ ...answer, text: exchange(answer, one, other) }, []));
+    if (found.size === MOST_OTHERS) return [...found];
+  }
+  for (const place of shuffle(places, shop.random)) {
+    add(await shop.retranslate(answer, makeCuts(answer, place)));
+    if (found.size === MOST_OTHERS) break;
+  }
+  return [...found];
 }
 
 /** Sentences for puzzles, one after the other; the first is known before the network is there. */

@@ -28,6 +28,13 @@ export function shuffle<T>(things: readonly T[], random: () => number): T[] {
 
 export const pick = <T>(things: readonly T[], random: () => number): T => things[Math.floor(random() * things.length)]!;
 
+/** Whether a name is written as a day and there is no such day, as 2026-02-30. */
+export function isNoDay(name: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(name)) return false;
+  const day = new Date(`${name}T00:00:00Z`);
+  return Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== name;
+}
+
 /** The name of the set of a day, which all who play that day have. */
 export const nameOfDay = (now = new Date()): string =>
   [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((each) => String(each).padStart(2, "0")).join("-");

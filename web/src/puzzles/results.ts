@@ -6,6 +6,8 @@ export type Result = "first" | "later" | "shown"; // right at once; after a hint
 export type Results = Partial<Record<Kind, Result>>;
 
 const SQUARES: Record<Result, string> = { first: "🟩", later: "🟨", shown: "🟥" };
+/** The same without colours. */
+export const SIGNS: Record<Result, string> = { first: "✓", later: "↻", shown: "✗" };
 const PLACE = "glassformer.puzzles";
 const KEPT = 40; // sets
 
