@@ -10,9 +10,16 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.extensions.course.apart import MEMORY
+from glassformer.extensions.course.changes import ArgumentChange
 from glassformer.extensions.course.checking import check_step
 from glassformer.extensions.course.exercises import read_exercises
-from glassformer.extensions.course.results import OtherResult, decode_result, encode_result, is_same
+from glassformer.extensions.course.results import (
+    ChangedResult,
+    OtherResult,
+    decode_result,
+    encode_result,
+    is_same,
+)
 
 HEAD = "import numpy as np\n\ndef embed(token_ids, table):\n"
 RIGHT = "    return table[token_ids] * np.sqrt(table.shape[1])\n"
@@ -150,6 +157,13 @@ def test_the_limit_can_be_set(
 def test_results_come_back_as_they_were(value: object) -> None:
     found = decode_result(encode_result(value))
     assert is_same(found, value)
+
+
+def test_a_change_of_an_argument_comes_back_with_the_result() -> None:
+    value = ChangedResult(np.arange(3.0), ArgumentChange("weights['bias']", "array"))
+    found = decode_result(encode_result(value))
+    assert found.change == value.change and is_same(found.result, value.result)
+    assert not is_same(found, value.result)
 
 
 @pytest.mark.parametrize("value", [{}, object(), [[1], [2, 3]], 1j, 10**400, np.array([None])])

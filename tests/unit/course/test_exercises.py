@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from glassformer.extensions.course.cases import (
     read_real,
     read_single_weights,
 )
+from glassformer.extensions.course.changes import find_change
 from glassformer.extensions.course.checking import check_step
 from glassformer.extensions.course.diagnosis import diagnose, try_mistakes
 from glassformer.extensions.course.exercises import Exercise, Mistake, read_exercises
@@ -391,12 +393,53 @@ def test_wrong_solutions_are_named(number: int, text: str, said: str, tmp_path: 
     assert not check_step(tmp_path, number, "zh").is_right
 
 
-def test_arguments_that_a_learner_changes_are_fresh_in_each_case(tmp_path: Path) -> None:
+def test_a_step_that_changes_an_argument_is_not_right(tmp_path: Path) -> None:
     write_solutions(tmp_path)
-    text = "def project(x, weight, bias):\n    x[:] = x + 0\n    y = x @ weight.T + bias\n"
+    text = "import numpy as np\n\ndef embed(token_ids, table):\n"
+    text += "    table *= np.sqrt(table.shape[1])\n    return table[token_ids]\n"
+    (tmp_path / "step_01_embedding.py").write_text(text, encoding="utf-8")
+    for lang, said in (("en", "changed its argument `table`"), ("zh", "改动了它的参数 `table`")):
+        verdict = check_step(tmp_path, 1, lang)
+        assert not verdict.is_right and said in verdict.lines[1]
+    assert "check 1" in check_step(tmp_path, 20).lines[1]
+
+
+def test_what_is_changed_is_fresh_in_each_case(tmp_path: Path) -> None:
+    write_solutions(tmp_path)
+    text = "def project(x, weight, bias):\n    y = x @ weight.T + bias\n"
     text += "    weight[:] = 0\n    return y\n"
     (tmp_path / "step_03_projection.py").write_text(text, encoding="utf-8")
-    assert check_step(tmp_path, 3).is_right and check_step(tmp_path, 8).is_right
+    verdict = check_step(tmp_path, 3)
+    assert not verdict.is_right and "`weight`" in verdict.lines[1]
+    assert len(verdict.lines) == 3  # the numbers are right: the weights of each case are copies
+
+
+@pytest.mark.parametrize(
+    ("given", "spoil", "place", "kind"),
+    [
+        (np.ones(3), lambda x: x.fill(2), "x", "array"),
+        (np.ones(4), lambda x: setattr(x, "shape", (2, 2)), "x", "array"),
+        (np.array([np.nan, 1]), lambda x: x.sort(), "x", "array"),
+        ([1, 2], lambda x: x.reverse(), "x", "list"),
+        ([[1, 2], [3]], lambda x: x[1].append(4), "x[1]", "list"),
+        ({"a": {"b": np.ones(2)}}, lambda x: x["a"]["b"].fill(0), "x['a']['b']", "array"),
+        ({"a": {"b": np.ones(2)}}, lambda x: x["a"].clear(), "x['a']", "dict"),
+        ({"a": np.ones(2)}, lambda x: x.update(a=np.ones(2, np.float32)), "x", "dict"),
+        ({"a": 1}, lambda x: x.update(b=1), "x", "dict"),
+    ],
+)
+def test_a_change_is_found_where_it_is(
+    given: Any, spoil: Callable[[Any], None], place: str, kind: str
+) -> None:
+    def function(x: Any) -> None:
+        """Take one argument."""
+
+    changed = deepcopy(given)
+    assert find_change(function, [given], [changed]) is None
+    assert find_change(function, [np.array([np.nan]), len], [np.array([np.nan]), len]) is None
+    spoil(changed)
+    assert find_change(function, [given], [changed]) == (place, kind)
+    assert find_change(max, [given], [changed]) == (place.replace("x", "1"), kind)
 
 
 def test_a_step_says_which_earlier_one_is_wrong(tmp_path: Path) -> None:

@@ -13,7 +13,16 @@ from glassformer.foundation.messages import Messages
 
 from .cases import Case
 from .exercises import Exercise, Mistake
-from .results import Failure, is_near, is_same, is_truth, tell_argument, tell_kind, to_array
+from .results import (
+    ChangedResult,
+    Failure,
+    is_near,
+    is_same,
+    is_truth,
+    tell_argument,
+    tell_kind,
+    to_array,
+)
 from .running import run_cases
 from .steps import list_solutions
 
@@ -27,10 +36,16 @@ def diagnose(
     exercise: Exercise, cases: Sequence[Case], results: Sequence[Any], path: Path, lang: str
 ) -> Iterator[str]:
     """Yield sentences about the first case that went wrong, the most telling one first."""
-    which = next(n for n, each in enumerate(cases) if not is_same(results[n], each.expected))
+    changed = tell_change(cases, results, lang)
+    results = [each.result if isinstance(each, ChangedResult) else each for each in results]
+    wrong = (n for n, each in enumerate(cases) if not is_same(results[n], each.expected))
+    which = next(wrong, None)
+    if which is None:
+        yield changed
+        return
     case, result = cases[which], results[which]
-    if named := name_mistake(exercise, cases, results, which, lang):
-        yield named
+    named = name_mistake(exercise, cases, results, which, lang)
+    yield from filter(None, (named, changed))
     if isinstance(result, Failure):
         yield from tell_failure(result, case, path, lang, named=bool(named))
         return
@@ -42,6 +57,17 @@ def diagnose(
 def say(key: str, lang: str, **fill: object) -> str:
     """Return a text of the course."""
     return MESSAGES.say(key, lang, **fill)
+
+
+def tell_change(cases: Sequence[Case], results: Sequence[Any], lang: str) -> str:
+    """Return a sentence about the first argument that a function changed; "" if none did."""
+    for case, result in zip(cases, results, strict=True):
+        if isinstance(result, ChangedResult):
+            place, kind = result.change
+            way = say(f"change_{kind}", lang)
+            text = say("changed", lang, function=case.function, place=place, way=way)
+            return say("mistake", lang, text=text)
+    return ""
 
 
 class Trial(NamedTuple):

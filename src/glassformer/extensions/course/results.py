@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .cases import TooManyCallsError
+from .changes import ArgumentChange
 
 TOLERANCE = 1e-4  # relative to the largest number
 MOST_NUMBERS = 10_000_000  # of a result that is looked at
@@ -54,6 +55,13 @@ class OtherResult(NamedTuple):
     text: str
 
 
+class ChangedResult(NamedTuple):
+    """A result of a function that changed what it was given, and the change."""
+
+    result: Any
+    change: ArgumentChange
+
+
 def make_failure(error: BaseException, folder: Path | None = None) -> Failure:
     """Return what there is to know of an exception; its line is the innermost in a folder."""
     cause = next((each for kind, each in CAUSES if isinstance(error, kind)), "raised")
@@ -76,6 +84,8 @@ def encode_result(value: Any) -> Any:
         return value[:MOST_NUMBERS] if isinstance(value, str) else value
     if isinstance(value, Failure):
         return {"failure": [*value]}
+    if isinstance(value, ChangedResult):
+        return {"changed": [encode_result(value.result), [*value.change]]}
     numbers = value
     if not isinstance(value, np.ndarray):
         numbers = None if to_array(value) is None else np.asarray(value)
@@ -97,11 +107,18 @@ def decode_result(value: Any) -> Any:
         return np.load(io.BytesIO(base64.b64decode(content)), allow_pickle=False)
     if kind == "list":
         return content
+    if kind == "changed":
+        return ChangedResult(decode_result(content[0]), ArgumentChange(*content[1]))
     return Failure(*content) if kind == "failure" else OtherResult(*content)
 
 
 def is_same(value: Any, expected: Any) -> bool:
-    """Return whether two results are the same but for rounding; True is not the same as 1."""
+    """Return whether two results are the same but for rounding; True is not the same as 1.
+
+    That of a function that changed an argument is never right.
+    """
+    if isinstance(value, ChangedResult):
+        return False
     if isinstance(expected, Failure) or isinstance(value, Failure):
         return type(value) is type(expected) and value[1:3] == expected[1:3]
     if isinstance(expected, str) or isinstance(value, str):

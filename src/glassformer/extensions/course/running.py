@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .cases import Case
-from .results import Failure, make_failure
+from .changes import find_change
+from .results import ChangedResult, Failure, make_failure
 from .steps import StepSource, importing, load_step
 
 
@@ -22,7 +23,10 @@ def run_cases(
     cases: Sequence[Case],
     folder: Path | None = None,
 ) -> list[Any]:
-    """Return what the functions of a step return in each case, or the failure that came."""
+    """Return what the functions of a step return in each case, or the failure that came.
+
+    Where a function changed an argument, that is said with its result.
+    """
     with importing(sources, folder), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -41,10 +45,13 @@ def run_cases(
 def _run(step: Any, case: Case, folder: Path | None) -> Any:
     if not hasattr(step, case.function):
         return Failure("no_function")
+    function, arguments = getattr(step, case.function), [*map(_copy, case.arguments)]
     try:
-        return getattr(step, case.function)(*(_copy(each) for each in case.arguments))
+        result = function(*arguments)
     except (Exception, SystemExit) as error:
         return make_failure(error, folder)
+    change = find_change(function, case.arguments, arguments)
+    return ChangedResult(result, change) if change else result
 
 
 def _copy(argument: Any) -> Any:
