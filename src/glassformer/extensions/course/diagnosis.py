@@ -19,6 +19,7 @@ from .results import (
     is_near,
     is_same,
     is_truth,
+    max_size,
     tell_argument,
     tell_kind,
     to_array,
@@ -29,6 +30,8 @@ from .steps import list_solutions
 MESSAGES = Messages(Path(__file__).with_name("messages.json"))
 PAIRED = (*range(1, 12), 15, 16, 19)  # exercises in which two mistakes at once are looked for
 LARGEST_ROWS = 8
+MOST_DECIMALS = 8  # to which somebody may have rounded
+ON_ONE_SIDE = 0.98  # of the numbers, at least, are rounded as the right ones
 FEW = 8  # whole numbers, such as the ids of a short search, that two mistakes may have in common
 
 
@@ -44,7 +47,9 @@ def diagnose(
         yield changed
         return
     case, result = cases[which], results[which]
-    named = name_mistake(exercise, cases, results, which, lang)
+    named = name_rounding(cases, results, which, lang) or name_mistake(
+        exercise, cases, results, which, lang
+    )
     yield from filter(None, (named, changed))
     if isinstance(result, Failure):
         yield from tell_failure(result, case, path, lang, named=bool(named))
@@ -133,6 +138,33 @@ def name_mistake(
     if len(texts) > 1:
         return say("either", lang, text=texts[0], other=texts[1])
     return say("partly", lang, text=texts[0]) if texts else ""
+
+
+def name_rounding(cases: Sequence[Case], results: Sequence[Any], which: int, lang: str) -> str:
+    """Return a sentence that says to how many decimals all results are rounded; "" if to none."""
+    of_function = [n for n, each in enumerate(cases) if each.function == cases[which].function]
+    arrays = [to_array(results[n]) for n in of_function]
+    right = [to_array(cases[n].expected) for n in of_function]
+    if any(
+        a is None or b is None or a.shape != b.shape for a, b in zip(arrays, right, strict=True)
+    ):
+        return ""
+    numbers, exact = (np.concatenate([np.ravel(each) for each in all_]) for all_ in (arrays, right))
+    for decimals in range(MOST_DECIMALS):
+        if numbers.any() and _is_rounded(numbers, exact, decimals):
+            return say("mistake", lang, text=say("rounded", lang, count=decimals))
+    return ""
+
+
+def _is_rounded(numbers: Any, exact: Any, decimals: int) -> bool:
+    """Return whether numbers are rounded; of two ways to compute one, a few lie on other sides."""
+    near = min(0.02 * 10.0**-decimals, 1e-6 * max_size(exact))
+    with np.errstate(invalid="ignore"):
+        rounded = np.round(exact, decimals)
+        is_short = np.isclose(numbers, np.round(numbers, decimals), rtol=0, atol=near)
+        is_right = np.isclose(numbers, rounded, rtol=0, atol=near)
+        is_exact = np.isclose(exact, rounded, rtol=0, atol=near)
+    return bool(is_short.all() and is_right.mean() >= ON_ONE_SIDE and not is_exact.all())
 
 
 def try_mistakes(exercise: Exercise, cases: Sequence[Case], *mistakes: Mistake) -> list[Any]:
