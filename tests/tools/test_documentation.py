@@ -23,7 +23,14 @@ from tools.documentation.__main__ import (
     part_sections,
     put_off,
 )
-from tools.documentation.sources import ROOT, Page, list_pages, write_sources
+from tools.documentation.sources import (
+    ROOT,
+    Page,
+    add_anchors,
+    list_anchors,
+    list_pages,
+    write_sources,
+)
 
 LANGUAGES = ("en", "zh")
 HAN = re.compile(r"[\u3400-\u9fff]")
@@ -72,6 +79,33 @@ def test_links_lead_to_pages(lang: str, pages: dict[str, Path]) -> None:
             assert target.is_file(), f"{path.name}: {link}"
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_links_to_a_heading_lead_to_one(lang: str, pages: dict[str, Path]) -> None:
+    """The headings of a Chinese page have the anchors of the English one."""
+    anchors = {}
+    for path in pages[lang].glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        anchors[path.name] = re.findall(r"^#.* \{#(.*)\}$", text, flags=re.M) or list_anchors(text)
+    links = [
+        (path.name, found[1] or path.name, found[2])
+        for path in pages[lang].glob("*.md")
+        for found in re.finditer(r"\]\(([^)#\s]*)#([^)\s]*)\)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 20
+    inside = [each for each in links if "://" not in each[1]]
+    assert not [each for each in inside if each[2] not in anchors[each[1]]]
+
+
+def test_anchors_are_those_that_markdown_makes() -> None:
+    text = (
+        "# A *b* (`c`): d?\n```\n# no heading\n```\n## Café [on](x.md) it\n## A b c d\n## A b c d\n"
+    )
+    assert list_anchors(text) == ["a-b-c-d", "cafe-on-it", "a-b-c-d_1", "a-b-c-d_2"]
+    with pytest.raises(ValueError, match="1 headings for 4"):
+        add_anchors("# 一\n", list_anchors(text))
+    assert add_anchors("```\n# a\n```\n# 一\n", ["one"]) == "```\n# a\n```\n# 一 {#one}\n"
+
+
 def test_the_command_line_is_told_whole(pages: dict[str, Path]) -> None:
     text = (pages["en"] / "commands.md").read_text(encoding="utf-8")
     assert all(f"### glassformer {verb}\n" in text for verb in list_verbs())
@@ -97,6 +131,7 @@ def test_the_pages_load_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert len(pages) > 60 and (tmp_path / "zh" / WORKER).is_file()
     for path in pages:
         text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r'<a href="([^"]*)"[^>]*md-logo', text)) == {"index.html"}, path
         assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="?https?://', text), path
         assert re.findall(r"<script (?:defer )?src=[^ >]*", text) == [f'<script defer src="{LATE}"']
         assert all("width=" in each for each in re.findall("<img [^>]*>", text)), path

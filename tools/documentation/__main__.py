@@ -130,13 +130,13 @@ def make_settings(names: Sequence[str], lang: str, source: Path, out: Path) -> d
             ],
             "features": ["navigation.tabs", "content.code.copy", "toc.follow"],
         },
-        "extra": {"generator": False},
+        "extra": {"generator": False, "homepage": "index.html"},
         "plugins": [
             {"search": {"lang": ["en", "zh"] if lang == "zh" else ["en"]}},
             "offline",
             {"mkdocstrings": {"handlers": {"python": DOCSTRINGS}, "enable_inventory": False}},
         ],
-        "markdown_extensions": ["tables", "md_in_html", "pymdownx.superfences"],
+        "markdown_extensions": ["tables", "attr_list", "md_in_html", "pymdownx.superfences"],
         "validation": {"anchors": "warn", "absolute_links": "warn", "nav": {"not_found": "info"}},
         "nav": list_groups(names, lang),
     }
@@ -151,9 +151,17 @@ def build(out: Path, repository: str) -> None:
             names = write_sources(ROOT, lang, source, repository)
             settings = Path(folder) / "mkdocs.yml"  # JSON is YAML
             settings.write_text(json.dumps(make_settings(names, lang, source, place.absolute())))
-            words = ["mkdocs", "build", "--strict", "--quiet", "--config-file", str(settings)]
-            subprocess.run([sys.executable, "-m", *words], check=True, env=QUIET)
+            words = ["mkdocs", "build", "--strict", "--config-file", str(settings)]
+            run_quietly([sys.executable, "-m", *words])
         finish_pages(place, lang)
+
+
+def run_quietly(command: Sequence[str]) -> None:
+    """Run MkDocs, and show what it says if it fails: told to be quiet, it counts no warnings."""
+    done = subprocess.run(command, env=QUIET, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    done.check_returncode()
 
 
 def finish_pages(place: Path, lang: str) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 HOME = "README.md"
 PICTURES = {".gif", ".png", ".svg", ".webp"}
 CODE = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^(#+ .*)$", re.MULTILINE)
 
 
 class Page(NamedTuple):
@@ -56,11 +58,41 @@ def write_sources(root: Path, lang: str, out: Path, repository: str = "") -> lis
     by_file = {page.source.resolve(): name for name, page in pages.items()}
     for page in pages.values():
         text = page.source.read_text(encoding="utf-8")
-        writer = LinkWriter(root, lang, page, out, by_file, repository)
-        (out / page.name).write_text(writer.rewrite(text), encoding="utf-8")
+        text = LinkWriter(root, lang, page, out, by_file, repository).rewrite(text)
+        english = page.source.with_name(page.source.name.replace(".zh.md", ".md"))
+        if english != page.source:
+            text = add_anchors(text, list_anchors(english.read_text(encoding="utf-8")))
+        (out / page.name).write_text(text, encoding="utf-8")
     (out / "commands.md").write_text(write_commands(lang), encoding="utf-8")
     (out / "python.md").write_text(write_python(lang), encoding="utf-8")
     return [*pages, "commands.md", "python.md"]
+
+
+def list_anchors(text: str) -> list[str]:
+    """Return the anchors of the headings of a page, as Markdown makes them."""
+    anchors: list[str] = []
+    for found in HEADING.finditer(CODE.sub("", text)):
+        plain = LINK.sub(r"\2", found[1].lstrip("# "))
+        ascii_only = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+        anchor = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
+        same = sum(re.sub(r"_\d+$", "", each) == anchor for each in anchors)
+        anchors.append(f"{anchor}_{same}" if same else anchor)
+    return anchors
+
+
+def add_anchors(text: str, anchors: Sequence[str]) -> str:
+    """Return a translated page whose headings have the anchors of the original's.
+
+    ValueError if it has more or fewer headings.
+    """
+    parts, left = CODE.split(text), iter(anchors)
+    headings = len(HEADING.findall(CODE.sub("", text)))
+    if headings != len(anchors):
+        raise ValueError(f"{headings} headings for {len(anchors)} anchors: {', '.join(anchors)}")
+    return "".join(
+        part if number % 2 else HEADING.sub(lambda found: f"{found[1]} {{#{next(left)}}}", part)
+        for number, part in enumerate(parts)
+    )
 
 
 class LinkWriter(NamedTuple):
