@@ -144,9 +144,12 @@ def test_the_command_follows_back_and_says_so(
         assert (row["source"], row["target"]) == PAIRS[row["line"] - 1]
     assert found["for"][0]["taught"] > 0 > found["against"][0]["taught"]
     assert main(command) == 0
-    assert "run again and followed back" in capsys.readouterr().out
-    assert main([*command, "--by", "estimate"]) == 0
-    assert "An estimate" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "run again and followed back" in told and "a fault of the text stands out here" in told
+    assert main([*command, "--by", "estimate", "--json"]) == 0
+    estimate = json.loads(capsys.readouterr().out)
+    assert estimate["method"] == "estimate" and "suspects" not in estimate
+    assert found["suspects"] == estimate["for"]
 
 
 def test_what_cannot_be_followed_back_says_why(

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 # What `python -m benchmarks taught words` measured; docs/why.md says on what.
 RELIABILITY = {
-    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.38 to 0.88.",
-    "estimate": "Unreliable: its rank correlation with trainings that leave lines out was measured "
-    "as -0.04 to 0.45. It finds a few strong lines, and no more.",
+    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.41 to 0.96.",
+    "estimate": "Its rank correlation with trainings that leave lines out was measured as 0.18 to "
+    "0.24: unreliable. But of ten lines with a planted fault it named 9 or 10.",
 }
 
 
@@ -35,7 +35,8 @@ def taught(
     by: str | None = opt(
         "METHOD",
         "replay: run the training again and follow it back; estimate: from the finished weights, "
-        "quick and unreliable. If not given, replay where MODEL remembers its training.",
+        "quick; it finds faults of the text. If not given, replay where MODEL remembers its "
+        "training, and the ten of the estimate beside it.",
     ),
     occurrence: int = opt("N", "Which of several such words; 0 is the first.", default=0),
     target: str | None = opt("TEXT", "Ask about this translation, not the model's own."),
@@ -49,8 +50,9 @@ def taught(
     Where MODEL has the folder run of its training, which `train` leaves there with the text and the
     seeds, the training is run again and followed back: the number of a line says by how much the
     word's lead over its rival would fall without it. That takes several times as long as the
-    training; a bar says how long. Ctrl-C stops it, and changes nothing. Other models get an
-    estimate, and a line that says how unreliable it is.
+    training; a bar says how long. Ctrl-C stops it, and changes nothing. Beside it stand the lines
+    that an estimate from the finished weights names, among which faults of the text stand out.
+    Other models get the estimate alone, and a line that says how unreliable it is.
 
     \b
     glassformer taught my-model "The cat sleeps." --word chat
@@ -82,6 +84,11 @@ def taught(
     if output:
         write_json(output, results | {"lines": rows})
     chosen = {"for": rows[:top], "against": rows[::-1][:top]}
+    if answer.method == "replay" and by is None:
+        again = weigh_lines(
+            locate(model), translator, asked.contrast, show_progress, data or (), "estimate"
+        )
+        chosen["suspects"] = [asdict(each) for each in again.lines[:top]]
     message = tell_taught(trace.translation, results, chosen, answer)
     print(to_json(results | chosen) if as_json else message)
 
@@ -97,11 +104,16 @@ def tell_taught(
     parts = [translation, f"{word} leads {rival} by {fields['lead']:+.3f}", "", tell_method(answer)]
     for side, says in (("for", f"{word} over {rival}"), ("against", f"{rival} over {word}")):
         parts.append(f"\nOf {fields['pairs']:,} pairs, these taught {says} most:")
-        parts += [
-            f"{row['taught']:+7.3f}  {row['line'] or '-'}: {row['source']}  →  {row['target']}"
-            for row in chosen[side]
-        ]
+        parts += [tell_line(row) for row in chosen[side]]
+    if suspects := chosen.get("suspects"):
+        parts.append(f"\nFor {word}, by the estimate; a fault of the text stands out here:")
+        parts += [tell_line(row) for row in suspects]
     return "\n".join(parts)
+
+
+def tell_line(row: dict[str, Any]) -> str:
+    """Return a pair with its number and its place in the text."""
+    return f"{row['taught']:+7.3f}  {row['line'] or '-'}: {row['source']}  →  {row['target']}"
 
 
 def tell_method(answer: TaughtLines) -> str:
