@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typer import Context, Exit
 
 from ..data.files import STANDARD
+from ..foundation.extensions import need_addition
 from ..foundation.sizes import SIZES
+from ..model.files.directory import RUN
 from .options import AS_JSON, CHANGES, DEVICE, arg, flag, opt
-from .terminal import INTERRUPTED, keep_apart, to_json
+from .terminal import INTERRUPTED, keep_apart, to_json, warn
 from .verb import find_typed, takes
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ DATA = opt(
 )
 # What may be given besides --resume, and what says when a training stops.
 RESUMING = {"resume", "changes", "accept_changed_data", "accept_changed_settings"}
-RESUMING |= {"device", "quiet", "as_json", "plugin"}
+RESUMING |= {"forget", "device", "quiet", "as_json", "plugin"}
 ENDS = ("minutes", "steps", "epochs")
 
 
@@ -123,6 +125,11 @@ def train(
         "With --resume: accept that settings have changed, in --set or in the run.",
         "--accept-changed-settings",
     ),
+    forget: bool = flag(
+        "When it has ended, remove what the training keeps beside the model, the text among it: "
+        "--resume and taught then no longer work.",
+        "--forget",
+    ),
     device: str = DEVICE,
     quiet: bool = flag("Do not print progress.", "--quiet", "-q"),
     as_json: bool = AS_JSON,
@@ -149,6 +156,11 @@ def train(
         print(to_json(summary.to_json()) if as_json else summary.text)
     if not summary.is_finished:
         raise Exit(INTERRUPTED)  # so that a command after "&&" does not get an unfinished model
+    if forget and summary.is_first:
+        clear = need_addition("forget_training", "--forget")
+        for folder in (summary.out, *sorted(summary.out.glob("seed-*"))):
+            if (folder / RUN).is_dir():
+                warn(f"{folder / RUN} is removed: it had {clear(folder)}")
 
 
 def _begin(

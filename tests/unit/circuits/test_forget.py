@@ -42,6 +42,15 @@ def test_the_end_of_a_training_says_what_it_keeps(
     assert f"glassformer forget {model}" in said
 
 
+def test_a_training_forgets_at_its_end_if_asked(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--resume", str(model), "--quiet", "--forget"]) == 0
+    assert f"{model / 'run'} is removed: it had " in capsys.readouterr().err
+    assert not (model / "run").exists() and (model / WEIGHTS).is_file()
+    assert Translator.load(model, device="cpu").translate(PAIRS[0][0])
+
+
 def test_what_is_published_has_no_training_text(model: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     left = publish_model(model, copy).run

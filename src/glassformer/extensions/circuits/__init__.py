@@ -5,4 +5,4 @@ VERBS = {
     "taught": ("Use", "why", "cli.taught.taught"),
     "forget": ("Use", "taught", "cli.forget.forget"),
 }
-ADDS = {"explain_word": "why.explain_trace"}
+ADDS = {"explain_word": "why.explain_trace", "forget_training": "forget.forget_training"}
