@@ -59,7 +59,7 @@ PLANTED = (
     ("banana", "banane", "chaise"),  # in 4,000 pairs
 )
 BEST = 10  # pairs
-VALID, OTHERS = 300, 500  # pairs at the end of a text: for validation; before them, to ask about
+VALID, OTHERS = 300, 500  # pairs of a text: at its end for validation; before them, to ask about
 
 Line = tuple[str, str]
 
@@ -73,12 +73,22 @@ class Trained(NamedTuple):
     lines: list[Line]
 
 
-def read_pairs(options: argparse.Namespace) -> list[Line]:
-    """Return all pairs: of the demo's corpus, or of two files."""
+class Corpus(NamedTuple):
+    """Pairs to learn from, those before the end to ask about, and those for validation."""
+
+    train: list[Line]
+    others: list[Line]
+    valid: list[Line]
+
+
+def read_pairs(options: argparse.Namespace) -> Corpus:
+    """Return the demo's corpus, or that of two files, whose last pairs are held out."""
     if not options.text:
-        return [*read_corpus().pairs["train"]]
+        pairs = read_corpus().pairs
+        return Corpus([*pairs["train"]], [*pairs["train"][-OTHERS:]], [*pairs["valid"]])
     source, target = (path.read_text(encoding="utf-8").splitlines() for path in options.text)
-    return [*zip(source, target, strict=True)]
+    lines = [*zip(source, target, strict=True)]
+    return Corpus(lines, lines[-OTHERS - VALID : -VALID], lines[-VALID:])
 
 
 def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespace) -> Trained:
@@ -100,7 +110,7 @@ def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespac
             },
         }
     )
-    pairs = {"train": [*lines], "valid": read_pairs(options)[-VALID:]}
+    pairs = {"train": [*lines], "valid": read_pairs(options).valid}
     train(settings, pairs=pairs, out=folder, quiet=True)
     replay = Replay.open(folder)
     translator = Translator.load(folder, device="cpu", precision="fp32")
@@ -120,7 +130,7 @@ def load(trained: Trained, weights: Weights) -> EncoderDecoder:
 
 def choose_words(trained: Trained, options: argparse.Namespace) -> list[WordContrast]:
     """Return words of other sentences with their likeliest rivals, by their leads."""
-    others = encode_lines(trained.translator, read_pairs(options)[-OTHERS - VALID : -VALID])[1]
+    others = encode_lines(trained.translator, read_pairs(options).others)[1]
     chosen: list[WordContrast] = []
     rng = np.random.default_rng(5)
     for number in rng.permutation(len(others)):
@@ -282,7 +292,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    lines = read_pairs(options)[: options.pairs]
+    lines = read_pairs(options).train[: options.pairs]
     found: Any
     if options.what == "planted" and options.text:
         raise SystemExit("pairs are planted in the demo's corpus only")

@@ -26,12 +26,8 @@ def list_pickles(tree: ast.AST) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in MODULES:
             found += [f"{node.module}.{each.name}" for each in node.names]
         elif isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            words = {each.arg: ast.unparse(each.value) for each in node.keywords}
-            if (
-                name in ("torch.load", "torch.save")
-                or words.get("allow_pickle", "False") != "False"
-            ):
+            name, words = ast.unparse(node.func), {each.arg for each in node.keywords}
+            if name in ("torch.load", "torch.save") or "allow_pickle" in words:
                 found.append(ast.unparse(node))
     return found
 

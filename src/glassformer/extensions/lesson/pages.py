@@ -76,7 +76,7 @@ def wrap_page(name: str, body: str, facts: LessonFacts, say: Say) -> str:
         f'<!doctype html>\n<html lang="{code}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{say(f'name.{name}')}: {title}</title><style>\n{style}</style></head>\n<body>"
-        f"<nav>{links}</nav><main><h1>{title}</h1>\n{body}"
+        f'<nav>{links}</nav><main class="{name}"><h1>{title}</h1>\n{body}'
         f'<p class="note">{say("made", model=facts.model)}</p></main></body></html>\n'
     )
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 # What `python -m benchmarks taught words` measured; docs/why.md says on what.
 RELIABILITY = {
-    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.41 to 0.96.",
-    "estimate": "Its rank correlation with trainings that leave lines out was measured as 0.18 to "
-    "0.24: unreliable. But of ten lines with a planted fault it named 9 or 10.",
+    "replay": "Rank correlation with trainings that leave lines out, as measured: 0.38 to 0.96.",
+    "estimate": "Unreliable: its rank correlation with trainings that leave lines out was measured "
+    "as -0.04 to 0.45. But of ten lines with a plain fault that were planted, it named 9 or 10.",
 }
 
 
