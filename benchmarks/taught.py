@@ -59,6 +59,7 @@ PLANTED = (
     ("banana", "banane", "chaise"),  # in 4,000 pairs
 )
 BEST = 10  # pairs
+RANKED = 3  # trainings, with fewer of which a rank correlation says nothing
 VALID, OTHERS = 300, 500  # pairs of a text: at its end for validation; before them, to ask about
 
 Line = tuple[str, str]
@@ -85,10 +86,14 @@ def read_pairs(options: argparse.Namespace) -> Corpus:
     """Return the demo's corpus, or that of two files, whose last pairs are held out."""
     if not options.text:
         pairs = read_corpus().pairs
-        return Corpus([*pairs["train"]], [*pairs["train"][-OTHERS:]], [*pairs["valid"]])
-    source, target = (path.read_text(encoding="utf-8").splitlines() for path in options.text)
-    lines = [*zip(source, target, strict=True)]
-    return Corpus(lines, lines[-OTHERS - VALID : -VALID], lines[-VALID:])
+        lines, valid = [*pairs["train"]], [*pairs["valid"]]
+        rest = lines
+    else:
+        source, target = (path.read_text(encoding="utf-8").splitlines() for path in options.text)
+        lines = [*zip(source, target, strict=True)]
+        rest, valid = lines[:-VALID], lines[-VALID:]
+    end = len(rest) - options.before
+    return Corpus(lines, rest[end - OTHERS : end], valid)
 
 
 def run_training(lines: Sequence[Line], folder: Path, options: argparse.Namespace) -> Trained:
@@ -194,6 +199,8 @@ def measure_lds(
         weights = trained.replay.train(left_out)
         own = [float(trained.replay.measure_lead(weights, each)) for each in contrasts]
         leads.append(torch.tensor(own))
+        if len(leads) < RANKED:
+            continue
         results = {"words": len(contrasts), "trainings": len(leads), "lds": {}}
         for name, says_QN in says.items():
             found = correlate(says_QN, torch.stack(amounts), torch.stack(leads))
@@ -282,6 +289,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--words", type=int, default=6)
     parser.add_argument("--skipped", type=int, default=0, help="words, for a process to go on with")
+    parser.add_argument(
+        "--before", type=int, default=0, help="ask about sentences so many pairs before the last"
+    )
     parser.add_argument("--trainings", type=int, default=16)
     parser.add_argument("--left-out", type=float, default=0.25)
     parser.add_argument("--usual", action="store_true", help="train as the recipe auto does")
