@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassformer.cli import main
-from glassformer.extensions.course.apart import MEMORY
+from glassformer.extensions.course.apart import MEMORY, run_steps
 from glassformer.extensions.course.changes import ArgumentChange
 from glassformer.extensions.course.checking import check_step
 from glassformer.extensions.course.exercises import read_exercises
@@ -72,6 +72,13 @@ def test_what_breaks_a_check_is_said(text: str, said: str, line: str, tmp_path: 
     sentences = "\n".join(verdict.lines)
     assert not verdict.is_right and said in sentences and line in sentences
     assert time.monotonic() - started < 60
+
+
+def test_a_loop_whose_stack_changes_all_the_time_is_named(tmp_path: Path) -> None:
+    write_embedding(tmp_path, BREAKING["a loop that prints"][0])
+    for _ in range(10):  # the watchdog of C alone names no line in one of eight
+        [(_, run)] = run_steps(tmp_path, [1], 0.1)
+        assert (run.results[0].cause, run.results[0].line) == ("slow", 5)
 
 
 def test_a_list_that_grows_without_end_stops(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 Whatever the learner's code does, loops for ever, ends Python, prints without end or takes all
 memory, the check goes on and can say so. `python -m` this module is that process. It answers a
-line of JSON for each step; its watchdog is one of C (`faulthandler`), so that a loop within NumPy
-ends, too.
+line of JSON for each step. It has two watchdogs: a thread of Python, which sees a stack that stands
+still, and a little later one of C (`faulthandler`), which ends a loop within NumPy, too, but may
+meet a stack that is being changed, and then names no line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Timer
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from glassformer.foundation.machine.python_process import plan_python
 
@@ -30,6 +31,7 @@ from .running import run_cases
 from .steps import list_own
 
 SECONDS = 20.0  # that a step may run
+LATER = 1.0  # seconds, after which the watchdog of C acts
 START = 60.0  # seconds, in which the process and its watchdog are surely there
 MEMORY = 2 << 30  # bytes that a step may take, where the system can limit it
 MOST_PRINTED = 1000  # characters that are shown
@@ -113,6 +115,14 @@ def cap_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
+def end_here(watch: BinaryIO) -> None:
+    """End this process, and write where all threads are, as the watchdog of C does."""
+    watch.write(b"Timeout (of Python)\n")
+    watch.flush()
+    faulthandler.dump_traceback(watch)
+    os._exit(1)
+
+
 def answer(folder: Path, seconds: float, numbers: Sequence[int]) -> None:
     """Run steps, and write each answer to what was the standard output."""
     out, watch = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(2), "wb")
@@ -126,9 +136,13 @@ def answer(folder: Path, seconds: float, numbers: Sequence[int]) -> None:
     for number in numbers:
         calls, printed = list_calls(number), PrintedText()
         sys.stdout = sys.stderr = printed
-        faulthandler.dump_traceback_later(seconds, exit=True, file=watch)
+        timer = Timer(seconds, end_here, [watch])
+        timer.daemon = True
+        timer.start()
+        faulthandler.dump_traceback_later(seconds + LATER, exit=True, file=watch)
         results = run_cases(list_own(folder), find_exercise(number).module, calls, folder)
         line = json.dumps([[*map(encode_result, results)], printed.text, printed.characters])
+        timer.cancel()
         faulthandler.cancel_dump_traceback_later()
         out.write(line.encode() + b"\n")
         out.flush()
