@@ -1,9 +1,10 @@
-// Drives Firefox over WebDriver BiDi, which it speaks itself: node firefox.mjs SOCKET PAGE [PICTURE]
-// It prints as JSON what it saw on the way through the page, and what the console said.
-import { writeFileSync } from "node:fs";
+// Drives Firefox over WebDriver BiDi, which it speaks itself: node firefox.mjs SOCKET < STEPS
+// STEPS is JSON: {"width", "height", "steps": [[what, ...]]}. It prints as JSON what `see` read, and
+// what the console said.
+import { readFileSync, writeFileSync } from "node:fs";
 
-const [, , address, page, picture] = process.argv;
-const socket = new WebSocket(`${address}/session`);
+const { width, height, steps } = JSON.parse(readFileSync(0, "utf8"));
+const socket = new WebSocket(`${process.argv[2]}/session`);
 const waiting = new Map();
 const said = [];
 socket.onmessage = ({ data }) => {
@@ -22,42 +23,35 @@ const ask = (method, params = {}) =>
 await ask("session.new", { capabilities: {} });
 await ask("session.subscribe", { events: ["log.entryAdded"] });
 const { context } = await ask("browsingContext.create", { type: "tab" });
-await ask("browsingContext.setViewport", { context, viewport: { width: 1440, height: 900 } });
+await ask("browsingContext.setViewport", { context, viewport: { width, height } });
 
 async function run(expression) {
-  const { result } = await ask("script.evaluate", { expression, target: { context }, awaitPromise: true });
+  const target = { context };
+  const { result } = await ask("script.evaluate", { expression, target, awaitPromise: true });
   return result?.value;
 }
-async function until(condition, seconds = 120) {
-  for (const end = Date.now() + seconds * 1000; !(await run(`Boolean(${condition})`)); ) {
-    if (Date.now() > end) throw new Error(`never: ${condition}; ${said.join("; ")}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
-}
-const $ = (selector) => `document.querySelector(${JSON.stringify(selector)})`;
 
 const seen = {};
-await ask("browsingContext.navigate", { context, url: `${page}#/first?language=en`, wait: "complete" });
-await until(`document.title.includes("fatigué") && document.querySelectorAll("[data-thread]").length > 10`);
-seen.wide = await run("document.documentElement.scrollWidth");
-seen.high = await run("document.documentElement.scrollHeight");
-seen.threads = await run("document.querySelectorAll('[data-thread]').length");
-if (picture) {
-  const { data } = await ask("browsingContext.captureScreenshot", { context });
-  writeFileSync(picture, Buffer.from(data, "base64"));
-}
-await run(`${$("[data-scissors='10']")}.click()`);
-await until(`document.title.includes("malade")`);
-seen.cut = await run(`${$("[data-counter]")}.textContent`);
-await run(`location.hash = "#/heads?language=en"`);
-await until($("[data-guess]"));
-await run(`${$("[data-guess='0']")}.click()`);
-await until($("[data-portrait]"));
-await run(`location.hash = "#/teach?language=en&teach.updates=75"`);
-await until($("[data-train]"));
-await run(`${$("[data-train]")}.click()`);
-await until($("[data-done]"));
-seen.loss = await run(`${$("[data-loss]")}.textContent`);
+const actions = {
+  open: (url) => ask("browsingContext.navigate", { context, url, wait: "complete" }),
+  until: async (condition, seconds = 120) => {
+    for (const end = Date.now() + seconds * 1000; !(await run(`Boolean(${condition})`)); ) {
+      if (Date.now() > end) {
+        const title = await run("document.title");
+        throw new Error(`never: ${condition}; the title is ${title}; ${said.join("; ")}`);
+      }
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  },
+  click: (selector) => run(`document.querySelector(${JSON.stringify(selector)}).click()`),
+  do: (expression) => run(expression),
+  see: async (name, expression) => (seen[name] = await run(expression)),
+  picture: async (path) => {
+    const { data } = await ask("browsingContext.captureScreenshot", { context });
+    writeFileSync(path, Buffer.from(data, "base64"));
+  },
+};
+for (const [what, ...rest] of steps) await actions[what](...rest);
 console.log(JSON.stringify({ ...seen, said }));
 socket.close();
 process.exit(0);

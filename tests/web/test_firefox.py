@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -45,23 +47,51 @@ def firefox(tmp_path: Path) -> Iterator[str]:
             process.communicate(timeout=30)
 
 
-def test_page_in_firefox(firefox: str, tmp_path: Path) -> None:
+def drive(address: str, steps: Sequence[Sequence[object]], width: int, height: int) -> Any:
+    """Return what a page shows in Firefox after these steps."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("Node is not installed")
-    page = tmp_path / "class.html"
-    SavedPage(build_living_page(["demo"])).save(page)
     done = subprocess.run(
-        [node, SOCKET, str(DRIVER), firefox, page.as_uri(), str(tmp_path / "firefox.png")],
+        [node, SOCKET, str(DRIVER), address],
+        input=json.dumps({"width": width, "height": height, "steps": steps}),
         capture_output=True,
         text=True,
         check=False,
-        timeout=400,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    seen = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_page_in_firefox(width: int, height: int, firefox: str, tmp_path: Path) -> None:
+    page = tmp_path / "class.html"
+    SavedPage(build_living_page(["demo"])).save(page)
+    threads = "document.querySelectorAll('[data-thread]').length"
+    text = "The animal didn't cross the street because it was too wide."
+    steps = [
+        ["open", f"{page.as_uri()}#/first?{urlencode({'language': 'en', 'text': text})}"],
+        ["until", f"document.title.includes('trop large') && {threads} > 10"],
+        ["see", "wide", "document.documentElement.scrollWidth"],
+        ["see", "threads", threads],
+        ["picture", str(tmp_path / "firefox.png")],
+        ["click", "[data-scissors='10']"],
+        ["until", "document.title.includes('il était')"],
+        ["see", "cut", "document.querySelector('[data-counter]').textContent"],
+        ["do", "location.hash = '#/heads?language=en'"],
+        ["until", "document.querySelector('[data-guess]')"],
+        ["click", "[data-guess='0']"],
+        ["until", "document.querySelector('[data-portrait]')"],
+        ["do", "location.hash = '#/teach?language=en&teach.updates=75'"],
+        ["until", "document.querySelector('[data-train]')"],
+        ["click", "[data-train]"],
+        ["until", "document.querySelector('[data-done]')"],
+        ["see", "loss", "document.querySelector('[data-loss]').textContent"],
+    ]
+    seen = drive(firefox, steps, width, height)
     assert seen["threads"] > 10
     assert seen["cut"].startswith("1 cut")
-    assert (seen["wide"], seen["high"]) == (1440, 900), "no scroll bar"
+    assert seen["wide"] == width, "no scroll bar at the side"
     assert float(seen["loss"]) < 1
     assert seen["said"] == [], "the console is silent"
