@@ -200,6 +200,25 @@ def test_gathered_text_is_of_different_lines(tmp_path: Path) -> None:
     assert gather_text(str(tmp_path / "a"), 2, ["two"]) == ["one", "three"]
 
 
+SMALL = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")
+SETS = [word for each in SMALL for word in ("--set", each)]
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray warns of itself
+def test_two_models_train_at_a_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="ray is not installed")
+    monkeypatch.setattr(Night, "estimate_usual", lambda self: 0.05)
+    code, said = run("--minutes", "1.2", "--workers", "2", *SETS)
+    assert code == 0, said
+    assert "2 trainings at a time" in said
+    state = read_state(Path("made"))
+    assert state and [each.name for each in state.steps[:2]] == ["auto", "reverse"]
+    spent = {each.name: each.minutes for each in state.steps}
+    assert spent["auto"] == spent["reverse"] and state.spent < 60 * sum(spent.values())
+    assert (Path("made") / "model" / "README.md").is_file()
+
+
 @pytest.mark.thorough
 def test_a_night_makes_a_model_that_translates(
     run: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch
@@ -208,9 +227,7 @@ def test_a_night_makes_a_model_that_translates(
     lines = (pairs / "train.fr").read_text(encoding="utf-8").splitlines()
     Random(1).shuffle(lines)
     write_text(pairs / "more.fr", "".join(f"{line} {line}\n" for line in lines[:100]))
-    small = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")
-    sets = [word for each in small for word in ("--set", each)]
-    code, said = run("--minutes", "0.6", "--mono-target", "more.fr", *sets)
+    code, said = run("--minutes", "0.6", "--mono-target", "more.fr", *SETS)
     assert code == 0, said
     state = read_state(Path("made"))
     assert state and state.steps[0].name == "auto" and state.published == state.chosen
@@ -220,5 +237,5 @@ def test_a_night_makes_a_model_that_translates(
     assert "| test | BLEU |" in Path("made/model/README.md").read_text(encoding="utf-8")
     before = json.loads(Path("made/night.json").read_text(encoding="utf-8"))
     monkeypatch.setattr(publishing, "publish", None)  # nothing is made again
-    assert run("--minutes", "0.6", "--mono-target", "more.fr", *sets)[0] == 0
+    assert run("--minutes", "0.6", "--mono-target", "more.fr", *SETS)[0] == 0
     assert len(json.loads(Path("made/night.json").read_text())["steps"]) == len(before["steps"])

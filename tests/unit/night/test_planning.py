@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +14,7 @@ from glassformer.extensions.night.planning import (
     PlannedStep,
     StepResult,
     pays,
-    plan_next,
+    plan_steps,
 )
 
 UNTRAINED = {"reverse", "made", "taught"}  # these have no score
@@ -21,12 +23,13 @@ UNTRAINED = {"reverse", "made", "taught"}  # these have no score
 def walk(at: Circumstances, scores: dict[str, float]) -> list[PlannedStep]:
     """Make the steps of a plan, each in its time, with these scores."""
     done, left, found = list[StepResult](), at.minutes, list[PlannedStep]()
-    while step := plan_next(at, done, left):
-        assert len(found) < 20
-        found.append(step)
-        left -= step.minutes
-        score = None if step.name in UNTRAINED else scores.get(step.name, 30.0)
-        done.append(StepResult(step.name, step.minutes, score))
+    while steps := plan_steps(at, done, left):
+        assert len(found) < 20 and len(steps) <= at.workers
+        found += steps
+        left -= max(step.minutes for step in steps)
+        for step in steps:
+            score = None if step.name in UNTRAINED else scores.get(step.name, 30.0)
+            done.append(StepResult(step.name, step.minutes, score))
     return found
 
 
@@ -73,15 +76,22 @@ def test_made_pairs_pay_only_if_they_help() -> None:
     st.floats(0.2, 300),
     st.booleans(),
     st.booleans(),
+    st.integers(1, 4),
     st.dictionaries(st.sampled_from([*SHARES]), st.floats(0, 60)),
 )
 def test_every_night_has_auto_and_keeps_its_time(
-    minutes: float, usual: float, has_parent: bool, has_size: bool, scores: dict[str, float]
+    minutes: float,
+    usual: float,
+    has_parent: bool,
+    has_size: bool,
+    workers: int,
+    scores: dict[str, float],
 ) -> None:
-    at = Circumstances(minutes, usual, has_parent, has_size)
+    at = Circumstances(minutes, usual, has_parent, has_size, workers)
     steps = walk(at, scores)
     assert steps[0].name == "auto"
-    assert sum(each.minutes for each in steps) <= max(minutes, SHORTEST) * 1.0001
+    if workers == 1:
+        assert sum(each.minutes for each in steps) <= max(minutes, SHORTEST) * 1.0001
     assert len(set(names(steps))) == len(steps)
     if len(steps) > 1:  # with others to come, auto has what it takes for these pairs
         assert steps[0].minutes >= usual
@@ -90,6 +100,20 @@ def test_every_night_has_auto_and_keeps_its_time(
 def test_a_late_night_ends() -> None:
     at = Circumstances(100, 10)
     done = [StepResult("auto", 60, 30.0), StepResult("reverse", 38, None)]
-    assert plan_next(at, done, 2) is None
-    late = plan_next(at, done[:1], 40)
-    assert late and late.name == "reverse"
+    assert plan_steps(at, done, 2) == []
+    [late] = plan_steps(at, done[:1], 40)
+    assert late.name == "reverse"
+
+
+def test_machines_train_at_a_time_what_waits_for_nothing() -> None:
+    at = Circumstances(100, 10, has_parent=True, workers=3)
+    assert [each.name for each in plan_steps(at, [], 100)] == ["auto", "parent", "reverse"]
+    alone = replace(at, workers=1)
+    assert [each.name for each in plan_steps(alone, [], 100)] == ["auto"]
+    several, one = walk(at, {}), walk(alone, {})
+    time = {each.name: each.minutes for each in several}
+    assert time["member-2"] == time["member-3"]
+    at = replace(at, minutes=65)  # in which one machine trains two members
+    assert "member-3" in names(walk(at, {}))
+    assert "member-3" not in names(walk(replace(at, workers=1), {}))
+    assert set(names(one)) <= set(names(several))

@@ -145,7 +145,7 @@ def _run(
     address: str | None,
 ) -> Iterator[int]:
     """Translate the shards with Ray; yield the number of lines of each as it is done."""
-    ray = _start(address, workers * threads)
+    ray = start_ray(address, workers * threads)
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False
         rows = [asdict(shard) for shard in shards]
@@ -163,7 +163,11 @@ def _run(
         ray.shutdown()
 
 
-def _start(address: str | None, cpus: int) -> Any:
+def start_ray(address: str | None, cpus: int) -> Any:
+    """Return Ray, connected to a cluster, or started here with so many processors (None).
+
+    ValueError if it is not installed, OSError if it does not start.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends no usage statistics
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     ray, _ = need("ray"), need("ray.data")

@@ -16,16 +16,19 @@ from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import open_model
+from glassformer.train import Summary
 from glassformer.train.plan.auto import choose_settings, measure_corpus
 from glassformer.translator import Translator
 
+from ..cluster.ray_calls import Cluster
 from .planning import (
     Circumstances,
+    PlannedStep,
     StepResult,
     choose_base,
     measure_gain,
     pays,
-    plan_next,
+    plan_steps,
 )
 from .publishing import finish
 from .state import NightState, count_left, write_state
@@ -45,8 +48,16 @@ class StoppedNight(Exception):
 class Night:
     """A night in its folder; `run` makes step after step and keeps the state after each."""
 
-    def __init__(self, folder: Path, state: NightState, report: Reporter, device: str = "auto"):
+    def __init__(
+        self,
+        folder: Path,
+        state: NightState,
+        report: Reporter,
+        device: str = "auto",
+        cluster: Cluster | None = None,
+    ):
         self.folder, self.state, self.report, self.device = folder, state, report, device
+        self.cluster = cluster
         self.request = state.request
         self.langs = self.request.source_lang, self.request.target_lang
         self.texts = NightTexts(folder / "data")
@@ -56,11 +67,10 @@ class Night:
     def run(self) -> Path:
         """Make all steps that are missing, and return the folder of the published model."""
         self.prepare()
-        while step := plan_next(self.circumstances, self.state.steps, count_left(self.state)):
-            minutes = f"{step.minutes:.1f} minutes" if step.minutes < 60 else _hours(step.minutes)
-            self.say(f"{step.name}, about {minutes}: {step.why}")
-            score, spent = self.make(step.name, step.minutes)
-            self.keep(StepResult(step.name, spent, score))
+        while steps := plan_steps(self.circumstances, self.state.steps, count_left(self.state)):
+            for step in steps:
+                self.say(f"{step.name}, about {_tell_minutes(step.minutes)}: {step.why}")
+            self.keep(self.make(*steps) if len(steps) == 1 else self.train_together(steps))
         self.choose()
         return finish(self)
 
@@ -68,7 +78,11 @@ class Night:
     def circumstances(self) -> Circumstances:
         request = self.request
         return Circumstances(
-            self.state.minutes, self.state.usual, bool(request.parent), request.size is not None
+            self.state.minutes,
+            self.state.usual,
+            bool(request.parent),
+            request.size is not None,
+            self.cluster.workers if self.cluster else 1,
         )
 
     def place(self, name: str) -> Path:
@@ -80,19 +94,17 @@ class Night:
         self.report.say(f"\n== {text}")
         self.state.said.append(text)
 
-    def keep(self, result: StepResult | None = None) -> None:
+    def keep(self, results: Sequence[StepResult] = ()) -> None:
         """Count the time since the last step, and write the state."""
         now = self.clock()
         spent, self.latest = now - self.latest, now
-        if result:
-            minutes = max(spent / 60, result.minutes)  # before a kill, too
-            result = replace(result, minutes=minutes)
-            spent = 60 * minutes
-            self.state.steps.append(result)
+        minutes = max(spent / 60, *(each.minutes for each in results), 0)  # before a kill, too
+        for each in results:
+            self.state.steps.append(replace(each, minutes=minutes))
             self.state.chosen = ""
-            score = "" if result.score is None else f": chrF++ {result.score:.2f}"
-            self.say(f"{result.name} took {minutes:.1f} minutes{score}")
-        self.state.spent += spent
+            score = "" if each.score is None else f": chrF++ {each.score:.2f}"
+            self.say(f"{each.name} took {minutes:.1f} minutes{score}")
+        self.state.spent += 60 * minutes
         write_state(self.folder, self.state)
 
     def prepare(self) -> None:
@@ -119,27 +131,40 @@ class Night:
         others = os.getloadavg()[0] / machine.cores if hasattr(os, "getloadavg") else 0.0
         return float(minutes) * (1 + others if machine.device == "cpu" else 1)
 
-    def make(self, name: str, minutes: float) -> tuple[float | None, float]:
+    def make(self, step: PlannedStep) -> list[StepResult]:
         """Make a step; return the chrF++ of its model, and the minutes that are known of it."""
+        name, minutes = step.name, step.minutes
         if name == "made":
             self.make_pairs(minutes)
         elif name == "taught":
             source = self.texts.name("train")[0]
             self.translate("taught", self.list_teachers(), "forward", source, minutes)
         elif name == "ensemble":
-            return self.score_ensemble(), 0.0
+            return [StepResult(name, 0.0, self.score_ensemble())]
         else:
-            return self.train(name, minutes)
-        return None, 0.0
+            return [self.judge(name, run_training(self.describe(name, minutes), self.device))]
+        return [StepResult(name, 0.0)]
 
-    def train(self, name: str, minutes: float) -> tuple[float | None, float]:
-        summary = run_training(self.describe(name, minutes), self.device)
+    def train_together(self, steps: Sequence[PlannedStep]) -> list[StepResult]:
+        """Train the models of several steps at a time, on the machines of a cluster."""
+        assert self.cluster
+        jobs = [(self.describe(step.name, step.minutes), self.device) for step in steps]
+        self.report.say(f"{len(jobs)} trainings at a time; the log of each is in its folder")
+        summaries = self.cluster.call(run_training, jobs)
+        return [self.judge(*each) for each in zip([s.name for s in steps], summaries, strict=True)]
+
+    def judge(self, name: str, summary: Summary) -> StepResult:
+        """Return the result of a training: its minutes, and the chrF++ of a model of these pairs.
+
+        StoppedNight if it was told to stop.
+        """
         if not summary.is_finished:
             raise StoppedNight(f"Stopped. The same command, or --out {self.folder}, goes on")
         spent = summary.progress.spent / 60
         if name == "reverse":
-            return None, spent
-        return score_models([self.place(name)], self.texts.read("valid"))["chrF++"], spent
+            return StepResult(name, spent)
+        score = score_models([self.place(name)], self.texts.read("valid"))["chrF++"]
+        return StepResult(name, spent, score)
 
     def describe(self, name: str, minutes: float) -> TrainingJob:
         """Return the training of a step."""
@@ -296,7 +321,9 @@ MADE: tuple[tuple[str, str | None], ...] = (
 )
 
 
-def _hours(minutes: float) -> str:
+def _tell_minutes(minutes: float) -> str:
+    if minutes < 60:
+        return f"{minutes:.1f} minutes"
     return f"{int(minutes // 60)} h {int(minutes % 60)} min"
 
 

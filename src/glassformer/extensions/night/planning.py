@@ -38,6 +38,7 @@ SHARES = {
 OPTIONAL = (("member-3",), ("member-2", "ensemble", "taught", "student"), ("polish",))
 UNTIMED = {"made", "ensemble", "taught"}  # these are cut to the time that there is
 SHORT = {"reverse", "polish"}  # these trainings need less time than that of auto
+TOGETHER = (("auto", "parent", "reverse"), ("member-2", "member-3"))  # none needs another of them
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Circumstances:
     usual: float  # minutes that the recipe auto takes
     has_parent: bool = False  # there is a model to start from
     has_own_size: bool = False  # the size is given: only models of it can be the result
+    workers: int = 1  # trainings at a time
 
 
 @dataclass(frozen=True)
@@ -71,31 +73,57 @@ class PlannedStep:
     why: str
 
 
-def plan_next(at: Circumstances, done: Sequence[StepResult], left: float) -> PlannedStep | None:
-    """Return the next step; None once only the end is to come.
+def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> list[PlannedStep]:
+    """Return the next step, and those that are made with it; none once only the end is to come.
 
     left: the minutes that are left of all.
     """
     left = max(0.0, left - END * at.minutes)
     scores = {each.name: each.score for each in done if each.score is not None}
     for steps in list_programs(at, {each.name for each in done}, scores):
-        minutes = share_minutes(steps, left, at.usual)
+        minutes = share_minutes(steps, left, at.usual, at.workers)
         if steps[:1] == ["auto"]:
             if len(steps) == 1 or minutes["auto"] >= at.usual:
-                return PlannedStep("auto", max(SHORTEST, minutes["auto"]), _tell_program(at, steps))
+                whys = [_tell_program(at, steps), *(_explain(each, scores) for each in steps[1:])]
+                minutes["auto"] = max(SHORTEST, minutes["auto"])
+                return _pair(steps, minutes, whys, at.workers)
         elif steps and _suffices(minutes, at.usual):
-            return PlannedStep(steps[0], minutes[steps[0]], _explain(steps[0], scores))
-    return None
+            return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
+    return []
 
 
-def share_minutes(steps: Sequence[str], left: float, usual: float) -> dict[str, float]:
+def _pair(
+    steps: Sequence[str], minutes: dict[str, float], whys: Sequence[str], workers: int
+) -> list[PlannedStep]:
+    """Return the steps that come first, with their minutes and reasons."""
+    first = group_steps(steps, workers)[0]
+    return [PlannedStep(name, minutes[name], why) for name, why in zip(first, whys, strict=False)]
+
+
+def group_steps(steps: Sequence[str], workers: int) -> list[list[str]]:
+    """Return the steps in their order, those together that are made at a time."""
+    groups = list[list[str]]()
+    for name in steps:
+        kin = next((each for each in TOGETHER if name in each), ())
+        if groups and groups[-1][0] in kin and len(groups[-1]) < workers:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups
+
+
+def share_minutes(
+    steps: Sequence[str], left: float, usual: float, workers: int = 1
+) -> dict[str, float]:
     """Return the minutes of each step; one with others behind it has no more than it needs."""
-    results = {}
-    for place, name in enumerate(steps):
-        rest = steps[place:]
-        share = left * SHARES[name] / sum(SHARES[each] for each in rest)
-        results[name] = min(share, LONGEST * usual) if len(rest) > 1 else share
-        left -= results[name]
+    results = dict[str, float]()
+    groups = group_steps(steps, workers)
+    weights = [max(SHARES[name] for name in group) for group in groups]
+    for place, group in enumerate(groups):
+        share = left * weights[place] / sum(weights[place:])
+        minutes = share if place == len(groups) - 1 else min(share, LONGEST * usual)
+        results |= dict.fromkeys(group, minutes)
+        left -= minutes
     return results
 
 

@@ -13,6 +13,7 @@ from glassformer.cli.train import DATA
 from glassformer.foundation.sizes import SIZES
 
 if TYPE_CHECKING:
+    from ...cluster.ray_calls import Cluster
     from ..state import NightRequest, NightState
 
 
@@ -55,6 +56,12 @@ def night(
     no_keep: bool = flag(
         "Remove the models and pairs of the single steps at the end.", "--remove-steps"
     ),
+    workers: int | None = opt(
+        "N", "Train up to so many models at a time with Ray, here or on a cluster.", min=1
+    ),
+    ray_address: str | None = opt(
+        "ADDRESS", "The address of a Ray cluster whose machines all see these files."
+    ),
     device: str = DEVICE,
     quiet: bool = flag("Do not print progress.", "--quiet", "-q"),
     as_json: bool = AS_JSON,
@@ -70,6 +77,7 @@ def night(
     glassformer night train.en train.de --out my-night --until 07:00
     glassformer night train.en train.de --out my-night --minutes 60 --mono-target more.de
     """
+    from ...cluster.ray_calls import Cluster
     from ..night import drop_steps
     from ..state import NightRequest, read_state
 
@@ -95,7 +103,10 @@ def night(
         seed=seed,
         changes=changes or [],
     )
-    state, model = run_night(out, request, minutes, until, device, quiet)
+    if ray_address and not workers:
+        raise ValueError("--ray-address needs --workers: how many trainings are made at a time")
+    cluster = Cluster(workers, ray_address) if workers else None
+    state, model = run_night(out, request, minutes, until, device, quiet, cluster)
     if no_keep:
         drop_steps(out)
     print_outcome(out, state, model, as_json)
@@ -108,6 +119,7 @@ def run_night(
     until: str | None,
     device: str,
     quiet: bool,
+    cluster: Cluster | None,
 ) -> tuple[NightState, Path]:
     """Begin a night or go on with it, to its end; return its state and its model."""
     from glassformer.foundation.progress import Reporter
@@ -120,8 +132,9 @@ def run_night(
         state = begin_state(out, request, minutes, until)
         out.mkdir(parents=True, exist_ok=True)
         write_state(out, state)
+        place = out.resolve() if cluster else out  # for the other machines
         try:
-            return state, Night(out, state, Reporter(quiet), device).run()
+            return state, Night(place, state, Reporter(quiet), device, cluster).run()
         except StoppedNight as error:
             print(error)
             raise Exit(INTERRUPTED) from None
