@@ -34,6 +34,8 @@ ENGINES = {
     "ctranslate2": Engine("ctranslate2", ("ctranslate2==4.8.5",), needs_torch=False),
     "fxtranslate": Engine("fxtranslate", ("fxtranslate==0.5.0",), needs_torch=False),
     "onnxruntime": Engine("onnxruntime", ("onnxruntime==1.32.0",), needs_torch=False),
+    "torchlingo": Engine("torchlingo", ("torchlingo==0.2.9",)),
+    "nmt-forge": Engine("nmt-forge", ("nmt-forge[hf]==0.3.0", "transformers==5.24.0")),
 }
 
 

@@ -6,11 +6,14 @@
 DIR has train.*, valid.* or dev.*, and test.*. Ours run as a stranger would run them: `train`, which
 chooses everything itself (auto), and `night`, each for the minutes by the clock that make so many
 of processor time on all cores; what they really used stands in the table, since other programs take
-their part. JoeyNMT and Hugging Face's transformers, each in an environment of its own, learn from
-the tokens of auto with a network of its sizes, Adam and the paper's schedule, and are stopped at so
-many CPU-seconds; their reading and translating is not counted. All translate with their own beam
-search, and nothing is chosen on the test. What is in RUNS already is not done again. A toolkit that
-cannot be installed is left out, with the reason.
+their part. The others, each in an environment of its own, are stopped at so many CPU-seconds; their
+reading and translating is not counted. JoeyNMT, Hugging Face's transformers and Marian learn from
+the tokens of auto with a network of its sizes, Adam and the paper's schedule. TorchLingo has these
+sizes and this schedule, too, but tokens of its own; nmt-forge has everything of its own, its preset
+cpu-tiny, and may end before. (Its licence, PolyForm Noncommercial, allows noncommercial use only:
+leave it out by --systems where that does not fit.) All translate with their own beam search, and
+nothing is chosen on the test. What is in RUNS already is not done again. A toolkit that cannot be
+installed is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ from .train import Task, make_task
 
 METRICS = ("BLEU", "chrF++")
 WARMUP, DROPOUT = 400, 0.3  # of the others, as auto has it for as few pairs
-ENGINES = ("joeynmt", "transformers")
+OWN_TOKENS = ("torchlingo", "nmt-forge")  # these read the text, the others our tokens
+ENGINES = ("joeynmt", "transformers", "marian", *OWN_TOKENS)
 SYSTEMS = ("auto", "night", *ENGINES)
 
 
@@ -124,10 +128,9 @@ def run(heat: Heat, work: Path, left_out: dict[str, str]) -> list[dict[str, Any]
             left_out[heat.system] = str(error)
             print(f"left out: {heat.system}: {error}", file=sys.stderr)
             return []
-        lines = list(read_lines(heat.corpus.find("test")[1]))
-        quality = score_quality(
-            result.pop("said"), [lines], target_lang=heat.corpus.langs[1], metrics=METRICS
-        )
+        lines, said = list(read_lines(heat.corpus.find("test")[1])), result.pop("said")
+        write_text(heat.folder / f"said.{heat.corpus.langs[1]}", "".join(f"{x}\n" for x in said))
+        quality = score_quality(said, [lines], target_lang=heat.corpus.langs[1], metrics=METRICS)
         scores = {name: quality[name].value for name in METRICS}
         signature = quality["BLEU"].signature
         write_json(kept, heat.to_json() | result | scores | {"signature": signature})
@@ -154,22 +157,32 @@ def learn_here(heat: Heat) -> dict[str, Any]:
 
 
 def learn_elsewhere(heat: Heat, work: Path) -> dict[str, Any]:
-    """Train another toolkit on the tokens of auto; return its translations and CPU-seconds."""
-    system, corpus, place = heat.system, heat.corpus, work / "race" / heat.corpus.name
+    """Train another toolkit; return its translations and CPU-seconds."""
+    system, place = heat.system, work / "race" / heat.corpus.name
     python = install(system, work)
-    task = prepare_task(corpus, heat.minutes, place)
-    width = task.prepared.config.model.d_model
-    rate = width**-0.5 * WARMUP**-0.5  # the highest of the paper's schedule
-    chosen = {"rate": rate, "warmup": WARMUP, "dropout": DROPOUT, "seed": heat.seed}
-    write_json(task.folder / "learning.json", chosen)
-    ids = task.prepared.tokenizers.source.encode_many([*read_lines(corpus.find("test")[0])])
-    write_text(task.folder / "test.source", "".join(" ".join(map(str, row)) + "\n" for row in ids))
-    command = [python, "-m", f"benchmarks.engines.learn_{system}", task.folder, 60 * heat.minutes]
+    task = prepare_task(heat.corpus, heat.minutes, place)
+    write_choices(heat, task)
+    module = f"benchmarks.engines.learn_{system.replace('-', '_')}"
+    command = [python, "-m", module, task.folder, 60 * heat.minutes]
     environment = make_environment({}, is_ours=False)
     subprocess.run([*map(str, command)], env=environment, cwd=place, check=True)
     row = json.loads((task.folder / f"{system}.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     heat.folder.mkdir(parents=True, exist_ok=True)
-    return {"cpu": row["cpu"], "updates": row["updates"], "said": read_said(task, row["said"])}
+    said = row["said"] if system in OWN_TOKENS else read_said(task, row["said"])
+    return {"cpu": row["cpu"], "updates": row["updates"], "said": said}
+
+
+def write_choices(heat: Heat, task: Task) -> None:
+    """Write the schedule, the seed and the text of another toolkit, and the tokens of the test."""
+    corpus, width = heat.corpus, task.prepared.config.model.d_model
+    rate = width**-0.5 * WARMUP**-0.5  # the highest of the paper's schedule
+    chosen = {"rate": rate, "warmup": WARMUP, "dropout": DROPOUT, "seed": heat.seed}
+    parts = {part: corpus.find(part) for part in ("train", "valid")}
+    parts["test"] = corpus.find("test")[:1]
+    text = {part: [str(path.absolute()) for path in paths] for part, paths in parts.items()}
+    write_json(task.folder / "learning.json", {**chosen, "text": text})
+    ids = task.prepared.tokenizers.source.encode_many([*read_lines(parts["test"][0])])
+    write_text(task.folder / "test.source", "".join(" ".join(map(str, row)) + "\n" for row in ids))
 
 
 def prepare_task(corpus: RaceCorpus, minutes: float, work: Path) -> Task:
@@ -178,7 +191,7 @@ def prepare_task(corpus: RaceCorpus, minutes: float, work: Path) -> Task:
     ends = {"minutes": minutes / count_cores()}
     config = Config.read({"recipe": "auto", "size": "auto", "data": langs, "train": ends})
     work.mkdir(parents=True, exist_ok=True)
-    return make_task(config, corpus.find("train"), work)
+    return make_task(config, corpus.find("train"), work, corpus.find("valid"))
 
 
 def read_said(task: Task, said: Sequence[str]) -> list[str]:

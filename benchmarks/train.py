@@ -147,15 +147,22 @@ def run(
     )
 
 
-def make_task(config: Config, data: Sequence[Path], work: Path) -> Task:
-    """Return tokenizers, store and batches, made once for each setting and kept in `work`."""
+def make_task(
+    config: Config, data: Sequence[Path], work: Path, valid: Sequence[Path] | None = None
+) -> Task:
+    """Return tokenizers, store and batches, made once for each setting and kept in `work`.
+
+    Without validation text, some of the pairs are held out for it.
+    """
     folder = (work / "tasks" / f"{config.size or 'own'}-{config.model.norm}").absolute()
-    wanted = config.to_toml() + "".join(f"\n# {path.absolute()}" for path in data)
+    wanted = config.to_toml() + "".join(
+        f"\n# {path.absolute()}" for path in (*data, *(valid or ()))
+    )
     note, batches = folder / "wanted.toml", folder / "batches-fp32.npz"
     is_there = note.is_file() and batches.is_file()
     if not (is_there and note.read_text(encoding="utf-8") == wanted):
         shutil.rmtree(folder, ignore_errors=True)
-        open_run(folder, config, data, None)
+        open_run(folder, config, data, valid)
         prepared = prepare_run(folder, Reporter())
         _write_task(folder, prepared)
         write_text(note, wanted)
