@@ -128,7 +128,7 @@ def test_the_loss_is_that_of_training() -> None:
     total = label_smoothing(torch.tensor(logits), torch.tensor(targets), 0.1)
     assert math.isclose(found, total.item() / 9, rel_tol=1e-9)
     padded = np.concatenate([log_p, log_p[:2]])
-    same = find_solution("smoothed_loss")(padded, [*targets, 0, 0], 0.1, 0)
+    same = find_solution("smoothed_loss")(padded, np.array([*targets, 0, 0]), 0.1, 0)
     assert math.isclose(same, found, rel_tol=1e-9)
 
 

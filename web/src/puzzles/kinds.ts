@@ -53,7 +53,11 @@ const MOST_OTHERS = 3; // translations beside the right one
 const TRIES = 16; // sentences, until one has what a kind needs
 const SECRET = 2; // bars without their names, where their order is what is asked
 const MARGIN = 0.02; // shares that are nearer to each other than this do not tell two answers apart
-const LEAST_PULL = 0.1; // of a head that is asked for, in logits
+const LEAST_PULL = 0.3; // of a head that is asked for, in logits
+const MOST_LOOKS = 40; // heads that are looked at, until one reads what the word needs
+const MOST_KIN = 2; // other heads of the same kind of attention, if there are more
+const READS = 0.5; // of its attention, by a head that reads a word
+const NEEDS = 0.2; // probability that a word loses without a word that it needs
 const LEAST_SURE = 0.8; // of the mean probability of the plain translation, has one that is asked for
 const isWord = (word: string) => /[\p{L}\p{N}]/u.test(word);
 
@@ -133,53 +137,46 @@ function numberHead({ block, head }: Head): string {
   return say(`heads.${block.includes("cross") ? "cross" : side === "encoder" ? "encoder" : "decoder"}`, { layer: layer!, head });
 }
 
-/** What a head is called: where it is, and what it usually reads; no "nothing in particular" where it does read one thing here. */
-function nameHead({ document }: Trace, found: Head, share: number): { text: string; name: string } {
-  const [habits, head] = [document.habits?.[found.block], numberHead(found)];
-  const habit = habits?.[found.head];
-  if (!habits || (!habit && share > 0.5)) return { text: habits ? "" : head, name: head };
-  const text = habit ? say("heads.reads", { habit: nameHabit(found.block, habit) }) : say("heads.mixed");
-  return { text, name: say("heads.named", { text, head }) };
-}
+/** The kind of attention that a head is of. */
+const kindOf = ({ head }: Offered): string => head.block.replace(/\.\d+\./, ".");
 
-/** A head that does much for a token, in a block of the kind and layer that the set draws. */
-function drawHead(ranked: readonly Head[], random: () => number): Head | undefined {
-  const strong = ranked.filter(({ pull }) => pull >= LEAST_PULL);
-  if (!strong.length) return undefined;
-  const kindOf = (block: string) => block.replace(/\.\d+\./, ".");
-  const blocks = [...new Set(strong.map(({ block }) => block))];
-  const kind = pick([...new Set(blocks.map(kindOf))].sort(), random);
-  const block = pick(blocks.filter((each) => kindOf(each) === kind), random);
-  return strong.find((each) => each.block === block);
+/** What a head is called: where it is, and what it usually reads. */
+function nameHead({ document }: Trace, found: Head): string {
+  const [habits, head] = [document.habits?.[found.block], numberHead(found)];
+  if (!habits) return head;
+  const habit = habits[found.head];
+  return say("heads.named", { head, text: habit ? say("heads.reads", { habit: nameHabit(found.block, habit) }) : say("heads.mixed") });
 }
 
 interface Offered {
   head: Head;
   name: string;
-  bar: Bar; // what it reads here
-}
-
-/** The first head and a few others, each called something else. */
-async function offerHeads(heads: readonly Head[], trace: Trace, answer: Answer, q: number): Promise<Offered[]> {
-  const found = new Map<string, Offered>();
-  for (const head of heads) {
-    const bar = await lookAt(trace, answer, q, head);
-    const { text, name } = nameHead(trace, head, bar.share);
-    if (!found.has(text)) found.set(text, { head, name, bar });
-    if (found.size === MOST_HEADS) break;
-  }
-  return [...found.values()];
+  word: string; // of the sentence, that it reads most here; "" if it reads the translation
+  bar: Bar; // how much
 }
 
 /** What a head reads most where a word of the translation is made; in the encoder, where that word looks. */
-async function lookAt(trace: Trace, answer: Answer, q: number, found: Head): Promise<Bar> {
+async function lookAt(trace: Trace, answer: Answer, q: number, found: Head): Promise<Offered> {
   const weights = await trace.tensor(`${found.block}.weights`);
   const isEncoder = found.block.startsWith("encoder");
   const [seen] = findTwo(answer.sourceWords.map((_, m) => m), (m) => at(answer.attention, [q, m]));
   const row = isEncoder ? answer.sourceWords[seen]!.at(-1)! : answer.targetWords[q]![0]!;
-  const keys = isEncoder || found.block.includes("cross") ? trace.source : trace.target;
+  const isOfSource = isEncoder || found.block.includes("cross");
+  const keys = isOfSource ? trace.source : trace.target;
   const [most] = findTwo(keys.map((_, k) => k), (k) => at(weights, [found.head, row, k]));
-  return { name: say("heads.look", { head: numberHead(found), word: keys[most]!.text.trim() }), share: at(weights, [found.head, row, most]) };
+  const place = isOfSource ? answer.sourceWords.findIndex((group) => group.includes(most)) : -1;
+  const name = say("heads.look", { head: numberHead(found), word: keys[most]!.text.trim() });
+  const bar = { name, share: at(weights, [found.head, row, most]) };
+  return { head: found, name: nameHead(trace, found), word: place < 0 ? "" : wordAt(answer, "source", place), bar };
+}
+
+/** The word of the sentence without which a word of the translation loses most, if that is much. */
+async function findNeeded(answer: Answer, q: number): Promise<string | null> {
+  const words = listWords(answer, "source");
+  const places = words.map((_, m) => m).filter((m) => isWord(words[m]!));
+  const left = await engine.cutEach(answer.id, answer.targetWords[q]!, places.map((m) => answer.sourceWords[m]!));
+  const [least] = findTwo(places.map((_, n) => n), (n) => -left[n]!);
+  return probabilityOf(answer, q) - Math.exp(left[least]!) >= NEEDS ? words[places[least]!]! : null;
 }
 
 /** Whether the likeliest of some candidates is clearly more probable than another. */
@@ -225,7 +222,7 @@ const MAKERS = {
   },
   async kill(answer, shop) {
     const outcomes = await listOutcomes(answer, shop);
-    const good = outcomes.filter(({ changed }) => changed === 1);
+    const good = outcomes.filter((each) => each.changed === 1 && changesOf(each).some(isAnother)); // not a capital alone
     if (!good.some((each) => isSound(each.answer, answer)) || good.length > outcomes.length / 2) return null;
     return solveBy(answer, good);
   },
@@ -295,22 +292,31 @@ const MAKERS = {
   async head(answer, shop) {
     const q = pickWord(answer, shop.random, true);
     const row = answer.targetWords[q]![0]!;
-    const found = await engine.weigh(answer.id, row, null);
-    if (!found) return null;
+    const [found, needed, trace] = await Promise.all([engine.weigh(answer.id, row, null), findNeeded(answer, q), engine.open(answer.id)]);
+    if (!found || !needed) return null;
     const ranked = rank(found, 400, () => false);
-    const first = drawHead(ranked, shop.random);
-    if (!first) return null;
-    const rest = shuffle(ranked.filter((each) => each.pull < 0.6 * first.pull), shop.random);
-    const offered = await offerHeads([first, ...rest], await engine.open(answer.id), answer, q);
-    if (offered.length < MOST_HEADS) return null;
+    const look = (heads: readonly Head[]) => Promise.all(heads.slice(0, MOST_LOOKS).map((each) => lookAt(trace, answer, q, each)));
+    const strong = await look(ranked.filter(({ pull }) => pull >= LEAST_PULL));
+    const fit = strong.filter(({ word, bar }) => word === needed && bar.share >= READS);
+    if (!fit.length) return null;
+    const kind = pick([...new Set(fit.map(kindOf))].sort(), shop.random);
+    const first = fit.find((each) => kindOf(each) === kind)!;
+    const weak = await look(shuffle(ranked.filter(({ pull }) => pull < 0.5 * first.head.pull), shop.random));
+    const others = weak.filter(({ word, bar }) => word !== needed || bar.share < 0.5 * first.bar.share);
+    const [kin, rest] = [true, false].map((isKin) => others.filter((each) => (kindOf(each) === kindOf(first)) === isKin)) as [Offered[], Offered[]];
+    const offered = [first, ...kin.slice(0, MOST_KIN), ...rest, ...kin.slice(MOST_KIN)].slice(0, MOST_HEADS);
+    if (offered.length < MOST_HEADS || kindOf(offered[1]!) !== kindOf(first)) return null;
     const [next] = findTwo(offered.slice(1), ({ head }) => head.pull);
     const [word, rival] = [found.token, found.rival].map(({ text }) => text.trim()) as [string, string];
     const mixed = shuffle(offered, shop.random);
     const left = ({ pull }: Head) => withSign(found.lead - pull);
     return {
-      fill: { word, rival }, options: mixed.map(({ name }) => name), right: mixed.indexOf(offered[0]!),
+      fill: { word, rival }, options: mixed.map(({ name }) => name), right: mixed.indexOf(first),
       hint: { key: "hints.head", fill: { word }, bars: mixed.map(({ bar }) => bar) },
-      explain: async () => ({ key: "why.head", fill: { head: numberHead(first), second: numberHead(next.head), word, rival, lead: withSign(found.lead), left: left(first), next: left(next.head) } }),
+      explain: async () => ({
+        key: "why.head",
+        fill: { head: numberHead(first.head), second: numberHead(next.head), needed, word, rival, lead: withSign(found.lead), left: left(first.head), next: left(next.head), ...shares({ share: first.bar.share }) },
+      }),
     };
   },
   async order(answer, shop) {

@@ -196,6 +196,7 @@ def list_norms() -> Iterator[Case]:
     one, none = np.ones(4, np.float32), np.zeros(4, np.float32)
     yield Case("layer_norm", (np.array([[1.0, 2, 3, 4]]), one, none))
     yield Case("layer_norm", (np.array([[1.0, 2, 3, 4], [5, 5, 5, 5]]) / 500, one, none))
+    yield Case("layer_norm", (np.array([[1.0, 2, 3, 4]]), one, none, 0.5))
     yield Case("layer_norm", (np.array([[600, -600, 400, -400]], np.float16), one, none))
 
 
@@ -244,9 +245,9 @@ def list_losses() -> Iterator[Case]:
     yield Case("log_probabilities", (run["last"], table), "logits", log_p)
     yield Case("log_probabilities", (np.array([[900.0, -900]]), np.eye(2)))
     few = np.log(np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0.2, 0.2, 0.6]]))
-    yield Case("smoothed_loss", (few, [1, 2, 1], 0.1, PAD))
-    yield Case("smoothed_loss", (few, [1, 2, PAD], 0.1, PAD))
-    yield Case("smoothed_loss", (log_p, run.predicted_ids, 0.1, PAD))
+    for targets in ([1, 2, 1], [1, 2, PAD]):
+        yield Case("smoothed_loss", (few, np.array(targets), 0.1, PAD))
+    yield Case("smoothed_loss", (log_p, np.array(run.predicted_ids), 0.1, PAD))
 
 
 def list_rates() -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -10,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.config import Decode
-from glassformer.model.files.directory import locate
+from glassformer.config import Data, Decode
+from glassformer.model.files.directory import SHIPPED, locate
 from glassformer.see.derive import group_words, mean_cross_attention, merge_words
 from glassformer.see.document import Token
 from glassformer.see.trace import Trace
+from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 
 MOST = 16  # words of a sentence: more do not fit on the page
-EXERCISED = 3  # scores of the softmax that is computed by hand
+EXERCISED, EXERCISED_WEIGHT = 3, 0.7  # scores of the softmax by hand, and its largest result
 
 
 class WordReading(NamedTuple):
@@ -51,9 +53,12 @@ class LessonFacts(NamedTuple):
     readings: tuple[WordReading, ...]
     shares: tuple[tuple[float, ...], ...]  # of each word of the translation: from each word
     cuts: tuple[WordCut, ...]
-    scores: tuple[tuple[str, float], ...]  # of the first head of the last layer, for `scored`
+    scores: tuple[tuple[str, float], ...]  # of one head, for `scored`
     scored: str
     smoothing: float  # the share of probability that training spread over all words
+    unmet: tuple[str, ...]  # words of the sentence that the model never met in training
+    is_unsure: bool  # whether the model is less sure than it is where it is mostly right
+    turned_back: tuple[str, str] | None  # the translation in the first language again, and by whom
     trace: Trace
 
     def find_least_sure(self) -> WordReading:
@@ -62,24 +67,25 @@ class LessonFacts(NamedTuple):
 
     def list_useless(self) -> list[WordCut]:
         """Return the words that are read more than most, and without which nothing changes."""
-        return [each for each in self.rank_cuts() if not each.changed and self._is_read(each)]
+        return [each for each in self.rank_cuts() if not each.changed and each.share > self.middle]
 
     def list_needed(self) -> list[WordCut]:
         """Return the words that are read less than most, and without which something changes."""
-        needed = [each for each in self.rank_cuts() if each.changed and not self._is_read(each)]
+        needed = [each for each in self.rank_cuts() if each.changed and each.share < self.middle]
         return needed[::-1]
 
     def rank_cuts(self) -> list[WordCut]:
         """Return the words with what their cuts change, the most read first."""
         return sorted(self.cuts, key=lambda each: each.share, reverse=True)
 
-    def _is_read(self, cut: WordCut) -> bool:
-        return cut.share > median(each.share for each in self.cuts)
+    @property
+    def middle(self) -> float:
+        """Return the share of the word in the middle, by shares."""
+        return median(each.share for each in self.cuts)
 
     def weigh(self) -> tuple[float, ...]:
         """Return the softmax of the scores."""
-        power = np.exp([score for _, score in self.scores])
-        return tuple((power / power.sum()).tolist())
+        return soften(self.scores)
 
 
 def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
@@ -105,6 +111,8 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
         cuts.append(WordCut(word, other.translation, _list_changed(trace, other), share))
     readings = tuple(_list_readings(trace, targets, shares_TS, [word for _, word in words]))
     row = max(range(len(readings)), key=lambda n: readings[n].share)
+    options = choose_options(translator.config.decode, decode=greedy, split=False, again=False)
+    [checked] = translator.checker.translate_texts([sentence], options)
     return LessonFacts(
         locate(model).name,
         sentence,
@@ -116,8 +124,19 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
         _choose_scores(trace, words, targets[row][0][0]),
         readings[row].word,
         translator.config.train.label_smoothing,
+        tuple(translator.checker.familiarity.list_unmet(sentence)),
+        any(each.kind == "unsure" for each in checked.problems),
+        turn_back(translator.config.data, trace.translation),
         trace,
     )
+
+
+def turn_back(data: Data, translation: str) -> tuple[str, str] | None:
+    """Return a translation in the first language again, and the model; None if none ships."""
+    name = f"everyday-{data.target_lang}-{data.source_lang}"
+    if not (SHIPPED / name).is_dir():
+        return None
+    return Translator.load(name, device="cpu").translate(translation), name
 
 
 def _list_words(tokens: Sequence[Token], text: str) -> list[tuple[list[int], str]]:
@@ -132,9 +151,25 @@ def _list_words(tokens: Sequence[Token], text: str) -> list[tuple[list[int], str
 
 
 def _list_changed(before: Trace, after: Trace) -> tuple[str, ...]:
-    kept = [word for _, word in _list_words(after.predicted, after.translation)]
-    words = [word for _, word in _list_words(before.predicted, before.translation)]
-    return tuple(word for word in words if word not in kept)
+    """Return the words of a translation that are in no longest common part of it and another."""
+    words, others = (
+        [word for _, word in _list_words(each.predicted, each.translation)]
+        for each in (before, after)
+    )
+    lengths = [
+        [0] * (len(others) + 1) for _ in range(len(words) + 1)
+    ]  # of what is common, to the end
+    for i, j in product(reversed(range(len(words))), reversed(range(len(others)))):
+        skipped = max(lengths[i + 1][j], lengths[i][j + 1])
+        lengths[i][j] = lengths[i + 1][j + 1] + 1 if words[i] == others[j] else skipped
+    changed, j = list[str](), 0
+    for i, word in enumerate(words):
+        place = next((k for k in range(j, len(others)) if others[k] == word), None)
+        if place is not None and lengths[i][j] == lengths[i + 1][place + 1] + 1:
+            j = place + 1
+        else:
+            changed.append(word)
+    return tuple(changed)
 
 
 def _list_readings(
@@ -160,8 +195,21 @@ def _list_readings(
 def _choose_scores(
     trace: Trace, words: list[tuple[list[int], str]], step: int
 ) -> tuple[tuple[str, float], ...]:
-    """Return the largest scores of a step of the decoder, in the first head."""
-    last = max(name for name in trace.names() if name.endswith("cross_attention.scores"))
-    scores = trace[last][0, step]
-    ranked = sorted(((float(scores[group[0]]), word) for group, word in words), reverse=True)
-    return tuple((word, round(score, 1)) for score, word in ranked[:EXERCISED])
+    """Return the largest scores of a head of cross-attention, at a step of the decoder.
+
+    Of all heads it is that whose largest weight among them is the nearest to `EXERCISED_WEIGHT`.
+    """
+    names = [name for name in trace.names() if name.endswith("cross_attention.scores")]
+
+    def find_largest(scores: NDArray[Any]) -> tuple[tuple[str, float], ...]:
+        ranked = sorted(((float(scores[group[0]]), word) for group, word in words), reverse=True)
+        return tuple((word, round(score, 1)) for score, word in ranked[:EXERCISED])
+
+    heads = [find_largest(scores) for name in names for scores in trace[name][:, step]]
+    return min(heads, key=lambda each: abs(soften(each)[0] - EXERCISED_WEIGHT))
+
+
+def soften(scores: Sequence[tuple[str, float]]) -> tuple[float, ...]:
+    """Return the softmax of the scores of some words."""
+    power = np.exp([score for _, score in scores])
+    return tuple((power / power.sum()).tolist())

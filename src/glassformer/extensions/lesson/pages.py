@@ -18,12 +18,15 @@ from .parts import (
     lay_list,
     lay_table,
     list_terms,
+    list_warnings,
     mark_answer,
+    tell_back,
     tell_cuts,
     tell_doubt,
     tell_limits,
     tell_readings,
     tell_sides,
+    tell_warnings,
     tell_weights,
     write_percent,
 )
@@ -40,8 +43,10 @@ WHEN = ("before", "after")
 GOALS, PREPARED = 3, ("sheet", "slides", "questions", "live", "course")
 
 
-def write_lesson(model: Path | str, sentence: str, folder: Path, lang: str) -> list[Path]:
-    """Write the pages of a lesson, and return their paths.
+def write_lesson(
+    model: Path | str, sentence: str, folder: Path, lang: str
+) -> tuple[list[Path], list[str]]:
+    """Write the pages of a lesson; return their paths, and warnings of the translation.
 
     ValueError for another language, a sentence that is too long for the pages, or a network of
     which the app has no views.
@@ -60,7 +65,7 @@ def write_lesson(model: Path | str, sentence: str, folder: Path, lang: str) -> l
     paths = [folder / f"{name}.html" for name in (*pages, LIVE)]
     for path, text in zip(paths, (*pages.values(), live), strict=True):
         write_text(path, text)
-    return paths
+    return paths, list_warnings(facts, say)
 
 
 def wrap_page(name: str, body: str, facts: LessonFacts, say: Say) -> str:
@@ -85,7 +90,8 @@ def make_plan(facts: LessonFacts, say: Say) -> str:
     """Return goals, what to prepare, the words, and the plans for 45 and for 90 minutes."""
     goals = lay_list(say(f"goal.{n}") for n in range(1, GOALS + 1))
     prepared = lay_list(say(f"prepare.{each}") for each in PREPARED)
-    parts = [f"<h2>{say('goals')}</h2>{goals}<h2>{say('prepare')}</h2>{prepared}"]
+    sides = f"{tell_sides(facts, say)}{tell_back(facts, say)}{tell_warnings(facts, say)}"
+    parts = [f"{sides}<h2>{say('goals')}</h2>{goals}<h2>{say('prepare')}</h2>{prepared}"]
     for plan in (SHORT, LONG):
         begin, rows = 0, []
         for step, minutes in plan.items():
@@ -120,7 +126,8 @@ def make_answers(facts: LessonFacts, say: Say) -> str:
     """Return the answers to all tasks, for the teacher."""
     letters = ", ".join(f"{n + 1}{mark_answer(ORDERS[n].index(0))}" for n in range(QUIZ))
     return (
-        f"{tell_sides(facts, say)}<p>{say('task.read')}</p>{tell_readings(facts, say)}"
+        f"{tell_sides(facts, say)}{tell_back(facts, say)}{tell_warnings(facts, say)}"
+        f"<p>{say('task.read')}</p>{tell_readings(facts, say)}"
         f"<p>{say('note.sure')} {tell_doubt(facts, say)}</p>"
         f"<p>{say('task.cut')}</p>{tell_cuts(facts, say)}"
         f"<p>{say('task.compute', word=facts.scored)}</p>{tell_weights(facts, say)}"

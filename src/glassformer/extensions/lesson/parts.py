@@ -84,6 +84,25 @@ def tell_sides(facts: LessonFacts, say: Say) -> str:
     return "".join(f"<p><b>{key}</b> {escape(text)}</p>" for key, text in sides.items())
 
 
+def tell_back(facts: LessonFacts, say: Say) -> str:
+    """Return the translation in the first language again; nothing if no model does that."""
+    if facts.turned_back is None:
+        return ""
+    text, model = facts.turned_back
+    return f"<p><b>{say('back.is', model=model)}</b> {escape(text)}</p>"
+
+
+def list_warnings(facts: LessonFacts, say: Say) -> list[str]:
+    """Return what a teacher has to know of the translation before showing it."""
+    warnings = [say("warn.unmet", words=", ".join(facts.unmet))] if facts.unmet else []
+    return [*warnings, say("warn.unsure")] if facts.is_unsure else warnings
+
+
+def tell_warnings(facts: LessonFacts, say: Say) -> str:
+    """Return the warnings as paragraphs."""
+    return "".join(f'<p class="warning">{each}</p>' for each in list_warnings(facts, say))
+
+
 def list_terms(facts: LessonFacts, say: Say, *, short: bool = False) -> list[str]:
     """Return what the words of the lesson mean; short: the three that everybody needs."""
     most = max(facts.readings, key=lambda each: each.share)
@@ -169,7 +188,7 @@ def tell_doubt(facts: LessonFacts, say: Say) -> str:
         lines = [
             say("sure.least", word=least.word, percent=write_percent(least.probability), **rival)
         ]
-    if facts.smoothing:
+    if facts.smoothing and most < 1 - facts.smoothing + NEAR:
         lines.append(say("sure.smoothed", part=write_percent(facts.smoothing)))
     return " ".join(lines)
 

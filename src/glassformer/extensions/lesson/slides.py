@@ -19,12 +19,14 @@ from .parts import (
     lay_table,
     list_terms,
     tell_all_shares,
+    tell_back,
     tell_cuts,
     tell_doubt,
     tell_limits,
     tell_outcomes,
     tell_readings,
     tell_sides,
+    tell_warnings,
     tell_weights,
     write_percent,
 )
@@ -47,8 +49,10 @@ def list_slides(facts: LessonFacts, say: Say) -> list[Slide]:
     doubt = f'<p class="answer">{tell_doubt(facts, say)}</p>'
     limits = f'<div class="answer">{tell_limits(facts, say)}</div>'
     link = f'<a href="{escape(address_live(facts, say))}">{say("open.live")}</a>'
+    back = f'<div class="answer">{tell_back(facts, say)}</div>' if facts.turned_back else ""
+    first = f"{tell_sides(facts, say)}{back}{tell_warnings(facts, say)}"
     slides = [
-        Slide(say("sentence"), tell_sides(facts, say), say("note.first")),
+        Slide(say("sentence"), first, say("note.first")),
         Slide(say("slide.words"), lay_list(list_terms(facts, say, short=True)), say("note.words")),
         Slide(say("slide.sure"), lay_table(columns, sure) + doubt, say("note.sure")),
         Slide(say("slide.read"), tell_readings(facts, say), say("note.guess")),

@@ -1,8 +1,10 @@
 """The command `glassformer lesson`: what a teacher needs for an hour about one sentence."""
 
+from html import unescape
 from pathlib import Path
 
 from glassformer.cli.options import MODEL, arg, opt
+from glassformer.cli.terminal import warn
 
 
 def lesson(
@@ -21,5 +23,7 @@ def lesson(
     """
     from ..pages import write_lesson
 
-    files = write_lesson(model, sentence, output, lang)
+    files, warnings = write_lesson(model, sentence, output, lang)
     print("\n".join(map(str, files)))
+    for each in warnings:
+        warn(unescape(each))
