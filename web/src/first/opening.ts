@@ -11,6 +11,7 @@ export const TIMES = { before: 900, way: 900, cut: 2600 };
 
 /** The cut that was shown: the word, and each word of the translation that another took the place of. */
 export interface Shown {
+  text: string; // of the sentence
   word: string;
   changes: [string, string][];
 }
@@ -34,7 +35,7 @@ export async function showCut(scissors: Scissors, isStill: boolean, signal: Abor
   const place = base?.id ? findPlace(base) : -1;
   if (!base || place < 0 || here.edits) return null;
   const cut = await screen.peek(base, makeCuts(base, place)); // so that the translation is there when the scissors close
-  const shown = cut && { word: listWords(base, "source")[place]!, changes: listPairs(base, cut) };
+  const shown = cut && { text: base.text, word: listWords(base, "source")[place]!, changes: listPairs(base, cut) };
   if (!shown?.changes.length || signal.aborted) return null;
   if (isStill) return shown;
   try {

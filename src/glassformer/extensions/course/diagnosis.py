@@ -225,13 +225,7 @@ def tell_difference(result: Any, case: Case, lang: str, *, named: bool) -> Itera
         if not named and is_same(numbers.T, right):
             yield say("transposed", lang)
         if right.ndim == 1:
-            yield say(
-                "value",
-                lang,
-                **about,
-                found=tell_argument(result),
-                expected=tell_argument(case.expected),
-            )
+            yield tell_lengths(numbers, right, about, lang)
         else:
             shapes = {"found": _cross(numbers.shape), "expected": _cross(right.shape)}
             yield say("shape", lang, **about, **shapes)
@@ -239,6 +233,16 @@ def tell_difference(result: Any, case: Case, lang: str, *, named: bool) -> Itera
         if is_truth(case.expected) and not is_truth(result):
             yield say("truth", lang, **about, found=tell_argument(result))
         yield from tell_numbers(numbers, right, about, lang, named=named)
+
+
+def tell_lengths(numbers: Any, right: Any, about: dict[str, str], lang: str) -> str:
+    """Return how many numbers a list has and should have, and where they begin to differ."""
+    numbers = numbers.ravel()
+    short = min(len(numbers), len(right))
+    same = int(np.argmin([*is_near(numbers[:short], right[:short]), False]))
+    lengths = {"found": len(numbers), "expected": len(right), "same": same}
+    ends = [tell_argument(each[same:].tolist()) for each in (numbers, right)]
+    return say("lengths", lang, **about, **lengths, found_end=ends[0], expected_end=ends[1])
 
 
 def _cross(shape: tuple[int, ...]) -> str:
