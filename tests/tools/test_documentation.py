@@ -13,21 +13,26 @@ import pytest
 
 from glassformer.cli.verbs import list_verbs
 from tools.documentation.__main__ import (
+    ENGLISH,
     LATE,
     SITE,
     STILL,
     WORKER,
     finish_pages,
     list_groups,
+    mend_page,
     order_pictures,
     part_sections,
     put_off,
 )
 from tools.documentation.sources import (
+    NOTE,
     ROOT,
     Page,
     add_anchors,
+    add_note,
     list_anchors,
+    list_english,
     list_pages,
     write_sources,
 )
@@ -51,7 +56,8 @@ def test_each_guide_is_a_page_in_the_menu_once(lang: str, pages: dict[str, Path]
     guides = {path.name.lower() for path in ROOT.glob("docs/*.md") if ".zh." not in path.name}
     assert guides < {*names} and {"index.md", "commands.md", "python.md"} < {*names}
     menu = [each for group in list_groups(names, lang) for each in group.values()]
-    listed = [page for group in menu if isinstance(group, list) for page in group]
+    entries = [page for group in menu if isinstance(group, list) for page in group]
+    listed = [each if isinstance(each, str) else next(iter(each.values())) for each in entries]
     assert sorted(listed) == names
     assert [each for each in menu if isinstance(each, str)] == [link for _, link in SITE[lang]]
 
@@ -61,6 +67,43 @@ def test_chinese_guides_are_in_chinese(pages: dict[str, Path]) -> None:
         name = "index.md" if path.name == "README.zh.md" else path.name.replace(".zh.md", ".md")
         assert HAN.search((pages["zh"] / name).read_text(encoding="utf-8").splitlines()[-1])
         assert not list(pages["zh"].glob("*.zh.md"))
+
+
+def test_pages_in_english_say_so_in_chinese(pages: dict[str, Path]) -> None:
+    """Their entry in the menu and their first sentence; no other page says it."""
+    names = sorted(path.name for path in pages["zh"].glob("*.md"))
+    english = list_english(ROOT, names)
+    assert {"changelog.md", "commands.md", "python.md"} < english
+    assert not english & {"index.md", "night.md", "why.md"}
+    groups = [each for group in list_groups(names, "zh", english) for each in group.values()]
+    menu = [entry for group in groups if isinstance(group, list) for entry in group]
+    assert not [entry for entry in menu if isinstance(entry, str)], "each has a title of its own"
+    assert sorted(page for entry in menu for page in entry.values()) == names
+    for title, name in (each for entry in menu for each in entry.items()):
+        text = (pages["zh"] / name).read_text(encoding="utf-8")
+        assert title.endswith(ENGLISH) == (NOTE in text) == (name in english), name
+        assert HAN.search(title) or name == "index.md", title
+        assert NOTE not in text or text.split("\n\n")[1].startswith(f"> {NOTE}")
+        assert NOTE not in (pages["en"] / name).read_text(encoding="utf-8")
+
+
+def test_a_page_becomes_chinese_by_its_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "app.md").write_text("# The app\n\nText.\n", encoding="utf-8")
+    assert list_english(tmp_path, ["app.md"]) == {"app.md"}
+    assert list_groups(["app.md"], "zh", {"app.md"})[0] == {"学习": [{"应用（英文）": "app.md"}]}
+    (tmp_path / "docs" / "app.zh.md").write_text("# 应用\n\n正文。\n", encoding="utf-8")
+    assert list_english(tmp_path, ["app.md"]) == set()
+    assert list_groups(["app.md"], "zh")[0] == {"学习": [{"应用": "app.md"}]}
+    assert list_groups(["app.md"], "en")[0] == {"Learn": ["app.md"]}
+
+
+def test_an_article_in_english_is_marked_as_such() -> None:
+    note = add_note("# The app\n\nText.\n")
+    assert note == f'# The app\n\n> {NOTE}\n> {{: lang="zh" }}\n\nText.\n'
+    marked = mend_page(f'<article class="a"><p lang="zh">{NOTE}</p></article>', "zh")
+    assert marked.startswith('<article lang="en" class="a">')
+    assert mend_page('<article class="a">', "zh") == '<article class="a">'
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -14,16 +14,26 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .sources import ROOT, write_sources
+from .sources import NOTE, ROOT, list_english, write_sources
 
 GROUPS = {
     "Start": ("index", "tutorial", "typed-text", "search"),
-    "Learn": ("course", "see", "edits", "app", "questions", "pronoun", "corrections", "attention"),
+    "Learn": (
+        "course",
+        "see",
+        "edits",
+        "why",
+        "app",
+        "questions",
+        "pronoun",
+        "corrections",
+        "attention",
+    ),
     "Train": ("train", "night", "corpora", "check-data", "corpus", "augment", "distributed"),
     "Measure": ("evaluate", "alignment", "benchmarks", "reliability", "experiments"),
     "Use": ("serve", "bridge", "language-models", "rnn", "figures"),
@@ -50,6 +60,47 @@ CHINESE = {
     "Reference": "参考",
     "More": "更多",
 }
+# What the menu in Chinese calls each page, in the order of the groups.
+TITLES = {
+    "index": "glassformer",
+    "tutorial": "从两个文本文件到别人也用的模型",
+    "typed-text": "人们平常输入的文字",
+    "search": "搜索：多个模型，多个译文",
+    "course": "自己动手写 Transformer",
+    "see": "查看一次翻译的内部",
+    "edits": "如果……会怎样：编辑",
+    "why": "为什么是这个词？",
+    "app": "应用",
+    "questions": "用实验回答的设计问题",
+    "pronoun": "随包模型在哪里决定 it 指什么？",
+    "corrections": "讲解 Transformer 时常见的错误",
+    "attention": "其他的位置编码和注意力",
+    "train": "更多训练方法",
+    "night": "明天早上就有一个翻译模型",
+    "corpora": "几个语料，几种语言",
+    "check-data": "检查数据",
+    "corpus": "翻译一台机器装不下的语料",
+    "augment": "用单语文本增加句对",
+    "distributed": "几个进程，几台机器",
+    "evaluate": "评价译文",
+    "alignment": "词对齐",
+    "benchmarks": "质量和速度",
+    "reliability": "可靠性",
+    "experiments": "实验",
+    "serve": "服务器",
+    "bridge": "导入和导出",
+    "language-models": "单向读和双向读",
+    "rnn": "Transformer 之前的网络",
+    "figures": "图是怎样画出来的",
+    "change-one-idea": "改动一个想法",
+    "extend": "添加你自己的部件",
+    "contributing": "参与开发",
+    "commands": "命令行",
+    "python": "Python 接口",
+    "settings": "设置",
+    "changelog": "更新记录",
+}
+ENGLISH = "（英文）"  # follows the title of a page that is in English only
 
 
 # Pages of the site around this one, from a page in English.
@@ -100,17 +151,30 @@ INVALID = re.compile(
 )
 
 
-def list_groups(names: Sequence[str], lang: str) -> list[dict[str, Any]]:
-    """Return the menu: each page once, those of no group at its end, and the rest of the site."""
+def list_groups(
+    names: Sequence[str], lang: str, english: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the menu: each page once, those of no group at its end, and the rest of the site.
+
+    english: the pages in English of a menu in Chinese, which says so.
+    """
     left = [name.removesuffix(".md") for name in names]
     grouped = {each for group in GROUPS.values() for each in group}
     groups = GROUPS | {"More": tuple(each for each in left if each not in grouped)}
     menu: list[dict[str, Any]] = [
         {CHINESE[title] if lang == "zh" else title: pages}
         for title, group in groups.items()
-        if (pages := [f"{each}.md" for each in group if each in left])
+        if (pages := [name_page(each, lang, english) for each in group if each in left])
     ]
     return [*menu, *({title: address} for title, address in SITE[lang])]
+
+
+def name_page(page: str, lang: str, english: Collection[str]) -> str | dict[str, str]:
+    """Return a page's entry in the menu; in English its heading is its title."""
+    path = f"{page}.md"
+    if lang == "en" or page not in TITLES:
+        return path
+    return {TITLES[page] + ENGLISH * (path in english): path}
 
 
 def make_settings(names: Sequence[str], lang: str, source: Path, out: Path) -> dict[str, Any]:
@@ -138,7 +202,7 @@ def make_settings(names: Sequence[str], lang: str, source: Path, out: Path) -> d
         ],
         "markdown_extensions": ["tables", "attr_list", "md_in_html", "pymdownx.superfences"],
         "validation": {"anchors": "warn", "absolute_links": "warn", "nav": {"not_found": "info"}},
-        "nav": list_groups(names, lang),
+        "nav": list_groups(names, lang, list_english(ROOT, names)),
     }
 
 
@@ -179,6 +243,8 @@ def mend_page(text: str, lang: str) -> str:
     """Return a page as valid HTML that everybody can read."""
     text = INVALID.sub(lambda found: found[1] or found[2], text)
     named = f'{SEARCH} aria-label="{NAMES[lang]}"'
+    if NOTE in text:  # a page in English among those in Chinese
+        text = text.replace("<article ", '<article lang="en" ', 1)
     return text.replace(SEARCH, named, 1).replace("</head>", STYLE, 1)
 
 

@@ -14,7 +14,7 @@ from glassformer.cli.verbs import app, list_verbs
 TITLES = {"en": ("The command line", "Python"), "zh": ("命令行", "Python 接口")}
 NOTES = {
     "en": "What `glassformer VERB --help` says, for each verb.",
-    "zh": "每个命令的 `glassformer 命令 --help` 所说的内容（英文）。",
+    "zh": "每个命令的 `glassformer 命令 --help` 所说的内容。",
 }
 HEADS = {"en": ("option", "what it does"), "zh": ("选项", "作用")}
 # The parts of the package that users import, and what each is for.

@@ -1,7 +1,7 @@
 """The sources of the pages: what the repository has, under the names that the pages have.
 
 The guides are taken as they are, but for their links: a page in Chinese stands in the folder `zh`
-under the name of the English one.
+under the name of the English one. A page there that is in English says so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ HOME = "README.md"
 PICTURES = {".gif", ".png", ".svg", ".webp"}
 CODE = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(#+ .*)$", re.MULTILINE)
+NOTE = "本页只有英文版。"
 
 
 class Page(NamedTuple):
@@ -48,6 +49,20 @@ def list_pages(root: Path, lang: str) -> dict[str, Page]:
     return pages
 
 
+def list_english(root: Path, names: Iterable[str]) -> set[str]:
+    """Return those of the pages of the Chinese site that are in English."""
+    translated = {
+        name for name, page in list_pages(root, "zh").items() if page.source.name.endswith(".zh.md")
+    }
+    return {*names} - translated
+
+
+def add_note(text: str) -> str:
+    """Return a page in English whose title is followed by a sentence in Chinese that says so."""
+    title, _, rest = text.partition("\n")
+    return f'{title}\n\n> {NOTE}\n> {{: lang="zh" }}\n{rest}'
+
+
 def write_sources(root: Path, lang: str, out: Path, repository: str = "") -> list[str]:
     """Write what the generator reads into a folder, and return the names of the pages.
 
@@ -65,7 +80,11 @@ def write_sources(root: Path, lang: str, out: Path, repository: str = "") -> lis
         (out / page.name).write_text(text, encoding="utf-8")
     (out / "commands.md").write_text(write_commands(lang), encoding="utf-8")
     (out / "python.md").write_text(write_python(lang), encoding="utf-8")
-    return [*pages, "commands.md", "python.md"]
+    names = [*pages, "commands.md", "python.md"]
+    for name in list_english(root, names) if lang == "zh" else ():
+        text = (out / name).read_text(encoding="utf-8")
+        (out / name).write_text(add_note(text), encoding="utf-8")
+    return names
 
 
 def list_anchors(text: str) -> list[str]:
