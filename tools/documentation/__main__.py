@@ -68,7 +68,7 @@ TITLES = {
     "search": "搜索：多个模型，多个译文",
     "course": "自己动手写 Transformer",
     "see": "查看一次翻译的内部",
-    "edits": "如果……会怎样：编辑",
+    "edits": "如果改动一处会怎样",
     "why": "为什么是这个词？",
     "app": "应用",
     "questions": "用实验回答的设计问题",
