@@ -26,11 +26,13 @@ from tools.documentation.__main__ import (
     put_off,
 )
 from tools.documentation.sources import (
+    CODE,
     NOTE,
     ROOT,
     Page,
     add_anchors,
     add_note,
+    join_lines,
     list_anchors,
     list_english,
     list_pages,
@@ -83,7 +85,7 @@ def test_pages_in_english_say_so_in_chinese(pages: dict[str, Path]) -> None:
         text = (pages["zh"] / name).read_text(encoding="utf-8")
         assert title.endswith(ENGLISH) == (NOTE in text) == (name in english), name
         assert HAN.search(title) or name == "index.md", title
-        assert NOTE not in text or text.split("\n\n")[1].startswith(f"> {NOTE}")
+        assert NOTE not in text or f"\n\n> {NOTE}" in text.split("\n## ")[0]
         assert NOTE not in (pages["en"] / name).read_text(encoding="utf-8")
 
 
@@ -96,6 +98,14 @@ def test_a_page_becomes_chinese_by_its_file_alone(tmp_path: Path) -> None:
     assert list_english(tmp_path, ["app.md"]) == set()
     assert list_groups(["app.md"], "zh")[0] == {"学习": [{"应用": "app.md"}]}
     assert list_groups(["app.md"], "en")[0] == {"Learn": ["app.md"]}
+
+
+def test_no_line_breaks_between_chinese_characters(pages: dict[str, Path]) -> None:
+    assert join_lines("一行\n二行。\n  三行\n\n# 题\n文\n```\n码\n码\n```\n") == (
+        "一行二行。三行\n\n# 题\n文\n```\n码\n码\n```\n"
+    )
+    text = CODE.sub("", (pages["zh"] / "course.md").read_text(encoding="utf-8"))
+    assert not re.search(r"^[^#\n].*[\u4e00-\u9fff]\n[\u4e00-\u9fff]", text, re.MULTILINE)
 
 
 def test_an_article_in_english_is_marked_as_such() -> None:

@@ -22,6 +22,11 @@ HOME = "README.md"
 PICTURES = {".gif", ".png", ".svg", ".webp"}
 CODE = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^(#+ .*)$", re.MULTILINE)
+HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef\u201c\u201d]"  # with the signs of Chinese text
+BROKEN = re.compile(rf"^(?!#)(.*{HAN})\n *(?={HAN})", re.MULTILINE)
+# How much more, or less, a page counts in the search than others.
+BOOSTS = {"course.md": 4, "tutorial.md": 3, "index.md": 2, "commands.md": 0.5, "python.md": 0.3}
+BOOSTS |= {"changelog.md": 0.1, "contributing.md": 0.3, "experiments.md": 0.3}
 NOTE = "本页只有英文版。"
 
 
@@ -77,6 +82,7 @@ def write_sources(root: Path, lang: str, out: Path, repository: str = "") -> lis
         english = page.source.with_name(page.source.name.replace(".zh.md", ".md"))
         if english != page.source:
             text = add_anchors(text, list_anchors(english.read_text(encoding="utf-8")))
+            text = join_lines(text)
         (out / page.name).write_text(text, encoding="utf-8")
     (out / "commands.md").write_text(write_commands(lang), encoding="utf-8")
     (out / "python.md").write_text(write_python(lang), encoding="utf-8")
@@ -84,7 +90,24 @@ def write_sources(root: Path, lang: str, out: Path, repository: str = "") -> lis
     for name in list_english(root, names) if lang == "zh" else ():
         text = (out / name).read_text(encoding="utf-8")
         (out / name).write_text(add_note(text), encoding="utf-8")
+    for name in names:
+        text = (out / name).read_text(encoding="utf-8")
+        (out / name).write_text(add_boost(text, BOOSTS.get(name, 1)), encoding="utf-8")
     return names
+
+
+def add_boost(text: str, boost: float) -> str:
+    """Return a page that says how much it counts in the search."""
+    return f"---\nsearch:\n  boost: {boost}\n---\n\n{text}"
+
+
+def join_lines(text: str) -> str:
+    """Return a Chinese page without line breaks between two characters: they would be spaces."""
+    parts = CODE.split(text)
+    for number in range(0, len(parts), 2):
+        while parts[number] != (joined := BROKEN.sub(r"\1", parts[number])):
+            parts[number] = joined
+    return "".join(parts)
 
 
 def list_anchors(text: str) -> list[str]:
