@@ -76,7 +76,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "make_corpus", translate)
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
     monkeypatch.setattr(Night, "time_sentence", lambda self, model: 0.001)
-    monkeypatch.setattr(Night, "estimate_usual", lambda self: 10.0)
+    monkeypatch.setattr(Night, "estimate_usual", lambda self: 4.5)
     return told
 
 

@@ -1,8 +1,8 @@
 """The plan of a night: which step comes next, for how many minutes, and why.
 
 The unit is what the recipe auto takes for these pairs on this machine (`usual`). Of all programs,
-the longest is made in which the model of auto has that time; with less than some 4 of it, auto has
-all minutes to itself. In a longer one, a model of the other direction makes further pairs, and a
+the longest is made in which the model of auto has twice that time; with less than some 8 of it,
+auto has all minutes to itself. In a longer one, a model of the other direction makes further pairs, and a
 second training learns from them too; in the longest, several such models, as an ensemble, teach a
 last one. Each step is decided once the one before it has been measured on the validation text.
 
@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LONGEST = 3.0  # of `usual`: no training takes longer, while others are to come
+LONGEST, LARGEST = 3.0, 1 / 8  # of `usual`, of all minutes: no training takes longer than both
+POLISH = 1.5  # of `usual`, at most
 END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
-LEAST = 0.8  # of `usual`: a program in which a training has less is not made
+LEAST = 2.0  # of `usual`: a program in which a training has less is not made
 SHORTEST = 0.05  # minutes: of the first training in any case
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
@@ -81,9 +82,9 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     left = max(0.0, left - END * at.minutes)
     scores = {each.name: each.score for each in done if each.score is not None}
     for steps in list_programs(at, {each.name for each in done}, scores):
-        minutes = share_minutes(steps, left, at.usual, at.workers)
+        minutes = share_minutes(steps, left, at)
         if steps[:1] == ["auto"]:
-            if len(steps) == 1 or minutes["auto"] >= at.usual:
+            if len(steps) == 1 or minutes["auto"] >= LEAST * at.usual:
                 whys = [_tell_program(at, steps), *(_explain(each, scores) for each in steps[1:])]
                 minutes["auto"] = max(SHORTEST, minutes["auto"])
                 return _pair(steps, minutes, whys, at.workers)
@@ -112,16 +113,17 @@ def group_steps(steps: Sequence[str], workers: int) -> list[list[str]]:
     return groups
 
 
-def share_minutes(
-    steps: Sequence[str], left: float, usual: float, workers: int = 1
-) -> dict[str, float]:
+def share_minutes(steps: Sequence[str], left: float, at: Circumstances) -> dict[str, float]:
     """Return the minutes of each step; one with others behind it has no more than it needs."""
     results = dict[str, float]()
-    groups = group_steps(steps, workers)
+    groups = group_steps(steps, at.workers)
+    longest = max(LONGEST * at.usual, LARGEST * at.minutes)
     weights = [max(SHARES[name] for name in group) for group in groups]
     for place, group in enumerate(groups):
         share = left * weights[place] / sum(weights[place:])
-        minutes = share if place == len(groups) - 1 else min(share, LONGEST * usual)
+        minutes = share if place == len(groups) - 1 else min(share, longest)
+        if group == ["polish"]:
+            minutes = min(share, POLISH * at.usual)
         results |= dict.fromkeys(group, minutes)
         left -= minutes
     return results
