@@ -40,7 +40,7 @@ def import_(
     \b
     glassformer import opus-mt-en-de --out en-de --source test.en
     glassformer import nllb-200-distilled-600M --out en-fr --languages eng_Latn-fra_Latn
-    glassformer import my-fairseq-model --out my-model --subwords bpecodes
+    glassformer import my-fairseq-model --out my-model --subwords my-fairseq-model/bpecodes
     """
     texts = None if source is None else list(islice(read_lines(source), 50))
     from ..importing import import_model
