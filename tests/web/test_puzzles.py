@@ -287,6 +287,7 @@ def _open_puzzle(page: Any, number: int) -> None:
         "n => document.querySelectorAll('nav .square')[n]?.ariaCurrent "
         "&& document.querySelector('.puzzle h2')",
         arg=number - 1,
+        seconds=60,
     )
 
 

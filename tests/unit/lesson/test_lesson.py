@@ -35,7 +35,7 @@ def facts() -> LessonFacts:
 
 def test_the_numbers_are_the_models(facts: LessonFacts) -> None:
     translator = Translator.load("demo", device="cpu", precision="fp32")
-    assert facts.translation == translator.translate(SENTENCE, decode={"search": "greedy"})
+    assert facts.translation == translator.translate(SENTENCE)
     assert [each.word for each in facts.cuts] == [*dict.fromkeys(facts.words)]
     changed = {each.word: each.changed for each in facts.cuts}
     assert "qu'elle" in changed["wide"] and changed["because"] == ()
@@ -132,6 +132,15 @@ def test_the_pages(lang: str, tmp_path: Path) -> None:
         assert bool(HAN.search(plain)) == (lang == "zh")
     assert texts["sheet"].count('class="page"') == 2
     assert texts["questions"].count("<output>") == 2 * 4 * 3
+
+
+def test_the_search_is_the_models_own() -> None:
+    """As in the app: a greedy search says "oubliait" here."""
+    text = "The old man forgot where he had put his keys."
+    translator = Translator.load("everyday-en-fr", device="cpu", precision="fp32")
+    facts = collect_facts("everyday-en-fr", text)
+    assert facts.translation == translator.translate(text)
+    assert facts.translation != translator.translate(text, decode={"search": "greedy"})
 
 
 def test_a_guess_is_called_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

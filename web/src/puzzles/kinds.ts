@@ -270,7 +270,7 @@ const MAKERS = {
       ...offer(said[q]!, [before[q]!, ...rivals, ...before.filter(isWord).slice(0, 2)], shop), hint: "threads",
       explain: async () => ({
         key: "why.swap",
-        fill: { by, right: said[q]!, word: before[q]!, ...shares({ share: probabilityOf(after, q), read: at(after.attention, [q, swap.place]), sure: probabilityOf(answer, q) }) },
+        fill: { by, right: said[q]!, word: before[q]!, translation: after.translation, ...shares({ share: probabilityOf(after, q), read: at(after.attention, [q, swap.place]), sure: probabilityOf(answer, q) }) },
       }),
     };
   },
@@ -292,8 +292,10 @@ const MAKERS = {
   async head(answer, shop) {
     const q = pickWord(answer, shop.random, true);
     const row = answer.targetWords[q]![0]!;
-    const [found, needed, trace] = await Promise.all([engine.weigh(answer.id, row, null), findNeeded(answer, q), engine.open(answer.id)]);
-    if (!found || !needed) return null;
+    const needed = await findNeeded(answer, q);
+    const found = needed === null ? null : await engine.weigh(answer.id, row, null);
+    if (!found || needed === null) return null;
+    const trace = await engine.open(answer.id);
     const ranked = rank(found, 400, () => false);
     const look = (heads: readonly Head[]) => Promise.all(heads.slice(0, MOST_LOOKS).map((each) => lookAt(trace, answer, q, each)));
     const strong = await look(ranked.filter(({ pull }) => pull >= LEAST_PULL));

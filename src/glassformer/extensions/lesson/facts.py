@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.config import Data, Decode
+from glassformer.config import Data
 from glassformer.model.files.directory import SHIPPED, locate
 from glassformer.see.derive import group_words, mean_cross_attention, merge_words
 from glassformer.see.document import Token
@@ -93,8 +93,7 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
     if not (sentence := " ".join(sentence.split())):
         raise ValueError("the sentence is empty")
     translator = Translator.load(model, device="cpu", precision="fp32")
-    greedy = Decode(search="greedy")
-    trace = translator.see(sentence, decode=greedy, split=False)
+    trace = translator.see(sentence, split=False)  # with the model's own search, as in the app
     words = _list_words(trace.source, trace.text)
     if not 2 <= len(words) <= MOST:
         raise ValueError(f"the sentence has {len(words)} words; a lesson has room for 2 to {MOST}")
@@ -105,13 +104,13 @@ def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
     cuts = []
     for word in dict.fromkeys(word for _, word in words):
         edits = [{"do": "cut", "word": word}]
-        other = translator.see(sentence, decode=greedy, split=False, edits=edits)
+        other = translator.see(sentence, split=False, edits=edits)
         places = [n for n, (_, each) in enumerate(words) if each == word]
         share = float(shares_TS[:, places].sum(-1).mean())
         cuts.append(WordCut(word, other.translation, _list_changed(trace, other), share))
     readings = tuple(_list_readings(trace, targets, shares_TS, [word for _, word in words]))
     row = max(range(len(readings)), key=lambda n: readings[n].share)
-    options = choose_options(translator.config.decode, decode=greedy, split=False, again=False)
+    options = choose_options(translator.config.decode, split=False, again=False)
     [checked] = translator.checker.translate_texts([sentence], options)
     return LessonFacts(
         locate(model).name,

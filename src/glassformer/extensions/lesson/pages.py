@@ -30,7 +30,7 @@ from .parts import (
     tell_weights,
     write_percent,
 )
-from .slides import list_slides, make_slides
+from .slides import Slide, list_slides, make_slides
 
 NAMES = ("plan", "sheet", "answers", "questions", "slides")
 # Steps of the lesson and their minutes.
@@ -99,10 +99,16 @@ def make_plan(facts: LessonFacts, say: Say) -> str:
             begin += minutes
         head = (say("column.time"), say("column.what"))
         parts.append(f"<h2>{say('minutes', count=begin)}</h2>{lay_table(head, rows)}")
-    notes = (f"{each.title}: {each.note}" for each in list_slides(facts, say))
+    notes = (tell_note(each, say) for each in list_slides(facts, say))
     parts.append(f"<h2>{say('words')}</h2>{lay_list(list_terms(facts, say))}")
     parts.append(f"<h2>{say('notes')}</h2>{lay_list(notes, numbered=True)}")
     return "".join(parts)
+
+
+def tell_note(slide: Slide, say: Say) -> str:
+    """Return the title of a slide with its note; both are HTML already."""
+    titled = say("note.titled", title="\0", note="\1")
+    return titled.replace("\0", slide.title).replace("\1", slide.note)
 
 
 def make_sheet(facts: LessonFacts, say: Say) -> str:

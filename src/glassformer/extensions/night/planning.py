@@ -2,9 +2,10 @@
 
 The unit is what the recipe auto takes for these pairs on this machine (`usual`). Of all programs,
 the longest is made in which the model of auto has twice that time; with less than some 8 of it,
-auto has all minutes to itself. In a longer one, a model of the other direction makes further pairs, and a
-second training learns from them too; in the longest, several such models, as an ensemble, teach a
-last one. Each step is decided once the one before it has been measured on the validation text.
+auto has all minutes to itself. In a longer one, a model of the other direction makes further pairs,
+and a second training learns from them too; in the longest, several such models, as an ensemble,
+teach a last one. Each step is decided once the one before it has been measured on the validation
+text.
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
