@@ -155,9 +155,7 @@ def _list_changed(before: Trace, after: Trace) -> tuple[str, ...]:
         [word for _, word in _list_words(each.predicted, each.translation)]
         for each in (before, after)
     )
-    lengths = [
-        [0] * (len(others) + 1) for _ in range(len(words) + 1)
-    ]  # of what is common, to the end
+    lengths = [[0] * (len(others) + 1) for _ in range(len(words) + 1)]  # of what is common
     for i, j in product(reversed(range(len(words))), reversed(range(len(others)))):
         skipped = max(lengths[i + 1][j], lengths[i][j + 1])
         lengths[i][j] = lengths[i + 1][j + 1] + 1 if words[i] == others[j] else skipped
