@@ -76,8 +76,8 @@ def test_what_breaks_a_check_is_said(text: str, said: str, line: str, tmp_path: 
 
 def test_a_loop_whose_stack_changes_all_the_time_is_named(tmp_path: Path) -> None:
     write_embedding(tmp_path, BREAKING["a loop that prints"][0])
-    for _ in range(10):  # the watchdog of C alone names no line in one of eight
-        [(_, run)] = run_steps(tmp_path, [1], 0.1)
+    for _ in range(6):  # the watchdog of C alone names no line in one of eight
+        [(_, run)] = run_steps(tmp_path, [1], LIMIT)
         assert (run.results[0].cause, run.results[0].line) == ("slow", 5)
 
 
