@@ -67,15 +67,17 @@ def main(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace, decoder: str, seed: int) -> Path:
-    """Train a model, unless it is there, and return its folder."""
+    """Train a model, or go on with one that was stopped, and return its folder."""
     folder: Path = options.out / f"{decoder}-{seed}"
-    if not (folder / "model.safetensors").is_file():
+    if (folder / "run").is_dir():  # one that has ended says so
+        command = [sys.executable, "-m", "glassformer", "train", "--resume", str(folder)]
+    else:
         given = {"--decoder": decoder, "--seed": seed, "--steps": options.steps, "--out": folder}
         given |= {"--source-lang": options.source_lang, "--target-lang": options.target_lang}
         words = [str(word) for pair in given.items() for word in pair]
         more = shlex.split(options.settings)
         command = [sys.executable, "-m", "glassformer", "train", str(options.data), *words, *more]
-        subprocess.run(command, check=True)
+    subprocess.run(command, check=True)
     return folder
 
 
