@@ -85,6 +85,11 @@ class Night:
             self.cluster.workers if self.cluster else 1,
         )
 
+    @property
+    def stopped(self) -> StoppedNight:
+        """Return the error that says how a night goes on that was told to stop."""
+        return StoppedNight(f"Stopped. The same command, or --out {self.folder}, goes on")
+
     def place(self, name: str) -> Path:
         """Return the folder of the model of a step."""
         return self.folder / "steps" / name
@@ -149,8 +154,13 @@ class Night:
         """Train the models of several steps at a time, on the machines of a cluster."""
         assert self.cluster
         jobs = [(self.describe(step.name, step.minutes), self.device) for step in steps]
-        self.report.say(f"{len(jobs)} trainings at a time; the log of each is in its folder")
-        summaries = self.cluster.call(run_training, jobs)
+        self.report.say(
+            f"{len(jobs)} trainings at a time; run/metrics.jsonl of each says how it goes"
+        )
+        try:
+            summaries = self.cluster.call(run_training, jobs)
+        except KeyboardInterrupt:  # the trainings end with Ray, and have their checkpoints
+            raise self.stopped from None
         return [self.judge(*each) for each in zip([s.name for s in steps], summaries, strict=True)]
 
     def judge(self, name: str, summary: Summary) -> StepResult:
@@ -159,7 +169,7 @@ class Night:
         StoppedNight if it was told to stop.
         """
         if not summary.is_finished:
-            raise StoppedNight(f"Stopped. The same command, or --out {self.folder}, goes on")
+            raise self.stopped
         spent = summary.progress.spent / 60
         if name == "reverse":
             return StepResult(name, spent)

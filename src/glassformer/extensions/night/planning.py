@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LONGEST, LARGEST = 3.0, 1 / 8  # of `usual`, of all minutes: no training takes longer than both
+LONGEST, LONGEST_SHARE = 3.0, 1 / 8  # of `usual`, of all minutes: no training exceeds both
 POLISH = 1.5  # of `usual`, at most
 END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
 LEAST = 2.0  # of `usual`: a program in which a training has less is not made
@@ -118,7 +118,7 @@ def share_minutes(steps: Sequence[str], left: float, at: Circumstances) -> dict[
     """Return the minutes of each step; one with others behind it has no more than it needs."""
     results = dict[str, float]()
     groups = group_steps(steps, at.workers)
-    longest = max(LONGEST * at.usual, LARGEST * at.minutes)
+    longest = max(LONGEST * at.usual, LONGEST_SHARE * at.minutes)
     weights = [max(SHARES[name] for name in group) for group in groups]
     for place, group in enumerate(groups):
         share = left * weights[place] / sum(weights[place:])
