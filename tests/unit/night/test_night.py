@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from glassformer.cli import main
+from glassformer.cli.terminal import INTERRUPTED
+from glassformer.extensions.cluster.ray_calls import Cluster
 from glassformer.extensions.night import night as module
 from glassformer.extensions.night import publishing
 from glassformer.extensions.night.night import Night
@@ -202,6 +204,19 @@ def test_gathered_text_is_of_different_lines(tmp_path: Path) -> None:
 
 SMALL = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")
 SETS = [word for each in SMALL for word in ("--set", each)]
+
+
+def test_an_interrupted_cluster_says_how_to_go_on(
+    run: Run, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def call(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Cluster, "call", call)
+    code, said = run("--minutes", "100", "--workers", "2")
+    assert code == INTERRUPTED and "Stopped. The same command" in said
+    state = read_state(Path("made"))
+    assert state and not state.steps and not pretended["made"]
 
 
 @pytest.mark.thorough

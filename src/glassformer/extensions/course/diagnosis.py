@@ -241,7 +241,7 @@ def tell_lengths(numbers: Any, right: Any, about: dict[str, str], lang: str) -> 
     short = min(len(numbers), len(right))
     same = int(np.argmin([*is_near(numbers[:short], right[:short]), False]))
     lengths = {"found": len(numbers), "expected": len(right), "same": same}
-    whole = all(np.array_equal(each % 1, 0 * each) for each in (numbers, right))  # inf is not
+    whole = all(float(each).is_integer() for each in (*numbers, *right))
     rests = [each[same:].astype(int if whole else float).tolist() for each in (numbers, right)]
     ends = [*map(tell_argument, rests)]
     return say("lengths", lang, **about, **lengths, found_end=ends[0], expected_end=ends[1])
