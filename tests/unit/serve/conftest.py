@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from traceback import format_stack
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -19,6 +21,7 @@ from glassformer.extensions.serve.running import make_service, prepare_server
 from glassformer.extensions.serve.service.service import Service
 
 TOKEN = "secret"
+STEPS = 400  # of 0.1 s, for the end of a server: a machine that stood still has used one
 
 
 class Answer(NamedTuple):
@@ -76,8 +79,12 @@ def start(service: Service, **how: Any) -> Iterator[Client]:
         time.sleep(0.01)
     yield Client(int(urlsplit(ready.address).port or 0), service)
     ready.server.should_exit = True
-    thread.join(30)
-    assert not thread.is_alive()
+    for _ in range(STEPS):
+        thread.join(0.1)
+        if not thread.is_alive():
+            return
+    stack = "".join(format_stack(sys._current_frames()[thread.ident or 0]))
+    pytest.fail(f"the server still runs:\n{stack}")
 
 
 @pytest.fixture(scope="package")
