@@ -34,6 +34,7 @@ VERBS = {
         "diversify",
         "lengths",
         "long-sentences",
+        "four-bit",
         "pronoun",
         "context",
         "ssru",
