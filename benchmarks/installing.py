@@ -14,6 +14,7 @@ from pathlib import Path
 from glassformer.foundation.disk import write_text
 
 DONE = "installed.txt"
+FAILED = "could not be installed"
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,15 @@ def install(name: str, work: Path) -> Path:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     print(f"Installing {name} into {folder}", file=sys.stderr)
-    venv.create(folder, with_pip=True)
+    try:
+        venv.create(folder, with_pip=True)
+    except subprocess.CalledProcessError as error:  # Debian without python3-venv
+        raise ValueError(f"{name} {FAILED}: no virtual environment ({error})") from None
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*command, *wanted], capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["pip says nothing"]
-        raise ValueError(f"{name} could not be installed: {lines[-1]}")
+        raise ValueError(f"{name} {FAILED}: {lines[-1]}")
     write_text(folder / DONE, note)
     return python
 
