@@ -86,9 +86,11 @@ def read_test(options: argparse.Namespace, test: str) -> list[tuple[str, str]]:
     return list(find_data([options.data / test], *langs).train)
 
 
-def score(folder: Path, pairs: Sequence[tuple[str, str]], target_lang: str) -> list[float]:
+def score(
+    folder: Path, pairs: Sequence[tuple[str, str]], target_lang: str, precision: str = "fp32"
+) -> list[float]:
     """Return the scores of a model's translations, one for each metric."""
-    translator = Translator.load(folder, precision="fp32", threads=1)
+    translator = Translator.load(folder, precision=precision, threads=1)
     translations = translator.translate([source for source, _ in pairs], split=False)
     references = [[target for _, target in pairs]]
     found = score_quality(translations, references, target_lang=target_lang, metrics=METRICS)
