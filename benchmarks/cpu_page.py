@@ -221,8 +221,9 @@ def _draw_chart(rows: Sequence[Row]) -> str:
     for row, point in zip(rows, points, strict=True):
         (x, y), color = place(point), COLORS.get(row["engine"].split()[0], OTHER)
         dots += f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
+        step = LINE if y < HEIGHT / 2 else -LINE  # beside a label that would be covered, inside
         while any(abs(x - a) < LABEL and abs(y - b) < LINE for a, b in labels):
-            y += LINE  # below a label that would be covered
+            y += step
         labels.append((x, y))
         dots += f'<text x="{x + 8:.1f}" y="{y + 4:.1f}">{escape(row["engine"])}</text>'
     bottom, low, high = HEIGHT - EDGE, *(10**x for x in spans[0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,18 @@ def test_a_row_is_lost_to_an_engine_of_the_same_precision() -> None:
     summary = page[: page.index("All rows")]
     assert summary.count("<tr class=lost>") == 1, "of all machines, before any of them"
     assert "<td>4<td>3<td>1.33" in summary and "third" not in summary
+
+
+def test_names_stay_in_the_picture() -> None:
+    """Also those of ten engines that are as good and as fast as one another, above or below one."""
+    for quality in (20.0, 40.0):
+        rows = [make_row(f"engine{n} int8", 9) for n in range(10)]
+        page = draw([make_result([*rows, make_row("glassformer int8", 5, quality)])])
+        found = re.findall(r'<text x="[\d.]+" y="(-?[\d.]+)">(?:engine|glass)', page)
+        places = sorted(map(float, found))
+        assert len(places) == 11 and places[0] > 0 and places[-1] < 280
+        engines = [y for y, after in pairwise(places) if after - y < 13.9]
+        assert len(engines) <= 1, "no name covers another, but ours may stand beside one"
 
 
 def test_columns_in_which_another_engine_is_best_are_counted() -> None:
