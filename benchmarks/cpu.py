@@ -41,6 +41,7 @@ from .cpu_results import (
     Row,
     describe_text,
     find_group,
+    note_load,
     note_version,
     read_results,
     refuse,
@@ -116,6 +117,7 @@ def main(options: argparse.Namespace) -> None:
     work = (options.work or find_cache()).absolute()
     found = start_result(options.output, quote("cpu"))
     work.mkdir(parents=True, exist_ok=True)
+    note_load(found)
     retry_engines(found, work)
     failed = dict[str, str]()  # engines that cannot be installed, and why
     for name in split(options.models):
@@ -368,10 +370,12 @@ def turn(
 def measure_row(task: Task, mine: Sequence[dict[str, Any]], texts: list[str]) -> dict[str, Any]:
     """Return speed, energy and memory; words are those of the source."""
     words = sum(len(text.split()) for text in task.text.sources)
-    seconds = statistics.median(each["seconds"] for each in mine)
+    every = [each["seconds"] for each in mine]
+    seconds = statistics.median(every)
     joules = [each["joules"] for each in mine if each["joules"] is not None]
     return {
         "words_per_second": words / seconds,
+        "spread": (max(every) - min(every)) / seconds,
         "sentence_ms": 1000 * seconds / len(texts),
         "resident_mib": mine[-1].get("memory"),
         "peak_mib": mine[-1].get("peak"),

@@ -16,6 +16,7 @@ WIDTH, HEIGHT, EDGE = 640, 280, 48
 LABEL, LINE = 130, 14  # the room of a name in the picture
 COLUMNS = {
     "words_per_second": ("words/s", ",.0f"),
+    "spread": ("spread of the rounds", ".0%"),
     "ratio": ("speed against the first engine", ".2f"),
     "sentence_ms": ("ms a sentence", ".1f"),
     "start_ms": ("start, ms", ".0f"),
@@ -35,8 +36,12 @@ COLORS = {
     "transformers": "#56b4e9",
 }
 OTHER = "#888888"
-RELATIVE = {"ratio", "same_as_fxtranslate"}  # these columns say nothing of an engine alone
-LESS = {"sentence_ms", "start_ms", "resident_mib", "disk_mb", "joules"}  # less is better
+RELATIVE = {
+    "ratio",
+    "spread",
+    "same_as_fxtranslate",
+}  # these columns say nothing of an engine alone
+LESS = {"spread", "sentence_ms", "start_ms", "resident_mib", "disk_mb", "joules"}  # less is better
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--line:#bbb;--lost:#fbe9e2}
 @media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#161616;--line:#555;--lost:#43261b}}
@@ -143,10 +148,11 @@ def _draw_machine(result: Row) -> str:
     order = list_groups(result).items()
     memory = f", {machine['memory']:.0f} GiB" if machine["memory"] else ""
     system = f"{machine['system']}; Python {machine['python']}, " if "system" in machine else ""
+    load = f"<br>Busy processes at its start: {machine['load']:.1f}." if "load" in machine else ""
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     return (
         f"<h2>{escape(machine['processor'])}, {machine['cores']} cores{memory}</h2>"
-        f"<p>{escape(result['date'])}. {escape(system)}{escape(versions)}.<br>"
+        f"<p>{escape(result['date'])}. {escape(system)}{escape(versions)}.{load}<br>"
         f"<code>{escape(result['command'])}</code></p>"
         + "".join(_draw_group(key, rows, result) for key, rows in order)
         + _draw_refused([row for row in result["rows"] if "refused" in row])

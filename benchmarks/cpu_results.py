@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +20,7 @@ from .installing import ENGINES, FAILED, install
 
 Row = dict[str, Any]
 SCHEMA = 1
+BUSY = 0.5  # processes in the last minute
 KEYS = {"schema", "command", "date", "machine", "texts", "versions", "rows"}
 MEASURED = {"words_per_second", "bleu", "engine", "batch"}  # what the page cannot do without
 SAME = ("processor", "cores", "flags")  # of the machine, if a run is to go on
@@ -126,6 +129,17 @@ def describe_text(found: Row, model: str, described: Row) -> None:
     if former != described and any(row["model"] == model for row in found["rows"]):
         raise ValueError(f"the rows of {model} are of another text: name a new file")
     found["texts"][model] = described
+
+
+def note_load(found: Row) -> None:
+    """Note the most processes that had something to do as a run began, or went on; warn of many."""
+    if not hasattr(os, "getloadavg"):
+        return
+    load = os.getloadavg()[0]
+    found["machine"]["load"] = max(load, found["machine"].get("load", 0))
+    if load > BUSY:
+        said = f"{load:.1f} other processes are busy: times say little, only ratios something"
+        print(said, file=sys.stderr)
 
 
 def note_version(found: Row, engine: str, version: str | None) -> None:

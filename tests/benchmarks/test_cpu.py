@@ -16,8 +16,8 @@ import benchmarks
 from benchmarks import cpu
 from benchmarks.__main__ import main
 from benchmarks.cpu_page import draw, find_lost, find_pareto, find_worse
-from benchmarks.cpu_results import Group, note_version, read_results, retry_engines
-from benchmarks.cpu_texts import read_text
+from benchmarks.cpu_results import Group, note_load, note_version, read_results, retry_engines
+from benchmarks.cpu_texts import Task, Text, read_text
 from benchmarks.installing import FAILED
 from benchmarks.processes import Process
 from glassformer.foundation.shared_library.instruction_sets import list_sets
@@ -143,6 +143,23 @@ def test_names_stay_in_the_picture() -> None:
         assert len(places) == 11 and places[0] > 0 and places[-1] < 280
         engines = [y for y, after in pairwise(places) if after - y < 13.9]
         assert len(engines) <= 1, "no name covers another, but ours may stand beside one"
+
+
+def test_a_busy_machine_is_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = make_result([])
+    for load, warns in ((2.25, True), (0.1, False)):
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 9.0, 9.0))
+        note_load(result)
+        assert ("are busy" in capsys.readouterr().err) == warns
+    assert result["machine"]["load"] == 2.25, "the most of its parts"
+    assert "at its start: 2.2." in draw([result])
+    text = Text(["a b c"], None, "t")
+    task = Task("m", Path(), None, text)
+    turns = [{"seconds": seconds, "joules": None} for seconds in (1.0, 2.0, 4.0)]
+    row = cpu.measure_row(task, turns, ["x"])
+    assert (row["words_per_second"], row["spread"]) == (1.5, 1.5)
 
 
 def test_columns_in_which_another_engine_is_best_are_counted() -> None:
