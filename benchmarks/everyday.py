@@ -43,6 +43,7 @@ PHRASES = 3  # expansions of the phrasebook, each with other names, places and t
 MOST = 8  # choices of these in an expansion
 GUIDED = 0.1  # the weight of the links of eflomal in the loss
 PART = re.compile(r"\w+|[^\w\s]")  # what eflomal takes for a word: "l'eau?" has four
+LISTED = 12_000  # training pairs by which the words are listed that may stay unsaid
 PORTRAYED = 300  # validation sentences of which it is measured what heads read
 RECIPE = Path(__file__).parents[1] / "recipes" / "tatoeba-en-fr.toml"
 LICENCE = "CC BY 2.0 FR"
@@ -175,7 +176,8 @@ def main(options: argparse.Namespace) -> None:
         Translator.load(folder, device="cpu", precision="fp32"), held_out[:PORTRAYED]
     )
     write_text(folder / HEADS, to_json(portraits) + "\n")
-    doubt = calibrate_doubt(translator, held_out, [translations])
+    learned = [read_lines(path)[:LISTED] for path in pairs["train"]]
+    doubt = calibrate_doubt(translator, held_out, [translations], more=(learned[0], learned[1]))
     write_text(folder / DOUBT, to_json(doubt.to_json()) + "\n")
     translator = Translator.load(folder, device="cpu")
     sources, references = map(read_lines, pairs["test"])

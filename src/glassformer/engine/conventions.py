@@ -14,7 +14,7 @@ from ..decode.sentences import Budget, Hypothesis, Rows
 from .native import Head, ScoredPair
 
 if TYPE_CHECKING:
-    from .native import Array
+    from .native import Matrix
     from .weights import Engine
 
 
@@ -54,13 +54,13 @@ class ConventionEngine:
         *,
         workers: int,
         budget: int | Budget,
-    ) -> Iterator[tuple[int, list[Array]]]:
+    ) -> Iterator[tuple[int, list[Matrix]]]:
         """Yield the weights of each pair: no row for what it begins with, zeros for EOS."""
         import numpy as np
 
         pairs = self._cut(sources), self._begin(targets)
         for i, arrays in self.engine.attend(*pairs, heads, workers=workers, budget=budget):
-            rows = (weights[len(self.begin) :] for weights in arrays)
+            rows = (np.asarray(weights)[len(self.begin) :] for weights in arrays)
             yield i, [w if self.has_eos else np.pad(w, ((0, 0), (0, 1))) for w in rows]
 
     def _cut(self, sources: Rows) -> Rows:

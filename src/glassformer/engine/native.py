@@ -2,7 +2,7 @@
 
 The functions are twins of `decode.search` and `decode.score_targets`: the same arguments give the
 same results. The C library calls a network through a structure of functions, `native/network.h`.
-This module does not import torch, and NumPy only for weights of attention.
+This module imports neither torch nor NumPy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from .shortlist import Shortlist
 
-    Array = NDArray[np.float32]
+    Matrix = memoryview[float] | NDArray[np.float32]
 
 BUDGET = 4096  # tokens at work: rows times the longest of them, padding included
 METHODS = {"greedy": 0, "beam": 1, "sample": 2}
@@ -72,8 +72,8 @@ class ScoredPair(NamedTuple):
     """The log-probabilities of a given translation; logarithms are natural."""
 
     log_probs: list[float]  # of each token, and EOS's
-    # Heads x (target + 1) x source, if asked for: row t predicts token t, the last one EOS.
-    weights_HTS: Array | None = None
+    # Of each head that was asked for, (target + 1) x source: row t predicts token t, the last EOS.
+    weights: tuple[memoryview[float], ...] = ()
     next_tokens: tuple[tuple[int, float], ...] = ()  # the best after the last one, best first
 
 
@@ -162,7 +162,7 @@ def score_in_c(
         next_log_probs=ctypes.addressof(next_log_probs),
     )
     _call(workers, "gf_score", batch, budget, progress, None, ctypes.byref(request))
-    if not (math.isfinite(sum(log_probs)) and attention.is_finite()):
+    if not math.isfinite(sum(log_probs)):
         raise NotFiniteError("what the network computes is not finite: its weights are too large")
     after = [*zip(ids, next_log_probs, strict=True)]
     return [
@@ -180,28 +180,27 @@ class _Attention:
 
     def __init__(self, heads: Sequence[Head], pairs: Sequence[QueuedSentence]):
         self.count, self.addresses = len(heads), dict[str, int]()
+        self.weights = array("f")
         if not heads:
             return
-        import numpy as np
-
         sizes = (len(heads) * len(pair.source) * pair.limit for pair in pairs)
         self.starts = _pack("q", accumulate(sizes, initial=0))
-        self.weights = np.zeros(self.starts[len(pairs)], np.float32)
+        self.weights = array("f", bytes(4 * self.starts[len(pairs)]))
         self.heads = _pack("i", (n for layer, h in heads for n in (layer, -1 if h is None else h)))
+        names = "heads", "weight_starts", "weights"
+        kept: list[array[Any]] = [self.heads, self.starts, self.weights]
         self.addresses = {
-            "heads": self.heads.buffer_info()[0],
-            "weight_starts": self.starts.buffer_info()[0],
-            "weights": self.weights.ctypes.data,
+            name: each.buffer_info()[0] for name, each in zip(names, kept, strict=True)
         }
 
-    def is_finite(self) -> bool:
-        return not self.count or math.isfinite(self.weights.sum(dtype="f8"))
-
-    def read(self, pair: QueuedSentence) -> Array | None:
-        if not self.count:
-            return None
-        weights = self.weights[self.starts[pair.index] : self.starts[pair.index + 1]]
-        return weights.reshape(self.count, pair.limit, -1)
+    def read(self, pair: QueuedSentence) -> tuple[memoryview[float], ...]:
+        """Return the weights of each head in a pair."""
+        shape = pair.limit, len(pair.source)
+        size = shape[0] * shape[1]
+        first = self.starts[pair.index] if self.count else 0
+        parts = (first + head * size for head in range(self.count))
+        flat = memoryview(self.weights).cast("B")
+        return tuple(flat[4 * at : 4 * (at + size)].cast("f", shape) for at in parts)
 
 
 class _Batch:

@@ -19,7 +19,7 @@ from .native_structs import NetworkStruct
 from .shortlist import Shortlist
 
 if TYPE_CHECKING:
-    from .native import Array
+    from .native import Matrix
 
 TOGETHER = 256  # pairs whose attention is read at once: the weights of all heads are kept so long
 SOURCE = "source_embedding.table.weight"
@@ -114,7 +114,7 @@ class NativeEngine:
         *,
         workers: int = 1,
         budget: int | Budget = BUDGET,
-    ) -> Iterator[tuple[int, list[Array]]]:
+    ) -> Iterator[tuple[int, list[Matrix]]]:
         """Yield the index of each pair, and its weights of cross-attention, target + 1 x source.
 
         There is an array for each of the heads; its row t is that of the query that predicts
@@ -126,8 +126,7 @@ class NativeEngine:
                 sources[part], targets[part], heads=heads, workers=workers, budget=budget
             )
             for place, pair in enumerate(pairs, first):
-                assert pair.weights_HTS is not None
-                yield place, [*pair.weights_HTS]
+                yield place, [*pair.weights]
 
     @contextmanager
     def _borrow(self, number: int) -> Iterator[Workers]:
@@ -156,7 +155,7 @@ class NativeEnsembleEngine(NativeEngine):
 
     def attend(
         self, sources: Rows, targets: Rows, heads: Sequence[Head], **keywords: Any
-    ) -> Iterator[tuple[int, list[Array]]]:
+    ) -> Iterator[tuple[int, list[Matrix]]]:
         """Yield what the first member attends to; see `NativeEngine.attend`."""
         return self.members[0].attend(sources, targets, heads, **keywords)
 

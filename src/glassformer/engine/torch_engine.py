@@ -21,7 +21,7 @@ from ..model.encoder_decoder import EncoderDecoder
 from .native import Head, ScoredPair
 
 if TYPE_CHECKING:
-    from .native import Array
+    from .native import Matrix
 
 
 class TorchEngine:
@@ -65,7 +65,7 @@ class TorchEngine:
         *,
         workers: int = 1,
         budget: int | Budget,
-    ) -> Iterator[tuple[int, list[Array]]]:
+    ) -> Iterator[tuple[int, list[Matrix]]]:
         """Yield the index of each pair, in any order, and its weights: see `NativeEngine`."""
         names = {f"decoder.{layer}.cross_attention.weights" for layer, _ in heads}
         most = budget.tokens if isinstance(budget, Budget) else budget
@@ -80,7 +80,7 @@ class TorchEngine:
                     "what the network computes is not finite: its weights are too large"
                 )
             for place, i in enumerate(batch):
-                results = []
+                results: list[Matrix] = []
                 for layer, head in heads:
                     weights_HTS = layers[f"decoder.{layer}.cross_attention.weights"][place]
                     weights_TS = weights_HTS.mean(0) if head is None else weights_HTS[head]

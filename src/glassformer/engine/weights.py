@@ -33,7 +33,7 @@ from .shortlist import Shortlist
 if TYPE_CHECKING:
     from ..decode import Network
     from ..model.encoder_decoder import EncoderDecoder
-    from .native import Array
+    from .native import Matrix
 
 Encode = Callable[[Sequence[str], Sequence[str]], list[Example]]
 
@@ -60,7 +60,7 @@ class Engine(Protocol):
         *,
         workers: int,
         budget: int | Budget,
-    ) -> Iterator[tuple[int, list[Array]]]: ...
+    ) -> Iterator[tuple[int, list[Matrix]]]: ...
 
 
 class Weights:

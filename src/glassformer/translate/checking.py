@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from ..config import Decode
 from ..foundation.validation_errors import check_list
+from .dropped import MOST, DroppedWords
 from .familiarity import Familiarity, measure_confidence
 from .options import SearchOptions
 from .quality_check import CAPS, UNLIKE, find_problems
@@ -15,6 +17,7 @@ from .sentence import CheckedTranslation, Problem, Sentence, Translation
 from .writing import Writer, join_translations, take_apart
 
 SHOWN = 12  # characters of a word that could not be read
+WIDE = 10  # hypotheses, among which one may drop fewer words
 ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
 
 
@@ -23,6 +26,7 @@ class Checker:
 
     def __init__(self, writer: Writer) -> None:
         self.writer, self.searcher = writer, writer.searcher
+        self.dropped = DroppedWords(writer.searcher)
         self.language = self.searcher.config.data.target_lang
 
     @cached_property
@@ -58,7 +62,7 @@ class Checker:
         return first + second, errors + others
 
     def _translate(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:
-        checked = [*map(self.check, self.writer.translate(sentences, options))]
+        checked = self.check_all(self.writer.translate(sentences, options))
         if not options.searches_again:
             return checked
         doubtful = [n for n, each in enumerate(checked) if _list_faults(each)]
@@ -100,21 +104,40 @@ class Checker:
 
     def check(self, sentence: Sentence) -> Sentence:
         """Return a sentence with the problems of its best translation."""
-        best = sentence.translations[0]
-        faults = self._find_faults(sentence, best)
-        signs = self.familiarity.find_problems(sentence, best)
-        return sentence._replace(problems=(*faults, *signs))
+        return self.check_all([sentence])[0]
 
-    def _find_faults(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
-        names = _list_names(sentence)
-        return find_problems(sentence.text, translation, self.language, names)
+    def check_all(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Return sentences with the problems of their best translations."""
+        best = [each.translations[0] for each in sentences]
+        faults = self._find_faults([*zip(sentences, best, strict=True)])
+        return [
+            each._replace(problems=(*own, *self.familiarity.find_problems(each, translation)))
+            for each, translation, own in zip(sentences, best, faults, strict=True)
+        ]
+
+    def _find_faults(self, ways: Sequence[tuple[Sentence, Translation]]) -> Iterator[list[Problem]]:
+        """Yield the visible faults of each translation of a sentence."""
+        for (sentence, each), words in zip(ways, self.dropped.find(ways), strict=True):
+            faults = [
+                *find_problems(sentence.text, each, self.language, _list_names(sentence)),
+                *(Problem.describe("dropped", list=word) for word in words),
+            ]
+            yield faults
 
     def _choose(self, former: Sentence, other: Sentence) -> Translation | None:
-        """Return the best translation of a second search, if its problems weigh less; else None."""
-        weights = [_weigh([*self._find_faults(other, each)]) for each in other.translations]
-        least = min(weights)  # the first of equals
-        is_better = least < _weigh(_list_faults(former))
-        return other.translations[weights.index(least)] if is_better else None
+        """Return the best translation of a second search, if its problems weigh less; else None.
+
+        One that only drops fewer words has to be nearly as probable.
+        """
+        faults = self._find_faults([(other, each) for each in other.translations])
+        known, best = _list_faults(former), former.translations[0]
+        least = best.score - MOST if _only_drops(known) else -math.inf
+        weights = [
+            _weigh(own) if each.score >= least else math.inf
+            for each, own in zip(other.translations, faults, strict=True)
+        ]
+        lowest = min(weights)  # the first of equals
+        return other.translations[weights.index(lowest)] if lowest < _weigh(known) else None
 
 
 def keep_source(sentence: Sentence, why: str) -> Sentence:
@@ -196,14 +219,21 @@ def _plan(
         n: bool(ENDLESS & {each.kind for each in sentences[n].problems}) for n in doubtful
     }
     endless = [n for n in doubtful if is_endless[n]]
-    others = [n for n in doubtful if not is_endless[n]]
-    for numbers, changes in ((endless, unlike), (others, beam)):
+    dropping = [n for n in doubtful if _only_drops(_list_faults(sentences[n]))]
+    others = [n for n in doubtful if not is_endless[n] and n not in dropping]
+    wide = beam | {"beam": max(WIDE, decode.beam)}
+    for numbers, changes in ((endless, unlike), (dropping, wide), (others, beam)):
         if numbers:
             careful: Decode = decode.override(changes)
             yield (
                 numbers,
                 options._replace(decode=careful, n_best=careful.beam, glossary=None, progress=None),
             )
+
+
+def _only_drops(faults: Sequence[Problem]) -> bool:
+    """Return whether all that is wrong is words of the source that a translation drops."""
+    return {each.kind for each in faults} == {"dropped"}
 
 
 def _list_names(sentence: Sentence) -> list[str]:

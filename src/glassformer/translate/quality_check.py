@@ -16,7 +16,7 @@ from .sentence import Problem, Translation
 # The highest confidence that each problem allows. The last five mean that the model was not trained
 # on such text, or that the text is too long for it: another search does not help.
 CAPS = {"empty": 0.0, "loop": 0.1, "copy": 0.2, "short": 0.3, "long": 0.3, "cut": 0.3, "lost": 0.5}
-CAPS |= {"untranslatable": 0.0, "failed": 0.0}
+CAPS |= {"dropped": 0.6, "untranslatable": 0.0, "failed": 0.0}
 CAPS |= {"unknown": 0.5, "words": 0.5, "language": 0.2, "unsure": 1.0, "parts": 1.0}
 UNLIKE = {"unknown", "words", "language", "unsure"}  # the model was not trained on such text
 

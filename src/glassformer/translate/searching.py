@@ -174,9 +174,14 @@ class Searcher:
         There is an array for each of the heads, given by the layer of the decoder and the head;
         None is the mean of all. Row t is that of the query that predicts token t, or at last EOS.
         """
+        import numpy as np
+
         engine = self.get_engine(self.weights.exact)
         workers = self.weights.count_workers(len(sources), _count_longest(targets))
-        yield from engine.attend(sources, targets, heads, workers=workers, budget=self.budget)
+        for number, weights in engine.attend(
+            sources, targets, heads, workers=workers, budget=self.budget
+        ):
+            yield number, [np.asarray(each) for each in weights]
 
     def get_engine(self, precision: str) -> Engine:
         """Return the engine that computes in this precision, by the conventions of the model."""

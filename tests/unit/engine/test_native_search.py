@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -435,7 +436,7 @@ def test_attention_of_given_pairs(
             for layer, head in heads
             for code in [-1 if head is None else head]
         ]
-        assert one.weights_HTS == pytest.approx(torch.tensor(expected).numpy(), abs=1e-6)
+        assert np.stack(one.weights) == pytest.approx(torch.tensor(expected).numpy(), abs=1e-6)
     with pytest.raises(RuntimeError, match="code 6"):
         score_in_c(put_behind(library, Oracle(), 7), long, targets, heads=[(0, 0)])
 

@@ -12,18 +12,18 @@ import torch
 
 from glassformer.config import Config
 from glassformer.extensions.alignment.aligner import Aligner, Direction
+from glassformer.extensions.alignment.choosing import choose_by_gold
+from glassformer.extensions.alignment.gold import Gold, GoldSet, measure_links
 from glassformer.foundation.tap import record as watch
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.text.kinds import train_tokenizer
 from glassformer.translate.align.choose_head import (
     AlignmentChoice,
     choose_alone,
-    choose_by_gold,
     find_anchors,
     load_choice,
     save_choice,
 )
-from glassformer.translate.align.links import Gold, GoldSet, measure_links
 from glassformer.translate.align.pairs import (
     AlignmentCandidate,
     Pair,

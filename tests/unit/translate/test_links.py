@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.translate.align.links import (
-    Gold,
-    Links,
-    join_links,
-    measure_links,
-    read_gold,
-    write_pharaoh,
-)
+from glassformer.extensions.alignment.gold import Gold, join_links, measure_links, read_gold
+from glassformer.translate.align.links import Links, write_pharaoh
 from glassformer.translate.align.pairs import find_words, is_read_by_character, share_out
 
 

@@ -11,12 +11,10 @@ from glassformer.translate.align.choose_head import (
     AlignmentChoice,
     check_candidate,
     choose_alone,
-    choose_by_agreement,
-    choose_by_gold,
     load_choice,
     save_choice,
 )
-from glassformer.translate.align.links import GoldSet, Joining, join_links, write_pharaoh
+from glassformer.translate.align.links import write_pharaoh
 from glassformer.translate.align.pairs import (
     AlignedPair,
     AlignmentCandidate,
@@ -28,6 +26,9 @@ from glassformer.translate.align.pairs import (
     read_pair,
 )
 from glassformer.translator import Translator
+
+from .choosing import choose_by_agreement, choose_by_gold
+from .gold import GoldSet, Joining, join_links
 
 # Ways to choose a head that agreement does not change.
 SURER = ("hand", "gold", "guided", "agreement")

@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 
 from glassformer.foundation.machine.extras import need
 from glassformer.text.spacing import looks_unspaced
-from glassformer.translate.align.links import Link, Links, join_links
+from glassformer.translate.align.links import Link, Links
 from glassformer.translate.align.pairs import find_words
+
+from .gold import join_links
 
 TextPair = tuple[str, str]
 Words = Sequence[Sequence[str]]

@@ -18,6 +18,8 @@ from glassformer.translate.options import choose_options
 from glassformer.translate.sentence import CheckedTranslation
 from glassformer.translator import Translator
 
+from .unsaid import UnsaidWords, find_unsaid
+
 GOOD, BAD = 60, 40  # chrF2
 DOUBTED = 0.05
 LEAST = 100  # good translations
@@ -33,15 +35,23 @@ class Calibration:
     bad: int
     flagged_good: float
     flagged_bad: float
+    unsaid: UnsaidWords | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return vars(self)
+        dropped = {"dropped": self.unsaid.to_json()} if self.unsaid else {}
+        return {name: each for name, each in vars(self).items() if name != "unsaid"} | dropped
 
     def __str__(self) -> str:
+        dropped = (
+            f"; words that a translation drops are seen, with false alarms in "
+            f"{self.unsaid.alarms:.2%} of the right ones"
+            if self.unsaid
+            else ""
+        )
         return (
             f"doubted below a confidence of {self.confidence:.3f}, by {self.lines:,} lines: with "
             f"all other signs, {self.flagged_bad:.1%} of {self.bad:,} bad translations are "
-            f"flagged, and {self.flagged_good:.1%} of {self.good:,} good ones"
+            f"flagged, and {self.flagged_good:.1%} of {self.good:,} good ones{dropped}"
         )
 
 
@@ -50,12 +60,15 @@ def calibrate_doubt(
     sources: Sequence[str],
     references: Sequence[Sequence[str]],
     progress: Callable[[int], object] | None = None,
+    more: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> Calibration:
     """Return the limit for a model, and what is flagged with it.
 
-    references: one list for each set of translations of all sources. ValueError if fewer than LEAST
-    translations of the model are good.
+    references: one list for each set of translations of all sources. more: see `find_unsaid`.
+    ValueError if fewer than LEAST translations of the model are good.
     """
+    unsaid = find_unsaid(translator, sources, references, more)
+    translator.checker.dropped.rule = unsaid.rule if unsaid else None
     options = choose_options(translator.config.decode, progress=progress)
     texts = translator.checker.translate_texts(sources, options)
     scores = [
@@ -80,6 +93,7 @@ def calibrate_doubt(
         bad=len(are_bad),
         flagged_good=sum(are_good) / len(are_good),
         flagged_bad=sum(are_bad) / max(1, len(are_bad)),
+        unsaid=unsaid,
     )
 
 

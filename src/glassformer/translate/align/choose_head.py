@@ -10,7 +10,7 @@ Letters: C candidates; S source; T target.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import file_digest
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,7 @@ from ...config import Config, Model, Train
 from ...foundation.settings.schema import StrictModel
 from ...foundation.typed_json import read_typed
 from ...model.files.directory import ALIGNMENT, WEIGHTS, locate, write_json
-from .links import Errors, Gold, Link
+from .links import Link
 from .pairs import (
     AlignmentCandidate,
     Array,
@@ -63,89 +63,6 @@ class AlignmentChoice(StrictModel):
         )
 
 
-def choose_by_gold(
-    model: Attending, pairs: Sequence[Pair], gold: Sequence[Gold]
-) -> AlignmentChoice:
-    """Return the head with the lowest AER on all sentences.
-
-    The score is held out: each half of the sentences chooses a head, and its AER is measured on
-    the other half.
-    """
-    candidates = list_candidates(model.config.model)
-    halves = [
-        [Errors(len(gold[n::2]), 0, _count_sure(gold[n::2]), 0, 0)] * len(candidates)
-        for n in (0, 1)
-    ]
-    for number, weights in weigh_links(model, pairs, candidates):
-        errors = _measure(
-            pairs[number], spread_links(pairs[number], choose_units(weights)), gold[number]
-        )
-        half = halves[number % 2]
-        halves[number % 2] = [a + b for a, b in zip(half, errors, strict=True)]
-    best = _find_lowest([a + b for a, b in zip(*halves, strict=True)])
-    held_out = halves[0][_find_lowest(halves[1])] + halves[1][_find_lowest(halves[0])]
-    return _choose(candidates[best], "gold", "AER on the other half", held_out.aer, len(gold))
-
-
-def _find_lowest(errors: Sequence[Errors]) -> int:
-    return min(range(len(errors)), key=lambda c: errors[c].aer)
-
-
-def _count_sure(gold: Sequence[Gold]) -> int:
-    return sum(len(each.sure) for each in gold)
-
-
-def _measure(pair: Pair, found_CST: Array, gold: Gold) -> list[Errors]:
-    """Return the errors of each candidate on one pair, without sentences and sure links.
-
-    Those are counted beforehand.
-    """
-    shape = found_CST.shape[1:]
-    sure, possible = (
-        np.array([link in links for link in np.ndindex(shape)]).reshape(shape)
-        for links in (gold.sure, gold.possible)
-    )
-    result = found_CST > 0
-    columns = (each.sum((1, 2)).tolist() for each in (result, result & sure, result & possible))
-    return [Errors(0, all, 0, one, other) for all, one, other in zip(*columns, strict=True)]
-
-
-def choose_by_agreement(
-    models: tuple[Attending, Attending], pairs: Sequence[Sequence[Pair]]
-) -> tuple[AlignmentChoice, AlignmentChoice]:
-    """Return a head for each direction: the two whose links agree most (F1)."""
-    candidates = [list_candidates(each.config.model) for each in models]
-    both = np.zeros((len(candidates[0]), len(candidates[1])))
-    sums = np.zeros_like(both)
-    there = dict(_flatten(models[1], pairs[1], candidates[1], swapped=True))
-    count = 0
-    for number, forward in _flatten(models[0], pairs[0], candidates[0], swapped=False):
-        if number in there:
-            backward = there[number]
-            both += forward @ backward.T
-            sums += forward.sum(1)[:, None] + backward.sum(1)
-            count += 1
-    shares = 2 * both / np.maximum(sums, 1)
-    best = np.unravel_index(shares.argmax(), shares.shape)
-    chosen = [
-        _choose(each[c], "agreement", "F1 with the other direction", float(shares.max()), count)
-        for each, c in zip(candidates, best, strict=True)
-    ]
-    return chosen[0], chosen[1]
-
-
-def _flatten(
-    model: Attending,
-    pairs: Sequence[Pair],
-    candidates: list[AlignmentCandidate],
-    swapped: bool,
-) -> Iterator[tuple[int, Array]]:
-    for number, weights in weigh_links(model, pairs, candidates):
-        links = spread_links(pairs[number], choose_units(weights))
-        links = np.swapaxes(links, 1, 2) if swapped else links
-        yield number, links.reshape(len(links), -1)
-
-
 def choose_alone(model: Attending, pairs: Sequence[Pair]) -> AlignmentChoice:
     """Return the head chosen by anchors, or by information if there are fewer than `ENOUGH`."""
     candidates = list_candidates(model.config.model)
@@ -161,10 +78,10 @@ def choose_alone(model: Attending, pairs: Sequence[Pair]) -> AlignmentChoice:
     if anchors >= ENOUGH:
         best = int(hits.argmax())
         share = float(hits[best]) / anchors
-        return _choose(candidates[best], "anchors", "share of anchors found", share, anchors)
+        return make_choice(candidates[best], "anchors", "share of anchors found", share, anchors)
     best = int(sums.argmax())
     nats = float(sums[best]) / max(sentences, 1)
-    return _choose(candidates[best], "information", "nats a row", nats, sentences)
+    return make_choice(candidates[best], "information", "nats a row", nats, sentences)
 
 
 def find_anchors(pair: Pair) -> list[Link]:
@@ -198,7 +115,7 @@ def _measure_information(weights_CTS: Array) -> Array:
     return entropy(weights_CTS.mean(1)) - entropy(weights_CTS).mean(1)
 
 
-def _choose(
+def make_choice(
     where: AlignmentCandidate, by: str, measure: str, score: float, of: int
 ) -> AlignmentChoice:
     fields = where._asdict() | {"chosen_by": by, "measure": measure, "score": score, "of": of}

@@ -34,10 +34,11 @@ from glassformer.data.files import cut_chunks
 
 if TYPE_CHECKING:
     from glassformer.data.corpus import Corpus
-    from glassformer.translate.align.links import GoldSet, Links
+    from glassformer.translate.align.links import Links
     from glassformer.translate.align.pairs import AlignedPair
 
     from ..aligner import Aligner
+    from ..gold import GoldSet
 
 ORDERS, ROWS = ("source-target", "target-source"), ("reads", "predicts")
 GOLD, READ = "Links by people", "Where it is read, if not where it was best"
@@ -125,8 +126,9 @@ def align(
 def align_without_model(options: dict[str, Any]) -> None:
     """Align two files by eflomal, as the options say: what stands for the model is a file, too."""
     from glassformer.data.corpus import find_data
-    from glassformer.translate.align.links import measure_links, write_pharaoh
+    from glassformer.translate.align.links import write_pharaoh
 
+    from ..gold import measure_links
     from ..statistical import align_statistically, split_pairs
 
     pair = pick_pair(
@@ -146,7 +148,7 @@ def align_without_model(options: dict[str, Any]) -> None:
 
 def load_gold(options: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSet:
     """Return the gold links as the options say, and warn of those beyond their sentences."""
-    from glassformer.translate.align.links import read_gold
+    from ..gold import read_gold
 
     swapped = options["gold_order"] == ORDERS[1]
     links = read_gold(options["gold"], lengths, first=options["gold_first"], swapped=swapped)
@@ -157,7 +159,7 @@ def load_gold(options: dict[str, Any], lengths: list[tuple[int, int]]) -> GoldSe
 
 def check_align_options(options: dict[str, Any]) -> None:
     """Raise ValueError for a value that an option does not take."""
-    from glassformer.translate.align.links import JOININGS
+    from ..gold import JOININGS
 
     check_choice("gold-order", options["gold_order"], ORDERS)
     check_choice("row", options["row"], ROWS)
@@ -221,7 +223,7 @@ def tell_links(aligner: Aligner, text: tuple[str, str], aligned: AlignedPair) ->
 
 def report(results: list[Links], links: GoldSet | None, too_long: list[int]) -> None:
     """Warn of lines that could not be aligned, and compare the links with the gold links."""
-    from glassformer.translate.align.links import measure_links
+    from ..gold import measure_links
 
     if too_long:
         warn(f"{name_lines(too_long)} is too long for this model: no links")

@@ -1,0 +1,117 @@
+"""Words of a source that its translation drops, by the head that training guided to align words.
+
+What a translation says gets attention from the rows that say it. A word with next to none in all
+rows together (its coverage: Tu et al. 2016, Wu et al. 2016) is not said, unless it is one of those
+that right translations often leave unsaid, such as *do*. A calibration lists these in doubt.json.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ..config import EOS
+from ..foundation.disk import read_json
+from ..model.files.directory import DOUBT
+from ..text.unicode import Span
+from .searching import Searcher
+from .sentence import Sentence, Translation
+
+LEAST = 0.15  # the least coverage of a word that is said
+MOST = 0.3  # of the score: a translation that drops less may have so much less
+_WORD = re.compile(r"[^\W\d_]{3,}(?:['’][^\W\d_]+)*")
+
+
+class CoverageRule(NamedTuple):
+    """The head that says which words are said, and the words that may stay unsaid."""
+
+    layer: int  # of the decoder
+    head: int | None  # None: the mean of all
+    shift: int  # 1 if a token is read in the row whose input it is, 0 if in that which predicts it
+    unsaid: frozenset[str] = frozenset()  # in small letters
+
+    def list_dropped(self, covered: Iterable[tuple[str, float]]) -> list[str]:
+        """Return the words that a translation drops, of those of its source with their coverage."""
+        return [
+            word for word, share in covered if share < LEAST and word.lower() not in self.unsaid
+        ]
+
+
+class DroppedWords:
+    """A check of translations for words of the source that they drop."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self.searcher = searcher
+
+    @cached_property
+    def rule(self) -> CoverageRule | None:
+        """Return the rule of the model; None if it was not calibrated."""
+        folder = self.searcher.folder
+        try:
+            stored = read_json(folder / DOUBT)["dropped"] if folder else {}
+            layer, head, shift = stored["head"]
+            model, unsaid = self.searcher.config.model, frozenset(map(str, stored["unsaid"]))
+            is_there = layer in model.attending_layers and (head is None or 0 <= head < model.heads)
+            return CoverageRule(layer, head, int(bool(shift)), unsaid) if is_there else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def find(self, ways: Iterable[tuple[Sentence, Translation]]) -> list[list[str]]:
+        """Return the words that each translation drops of its sentence."""
+        pairs, rule = [*ways], self.rule
+        known = [] if rule is None else [self._find_ids(*each) for each in pairs]
+        dropped: list[list[str]] = [[] for _ in pairs]
+        places = [n for n, ids in enumerate(known) if ids]
+        if rule and places:
+            measured = self.measure(
+                rule, [pairs[n][0].read_text for n in places], [known[n] for n in places]
+            )
+            for number, covered in measured:
+                dropped[places[number]] = rule.list_dropped(covered)
+        return dropped
+
+    def measure(
+        self, rule: CoverageRule, texts: Sequence[str], targets: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, list[tuple[str, float]]]]:
+        """Yield the number of each pair, and the words of its text with their coverage.
+
+        targets: the ids of the translations, without their end. Texts that are too long for the
+        model are left out.
+        """
+        searcher = self.searcher
+        read = [searcher.tokenizers.source.tokens(text) for text in texts]
+        fit = [n for n, each in enumerate(read) if len(each.ids) < searcher.longest]
+        engine = searcher.get_engine(searcher.weights.precision)
+        attended = engine.attend(
+            [[*searcher.reader.tags, *read[n].ids, EOS] for n in fit],
+            [targets[n] for n in fit],
+            [(rule.layer, rule.head)],
+            workers=searcher.weights.count_workers(len(fit), max(map(len, targets), default=0) + 1),
+            budget=searcher.budget,
+        )
+        for place, (weights,) in attended:
+            number = fit[place]
+            rows = weights.tolist()[rule.shift :][: len(targets[number])]
+            sums = [*map(sum, zip(*rows, strict=True))][len(searcher.reader.tags) :]
+            yield number, [*cover_words(texts[number], read[number].spans, sums)]
+
+    def _find_ids(self, sentence: Sentence, translation: Translation) -> Sequence[int]:
+        """Return the ids of a translation's tokens, which are among the sentence's hypotheses."""
+        token = self.searcher.tokenizers.target.token
+        for hypothesis in sentence.hypotheses:
+            if [*map(token, hypothesis.tokens)] == translation.tokens:
+                return hypothesis.tokens
+        return ()
+
+
+def cover_words(
+    text: str, spans: Sequence[Span], sums: Sequence[float]
+) -> Iterator[tuple[str, float]]:
+    """Yield each word of a text, and the greatest coverage of one of its tokens."""
+    for match in _WORD.finditer(text):
+        first, last = match.span()
+        own = [sums[n] for n, (begin, end) in enumerate(spans) if begin < last and end > first]
+        if own:
+            yield match[0], max(own)
