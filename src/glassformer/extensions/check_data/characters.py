@@ -12,17 +12,26 @@ from .ragged import Array, Block
 _SCRIPTS = """
 Latin Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu
 Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Khmer Mongolian Kana Han
+Adlam Balinese Bamum Batak Buginese Buhid Canadian_Aboriginal Chakma Cham Cherokee Coptic Deseret
+Gothic Hanifi_Rohingya Hanunoo Javanese Kayah_Li Khojki Lepcha Limbu Lisu Mandaic Meetei_Mayek
+Mende_Kikakui Miao Mro Nag_Mundari New_Tai_Lue Newa Nko Nyiakeng_Puachue_Hmong Ol_Chiki Osage Osmanya
+Pahawh_Hmong Phags_Pa Rejang Samaritan Saurashtra Sora_Sompeng Sundanese Syloti_Nagri Syriac Tagalog
+Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Thaana Tifinagh Tirhuta Toto Vai Wancho Warang_Citi Yi
 """
 SCRIPTS = _SCRIPTS.split()
 KANA = r"\p{Hiragana}\p{Katakana}ー"
 LAST = 0x32400  # no code point from here on is a letter
 NAMES = ("none", *SCRIPTS)
 LATIN, GREEK, CYRILLIC = (NAMES.index(name) for name in ("Latin", "Greek", "Cyrillic"))
+Scripts = frozenset[int]  # indices into NAMES
+ANY: Scripts = frozenset(range(1, len(NAMES)))
 HOME = 0.2  # the least share of the letters of a side for a script to be one of its own
+AT_HOME = 0.2  # the least share of a line's letters in such scripts; foreign words may be the rest
 
 # Signs of text that was decoded wrongly: controls, surrogates, U+FFFD, a BOM, private use.
 BROKEN = "0-8 B-C E-1F 7F-9F D800-DFFF E000-F8FF FEFF-FEFF FFFD-FFFF"
 REMOVABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+CONTROLS = re.compile("[\x80-\x9f]")  # bytes of Windows-1252 that were read as Latin-1
 LOST = re.compile("[\ud800-\udfff\ufffd\ufffe\uffff\ue000-\uf8ff]")
 
 # Mojibake, UTF-8 read as Latin-1 or Windows-1252: the characters that its bytes became.
@@ -101,18 +110,22 @@ def count_scripts(block: Block) -> Array:
     return np.bincount(key, minlength=block.size * len(NAMES)).reshape(block.size, -1)
 
 
-def find_home(counts: Array) -> frozenset[int]:
+def find_home(counts: Array) -> Scripts:
     """Return the scripts that a side is written in."""
     letters = counts[:, 1:].sum(0)
     home = {int(each) + 1 for each in np.flatnonzero(letters > HOME * max(letters.sum(), 1))}
     return frozenset(home | ({NAMES.index("Han")} if NAMES.index("Kana") in home else set()))
 
 
-def find_foreign(counts: Array, home: frozenset[int]) -> Array:
-    """Return the lines with most of their letters in a script that the side is not written in."""
+def find_foreign(counts: Array, home: Scripts) -> Array:
+    """Return the lines with nearly all their letters in a script that the side is not written in.
+
+    A line with a few words of its own script is right, though most of it may be foreign names.
+    """
     letters = counts[:, 1:].sum(1)
     at_home = counts[:, sorted(home)].sum(1)
-    return np.flatnonzero((letters > 1) & (2 * at_home < letters)) if home else np.zeros(0, int)
+    is_foreign = (letters > 1) & (at_home < AT_HOME * letters)
+    return np.flatnonzero(is_foreign) if home else np.zeros(0, int)
 
 
 def find_broken(block: Block, texts: list[str]) -> list[int]:
@@ -128,7 +141,8 @@ def find_broken(block: Block, texts: list[str]) -> list[int]:
 
 def repair_encoding(text: str) -> str | None:
     """Return the text with its encoding repaired; None if characters are lost."""
-    text = REMOVABLE.sub("", MOJIBAKE.sub(_decode_again, text))
+    text = CONTROLS.sub(_decode_control, MOJIBAKE.sub(_decode_again, text))
+    text = REMOVABLE.sub("", text)
     return None if LOST.search(text) else text
 
 
@@ -142,19 +156,28 @@ def _decode_again(match: re.Match[str]) -> str:
         return match[0]
 
 
-def find_lookalikes(counts: Array, texts: list[str]) -> list[int]:
+def _decode_control(match: re.Match[str]) -> str:
+    """Return the quote or dash whose byte in Windows-1252 this control character is, if any."""
+    return match[0].encode("latin-1").decode("cp1252", "ignore")
+
+
+def find_lookalikes(counts: Array, texts: list[str], home: Scripts = ANY) -> list[int]:
     """Return the lines with a word that mixes scripts and can be written in one."""
     foreign = counts[:, GREEK] + counts[:, CYRILLIC]
     suspects = np.flatnonzero((counts[:, LATIN] > 0) & (foreign > 0)).tolist()
-    return [number for number in suspects if repair_lookalikes(texts[number]) != texts[number]]
+    return [each for each in suspects if repair_lookalikes(texts[each], home) != texts[each]]
 
 
-def repair_lookalikes(text: str) -> str:
-    """Return the text with each such word in one script, if possible that of most letters."""
-    return WORD.sub(lambda word: _unmix(word[0]), text)
+def repair_lookalikes(text: str, home: Scripts = ANY) -> str:
+    """Return the text with each such word in one script, if possible that of most letters.
+
+    `home` are the scripts of the side. No word is written in another one, but for Latin, in which
+    any text has names: a Latin word with a letter that only looks Greek does not become Greek.
+    """
+    return WORD.sub(lambda word: _unmix(word[0], home), text)
 
 
-def _unmix(word: str) -> str:
+def _unmix(word: str, home: Scripts) -> str:
     if word.isascii():
         return word
     scripts = script_table()[[ord(letter) for letter in word]]
@@ -168,6 +191,8 @@ def _unmix(word: str) -> str:
     ]
     for _, script, table in sorted(ways, key=lambda way: -way[0]):
         pure = word.translate(table)
-        if all(script_table()[ord(letter)] == script for letter in pure):
+        if script in {LATIN, *home} and all(
+            script_table()[ord(letter)] == script for letter in pure
+        ):
             return pure
     return word

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
 from glassformer.data.files import cut_chunks
 from glassformer.text.function_words import NAMES
-from glassformer.text.spacing import is_unspaced
+from glassformer.text.spacing import is_unspaced, name_base
 
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
-from .languages import Contrast, SideLanguage
+from .languages import Contrast, SideLanguage, leave_own
 from .lengths import find_long, find_outliers
 from .mismatches import judge_partners
 from .near_twins import TwinIndex
@@ -26,12 +27,13 @@ from .partners import (
     tell_misalignment,
 )
 from .ragged import Array, Block
-from .repeats import Repeats, hash_lines, join_words
+from .repeats import Repeats, hash_lines, join_words, measure_shared
 from .report import CHECKS, Example, Finding, Report
 from .words import Sample, Texts, gather_words, split_words
 
 BLOCK = 5_000  # pairs at a time
 COPIED = 12  # the least characters of a copy: names and interjections are often the same
+BY_RIGHT = 0.05  # the most probability that a line is the same in both languages
 EXAMPLES = 3
 SIDES = ("source", "target")
 
@@ -61,13 +63,13 @@ def examine(
     sample = Sample(source, target)
     if sample.counts[0] != sample.counts[1] or not sample.counts[0]:
         raise explain_inequality(source, target, names)
-    examiner = _Examiner(sample, held_out or {}, thorough)
+    examiner = _Examiner(sample, held_out or {}, thorough, (source_lang, target_lang))
     for pairs in _pair_up(source, target):
         examiner.look_at(pairs)
         if progress:
             progress(len(pairs[0]))
     examiner.conclude(names)
-    examiner.check_codes((source_lang, target_lang))
+    examiner.check_codes()
     return examiner.report(source, target)
 
 
@@ -84,13 +86,20 @@ class _Examiner:
     """The state of an examination: the statistics of the corpus, and the findings so far."""
 
     def __init__(
-        self, sample: Sample, held_out: Mapping[str, tuple[Texts, Texts]], thorough: bool
+        self,
+        sample: Sample,
+        held_out: Mapping[str, tuple[Texts, Texts]],
+        thorough: bool,
+        named: tuple[str | None, str | None],
     ) -> None:
         scripts = [count_scripts(block) for block in sample.blocks]
         self.total = sample.counts[0]
         self.home = [find_home(each) for each in scripts]
+        self.shared = measure_shared(*sample.texts)
+        self.named = named
         self.side_languages = [
-            SideLanguage(*side) for side in zip(sample.texts, sample.words, scripts, strict=True)
+            SideLanguage(*side)
+            for side in zip(sample.texts, sample.words, scripts, named, strict=True)
         ]
         self.contrast = Contrast(*sample.texts)
         self.gathered = [SideWords(words) for words in sample.words] if thorough else []
@@ -148,7 +157,7 @@ class _Examiner:
         for side, (texts, block) in enumerate(zip(pairs, blocks, strict=True)):
             scripts = count_scripts(block)
             self._note("encoding", find_broken(block, texts), SIDES[side])
-            self._note("look-alike", find_lookalikes(scripts, texts), SIDES[side])
+            self._note("look-alike", find_lookalikes(scripts, texts, self.home[side]), SIDES[side])
             for number in find_foreign(scripts, self.home[side]).tolist():
                 script = SCRIPTS[int(scripts[number, 1:].argmax()) + 1]
                 self._note("script", [number], f"{SIDES[side]}: {script}")
@@ -159,9 +168,7 @@ class _Examiner:
         copies = {
             number
             for number, (ours, theirs) in enumerate(zip(*words, strict=True))
-            if ours == theirs
-            and len(pairs[0][number]) >= COPIED
-            and any(map(str.isalpha, pairs[0][number]))
+            if ours == theirs and self._is_copy(pairs[0][number])
         }
         self._note("copy", sorted(copies))
         like = [self.contrast.judge(block) for block in blocks]
@@ -170,12 +177,36 @@ class _Examiner:
         self._note("swapped", np.flatnonzero(swapped).tolist())
         for side, wrong in enumerate((like[0] < -1, like[1] > 1)):
             other = SIDES[1 - side]
-            alone = set(np.flatnonzero(wrong & ~swapped).tolist()) - copies
+            like_other = self._confirm(np.flatnonzero(wrong & ~swapped).tolist(), side, words)
+            alone = set(like_other) - copies
             self._note("language", sorted(alone), f"{SIDES[side]} is like the {other}")
-            named = self.side_languages[side].find_others(blocks[side], words[side])
+            named = self.side_languages[side].find_others(
+                blocks[side], words[side], words[1 - side]
+            )
             for number, code in named.items():
                 if number not in alone | copies and not swapped[number]:
                     self._note("language", [number], f"{SIDES[side]}: {NAMES[code]}")
+
+    def _is_copy(self, text: str) -> bool:
+        """Return whether a line is so long that its translation cannot be the same by right.
+
+        In close languages, as many words are the same, short sentences often are.
+        """
+        is_long = len(text) >= COPIED and any(map(str.isalpha, text))
+        return is_long and self.shared ** len(text.split()) < BY_RIGHT
+
+    def _confirm(
+        self, numbers: Sequence[int], side: int, words: Sequence[list[list[str]]]
+    ) -> list[int]:
+        """Return the lines that are like the other side even without the words that both share.
+
+        Names, titles and loan words are the same on both sides of many a right pair.
+        """
+        own = [leave_own(words[side][each], words[1 - side][each]) for each in numbers]
+        if not own:
+            return []
+        like = self.contrast.judge(Block([" ".join(line) for line in own]))
+        return [*compress(numbers, like < -1 if side == 0 else like > 1)]
 
     def _look_for_leaks(self, plain: Sequence[list[str]]) -> None:
         for name, sides in self.held_out.items():
@@ -253,12 +284,12 @@ class _Examiner:
         ]
         self.about["misaligned"] = "; ".join(shown) + "; ..." * (len(misalignments) > EXAMPLES)
 
-    def check_codes(self, codes: Sequence[str | None]) -> None:
+    def check_codes(self) -> None:
         """Note a finding if a side is not in the language that it is said to be in."""
         seen = [language.code for language in self.side_languages]
         wrong = [
             f"the {side} looks {NAMES[code]}, not {NAMES[other]}"
-            for side, code, other in zip(SIDES, seen, codes, strict=True)
+            for side, code, other in zip(SIDES, seen, map(name_base, self.named), strict=True)
             if code and other in NAMES and code != other
         ]
         if wrong:
@@ -298,4 +329,5 @@ class _Examiner:
             misalignments=tuple(self.misalignments),
             sensitivity=self.sensitivity,
             log_odds=self.ranking,
+            home=(self.home[0], self.home[1]),
         )

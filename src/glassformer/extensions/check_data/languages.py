@@ -6,7 +6,8 @@ from itertools import compress
 
 import numpy as np
 
-from glassformer.text.function_words import BY_SCRIPT, WORDS
+from glassformer.text.function_words import BY_SCRIPT, NAMES, WORDS
+from glassformer.text.spacing import name_base
 
 from .characters import NAMES as SCRIPTS
 from .characters import lower_table
@@ -17,6 +18,11 @@ CLEAR, EACH = 6.0, 0.25  # nats for a whole line, and for each of its trigrams
 SEEDS = 30  # lines from which trigrams of another language can be learned
 ENOUGH = 2_000  # lines that identify the language of a side
 COMMON = 0.4  # a word is one of the side's language if such a share of its lines is in that
+SAME = 0.7  # of the words of two lines: beyond, one is a copy of the other, but for a few words
+
+# Of a text in a known language, beside which an unknown one has some of its words by chance.
+LEAST_SHARE = 0.04  # of all words, the two commonest left out
+LEAST_KINDS = 0.65  # of its function words, in a long text
 
 
 class Contrast:
@@ -62,10 +68,19 @@ class SideLanguage:
     """The language of one side, with classifiers that find lines in other languages."""
 
     def __init__(
-        self, texts: Sequence[str], words: Sequence[Sequence[str]], scripts: Array
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[str]],
+        scripts: Array,
+        named: str | None = None,
     ) -> None:
-        """Learn from a sample; `scripts` as `count_scripts` gives them."""
-        self.code = identify(words, scripts)
+        """Learn from a sample; `scripts` as `count_scripts` gives them.
+
+        `named` is the language that the side is said to be in. Nothing here can tell a language
+        without a list from those that have one, so its side is in no language of these.
+        """
+        is_strange = bool(named) and name_base(named) not in NAMES
+        self.code = None if is_strange else identify(words, scripts)
         common = Counter(word for line in words for word in set(line)).most_common(20)
         self.own = WORDS.get(self.code or "", frozenset(word for word, _ in common))
         self.strange = self._find_strange_words(words)
@@ -79,12 +94,21 @@ class SideLanguage:
             if code and len(theirs) >= SEEDS
         }
 
-    def find_others(self, block: Block, words: Sequence[Sequence[str]]) -> dict[int, str]:
-        """Return the lines that are in another language, with its code."""
+    def find_others(
+        self, block: Block, words: Sequence[Sequence[str]], partners: Sequence[Sequence[str]]
+    ) -> dict[int, str]:
+        """Return the lines that are in another language, with its code.
+
+        Words that a line shares with its partner, such as a title, do not tell its language.
+        """
         results = dict[int, str]()
         for number, line in enumerate(words):
             code = self._name(line)
-            if code and code not in self.contrasts:
+            if (
+                code
+                and code not in self.contrasts
+                and self._name(leave_own(line, partners[number]))
+            ):
                 results[number] = code
         for other, contrast in self.contrasts.items():
             results |= dict.fromkeys(np.flatnonzero(contrast.judge(block) < -1).tolist(), other)
@@ -109,7 +133,7 @@ class SideLanguage:
     def _name(self, words: Sequence[str]) -> str | None:
         """Return the language of which a line has two function words, if it has none of its own."""
         here = self.strange.keys() & words
-        if len(here) < 2:
+        if len(here) < 2 or max(map(len, here)) < 2:
             return None
         hits = Counter(code for word in here for code in self.strange[word])
         code, count = max(hits.items(), key=lambda each: (each[1], each[0]))
@@ -132,4 +156,25 @@ def identify(words: Sequence[Sequence[str]], scripts: Array) -> str | None:
         for code, own in WORDS.items()
     }
     (best, count), (_, second) = Counter(hits).most_common(2)
-    return best if count > 0.3 * len(sample) and count > 1.2 * second else None
+    if count <= 0.3 * len(sample) or count <= 1.2 * second:
+        return None
+    return best if _is_in(WORDS[best], sample) else None
+
+
+def _is_in(own: frozenset[str], sample: Sequence[Sequence[str]]) -> bool:
+    """Return whether the function words `own` are those of a text: many, and of many kinds.
+
+    Any language has some words that look like one of another language, and some of them are common.
+    """
+    found = Counter(word for line in sample for word in line if word in own)
+    beside = found.total() - sum(count for _, count in found.most_common(2))
+    kinds = min(LEAST_KINDS * len(own), found.total() ** 0.5)
+    return len(found) >= kinds and beside > LEAST_SHARE * sum(map(len, sample))
+
+
+def leave_own(words: Sequence[str], partner: Sequence[str]) -> Sequence[str]:
+    """Return the words that a line does not share with its partner; all if one is a copy."""
+    theirs = set(partner)
+    own = [word for word in words if word not in theirs]
+    shared = 2 * (len(words) - len(own))
+    return words if shared > SAME * (len(words) + len(partner)) else own

@@ -42,6 +42,18 @@ def hash_lines(lines: Iterable[str]) -> frozenset[int]:
     )
 
 
+def measure_shared(source: Iterable[str], target: Iterable[str]) -> float:
+    """Return the share of the source's words that stand in their partner, copies left out."""
+    total = shared = 0
+    for ours, theirs in zip(source, target, strict=False):
+        if ours != theirs:
+            words = ours.split()
+            total += len(words)
+            their_words = set(theirs.split())
+            shared += sum(word in their_words for word in words)
+    return shared / max(total, 1)
+
+
 def _hide_digits(lines: Sequence[str]) -> list[str]:
     return DIGITS.sub("0", "\n".join(lines)).split("\n")
 

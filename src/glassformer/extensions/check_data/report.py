@@ -7,6 +7,7 @@ from typing import Any
 
 from glassformer.foundation.plurals import tell_count
 
+from .characters import ANY, Scripts
 from .order import Misalignment
 from .ragged import Array
 
@@ -70,7 +71,7 @@ CHECKS = {
     "mismatch": Check("perhaps no translation of each other", "look at a few", is_guess=True),
     "swapped": Check("source and target exchanged", repair="exchange", serious=SOME, explains=True),
     "language": Check("one side in another language", serious=SOME, explains=True),
-    "script": Check("one side mostly in a foreign script", serious=SOME, explains=True),
+    "script": Check("one side nearly all in a foreign script", serious=SOME, explains=True),
     "leak": Check(
         "a side of it is in the text to validate or test on, but for case and punctuation",
         "scores on that text flatter",
@@ -167,7 +168,8 @@ class Report:
 
     sensitivity: the share of wrong partners that would be found as `mismatch`, by an estimate; None
     if this was not checked. log_odds: how likely the lines of each pair are partners, in nats; None
-    if it is unknown, and -inf for pairs that another finding explains.
+    if it is unknown, and -inf for pairs that another finding explains. home: the scripts that each
+    side is written in.
     """
 
     pairs: int
@@ -177,6 +179,7 @@ class Report:
     misalignments: tuple[Misalignment, ...] = ()
     sensitivity: float | None = None
     log_odds: Array | None = None
+    home: tuple[Scripts, Scripts] = (ANY, ANY)
 
     @property
     def extent(self) -> str:

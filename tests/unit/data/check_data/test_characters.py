@@ -106,7 +106,8 @@ def test_whole_text_is_left_alone(text: str) -> None:
     [
         ("a\x00b", "ab"),
         ("a\ufeffb", "ab"),
-        ("x\x85y", "xy"),
+        ("x\x85y", "x…y"),
+        ("Ibi\x92s, \x93so\x94\x81", "Ibi’s, “so”"),
         ("\x1bz", "z"),
         ("a\ufffdb", None),
         ("a\ud800b", None),
@@ -161,6 +162,39 @@ def test_foreign_scripts() -> None:
     assert {NAMES[each] for each in find_home(japanese)} == {"Kana", "Han"}
     nothing = count_scripts(Block(["12", "", "!"]))
     assert find_foreign(nothing, find_home(nothing)).tolist() == []
+
+
+def test_a_line_with_words_of_its_own_script_is_not_foreign() -> None:
+    """Though most of its letters are those of a name, or of a loan word."""
+    lines = ["Откройте это окно."] * 20 + ["Открой Windows Server.", "Windows Server starten"]
+    counts = count_scripts(Block(lines))
+    assert find_foreign(counts, find_home(counts)).tolist() == [21]
+
+
+@pytest.mark.parametrize(
+    ("script", "letters"),
+    [
+        ("Cherokee", "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"),
+        ("Canadian_Aboriginal", "ᐃᓄᒃᑎᑐᑦ"),
+        ("Nko", "ߒߞߏ"),
+        ("Adlam", "𞤀𞤁𞤂𞤃"),
+    ],
+)
+def test_scripts_of_few_people(script: str, letters: str) -> None:
+    counts = count_scripts(Block([letters] * 40 + ["How are you?"]))
+    home = find_home(counts)
+    assert [NAMES[each] for each in home] == [script]
+    assert find_foreign(counts, home).tolist() == [40]
+
+
+def test_no_word_is_written_in_a_script_that_its_side_has_not() -> None:
+    """Mossi is written with a Latin iota, for which some type the Greek one."""
+    line, latin, greek = ["Yιι a ye"], {NAMES.index("Latin")}, {NAMES.index("Greek")}
+    counts = count_scripts(Block(line))
+    assert find_lookalikes(counts, line, frozenset(latin)) == []
+    assert repair_lookalikes(line[0], frozenset(latin)) == line[0]
+    assert find_lookalikes(counts, line, frozenset(greek)) == [0]
+    assert repair_lookalikes("capitаl", frozenset(greek)) == "capital"
 
 
 def test_every_code_point_can_be_looked_up() -> None:

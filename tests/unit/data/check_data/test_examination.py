@@ -11,7 +11,7 @@ import pytest
 
 from glassformer.extensions.check_data import Report, check_kinds, examine, fix, realign
 from glassformer.extensions.check_data.characters import count_scripts
-from glassformer.extensions.check_data.languages import SideLanguage, identify
+from glassformer.extensions.check_data.languages import SideLanguage, identify, leave_own
 from glassformer.extensions.check_data.lengths import find_outliers
 from glassformer.extensions.check_data.ragged import Block
 from glassformer.extensions.check_data.report import CHECKS
@@ -125,7 +125,8 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     [
         (("fr", "en"), None),
         ((None, None), None),
-        (("xx", "fr-CA"), None),
+        (("xx", "fra"), None),
+        (("fr", "fr-CA"), "the target looks English, not French"),
         (
             ("en", "fr"),
             "the source looks French, not English; the target looks English, not French",
@@ -218,9 +219,14 @@ def test_kinds_are_named_one_by_one_or_together() -> None:
         check_kinds(["emty"])
 
 
-def _language(texts: list[str]) -> SideLanguage:
+def _language(texts: list[str], named: str | None = None) -> SideLanguage:
     block = Block(texts)
-    return SideLanguage(texts, split_words(block), count_scripts(block))
+    return SideLanguage(texts, split_words(block), count_scripts(block), named)
+
+
+def _find_others(language: SideLanguage, block: Block) -> dict[int, str]:
+    """Return the lines in another language, beside partners that have none of their words."""
+    return language.find_others(block, split_words(block), [[]] * block.size)
 
 
 @pytest.mark.parametrize("code", sorted(WORDS))
@@ -253,7 +259,55 @@ def test_a_language_without_a_list_learns_its_own_words() -> None:
     texts = [" ".join(random.sample(common, 4)) + f" w{random.random()}" for _ in range(500)]
     language = _language(texts)
     block = Block(texts)
-    assert language.find_others(block, split_words(block)) == {}
+    assert _find_others(language, block) == {}
+
+
+def test_a_language_is_no_other_one_for_two_common_words() -> None:
+    """Many languages have an "e" or a "di", and some lines of them nothing else of Italian."""
+    random = Random(8)
+    words = [f"{a}{b}{c}" for a in "mwny" for b in "aou" for c in ("ku", "zi", "tha", "mbe")]
+    texts = [" ".join([*random.choices(words, k=6), "e", "di"]) for _ in range(400)]
+    assert _language(texts).code is None
+
+
+def test_a_language_that_was_named_and_has_no_list_is_no_other_one(
+    clean: tuple[list[str], list[str]],
+) -> None:
+    """Such as Nigerian Pidgin, most of whose words are English."""
+    for named, code in (("pcm", None), ("hau-NG", None), ("en-GB", "en"), (None, "en")):
+        assert _language(clean[0][:300], named).code == code
+
+
+def test_words_that_both_sides_have_do_not_tell_the_language() -> None:
+    line = ["na", "Bank", "of", "England", "and", "The", "Times"]
+    partner = ["of", "the", "Bank", "of", "England"]
+    assert leave_own(line, partner) == ["na", "and", "The", "Times"]
+    assert leave_own(line, [*line[1:], "too"]) == line, "a copy but for a word"
+    assert leave_own([], partner) == []
+
+
+def test_a_title_in_the_other_language_is_no_foreign_line(
+    clean: tuple[list[str], list[str]],
+) -> None:
+    title = "The Song of the Cat and the Dog"
+    lines = [
+        (f"My sister reads {title} to her children.", f"Ma sœur lit {title} à ses enfants."),
+        ("My sister reads a book to her children.", f"So he said of {title} to my sister."),
+    ]
+    ours, theirs = zip(*lines, strict=True)
+    report = examine([*clean[0][:500], *ours], [*clean[1][:500], *theirs], thorough=False)
+    assert _places(report, "language") == [501]
+
+
+def test_short_lines_may_be_the_same_in_close_languages() -> None:
+    """Of whose words two thirds are the same; a long line that is the same is a copy."""
+    random = Random(5)
+    words = [f"{a}{b}" for a in ("pan", "kol", "mir", "tes", "dov") for b in ("ati", "uje", "ova")]
+    source = [" ".join(random.choices(words, k=6)) for _ in range(300)]
+    target = [line.replace("ati", "ata") for line in source]
+    short, long = "mirova tesuje", " ".join(words[1::3] * 3)
+    report = examine([*source, short, long], [*target, short, long], thorough=False)
+    assert 301 in _places(report, "copy") and 300 not in _places(report, "copy")
 
 
 @pytest.mark.parametrize("count", [3, 40])
@@ -266,7 +320,7 @@ def test_lines_of_another_language_are_named(
     german = [" ".join(random.sample(words, 5)) for _ in range(count)]
     texts = [*clean[1][:600], *german]
     language, block = _language(texts), Block(texts)
-    found = language.find_others(block, split_words(block))
+    found = _find_others(language, block)
     assert {*found.values()} == {"de"} and min(found) >= 600
     assert len(found) == 3 if count == 3 else len(found) > 25
 
@@ -280,7 +334,7 @@ def test_a_word_that_is_often_beside_own_words_is_an_own_word(
     own = [" ".join(random.sample(common, 5)) for _ in range(900)]
     pairs = ["nicht und ka1" if n < 20 * beside else "nicht und zu" for n in range(20)]
     language, block = _language(own + pairs), Block(["nicht und zo"])
-    assert (language.find_others(block, split_words(block)) == {0: "de"}) == is_strange
+    assert (_find_others(language, block) == {0: "de"}) == is_strange
 
 
 def test_outliers_of_length() -> None:
