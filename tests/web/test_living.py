@@ -230,6 +230,8 @@ PEOPLE = (
     "\u2014 Well \u2013 said Ingrid \u2014 no.",
     "NASA and the EU",
     "The FBI and NATO are NOT in the U.S., says the BBC's VERY old TV.",
+    "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ means the Cherokee language.",
+    "საქართველო is Georgia; ეს კარგია.",
     "Zoltán",
     "2 + 2 = 4",
     "The (s)he-cat (or dog) isn't 'so good' as the others' \"big house\".",

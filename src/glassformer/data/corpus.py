@@ -115,7 +115,10 @@ def find_data(
     if len(paths) == 2:
         return FoundCorpora(Corpus(_two_files(*map(Path, paths)), *langs))
     if len(paths) != 1:
-        raise ValueError(f"data is a prefix, folder, table or two files; got {len(paths)} paths")
+        raise ValueError(
+            f"data is a prefix, folder, table or two files; got {len(paths)} paths (an option "
+            "takes one path: for two files, give it twice, as in --test test.en --test test.de)"
+        )
     path = Path(paths[0])
     if path == STANDARD:
         return FoundCorpora(Corpus((_keep_input("stdin.tsv"),), *langs))

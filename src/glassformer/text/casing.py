@@ -24,6 +24,9 @@ OFTEN = 2  # times: the id of a token with a capital is so much lower if the wor
 ABBREVIATION = 3  # letters in capitals, alone
 SMALL_WORD, EMPHASIS = 3, 3  # letters: a title has these in small letters; capitals to stress
 WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+# Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes.
+ONE_CASE = "\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf"
+_IN_ONE_CASE = LazyPattern(f"([{ONE_CASE}]+)")
 ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
@@ -44,7 +47,7 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     more frequent the token. language: that of the sentence.
     """
     words = WORD.findall(text)
-    if sum(map(len, words)) < 2 or text.upper() == text.lower():
+    if sum(map(len, words)) < 2 or text.upper() == text.lower() or _IN_ONE_CASE.search(text):
         return None
     if text == text.upper():
         return "upper" if len(words) > 1 or len(words[0]) > ABBREVIATION else None
@@ -54,6 +57,16 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     if _is_title(words, cut, language):
         return "title"
     return "words" if any(map(_is_emphatic, words)) else None
+
+
+def has_capital(word: str) -> bool:
+    """Return whether a word begins with a capital, in a script that has small letters, too."""
+    return word[:1].isupper() and not _IN_ONE_CASE.match(word)
+
+
+def is_small(letter: str) -> bool:
+    """Return whether a letter is small, in a script that has capitals, too."""
+    return letter.islower() and not _IN_ONE_CASE.match(letter)
 
 
 def is_usual(text: str) -> bool:
@@ -96,7 +109,7 @@ def lower_first(text: str, cut: Cut) -> str:
     cut: returns the tokens of each word of the translation's side.
     """
     first = WORD.match(text)
-    if not first or not text[0].isupper() or (len(first[0]) > 1 and first[0].isupper()):
+    if not first or not has_capital(text) or (len(first[0]) > 1 and first[0].isupper()):
         return text
     elided = ELIDED.match(first[0])  # the word behind it says nothing of the first letter
     word = elided[0] if elided else first[0]
@@ -107,7 +120,9 @@ def lower_first(text: str, cut: Cut) -> str:
 def write_capitals(text: str, language: str | None) -> str:
     """Return a text in capitals: with dots in Turkish, without accents in Greek."""
     before, after = find_capitals(language)
-    return text.translate(before).upper().translate(after)
+    parts = _IN_ONE_CASE.split(text.translate(before))  # every second one is in one case
+    parts[::2] = map(str.upper, parts[::2])
+    return "".join(parts).translate(after)
 
 
 def find_capitals(language: str | None) -> tuple[Mapping[int, str], Mapping[int, str]]:

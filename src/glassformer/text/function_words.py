@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 
-from .spacing import name_base
+from .spacing import name_base, read_languages
 
+# Those that are identified by words or script; `languages.txt` has the names of more.
 NAMES = {
     "cs": "Czech",
     "da": "Danish",
@@ -33,7 +34,6 @@ NAMES = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
-NEVER_TOLD = {"ar": "Arabic"}  # a language with a name, which no list here identifies
 
 # The scripts that identify a language by themselves.
 BY_SCRIPT = {
@@ -96,7 +96,8 @@ WORD = re.compile(r"[^\W\d_]+")
 
 def name_language(code: str | None) -> str | None:
     """Return the English name of a language, or the code itself if we have no name."""
-    return None if code is None else {**NAMES, **NEVER_TOLD}.get(name_base(code), code)
+    base = name_base(code)
+    return NAMES.get(base) or read_languages().get(base, ("", code))[1]
 
 
 def find_other_language(text: str, own: str) -> str | None:

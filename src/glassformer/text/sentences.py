@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .casing import is_small
 from .patterns import LazyPattern, RarePattern
 from .spacing import is_eastern, name_base
 from .symbols import find_moved_marks
@@ -22,8 +23,10 @@ if TYPE_CHECKING:  # few texts need the lists of abbreviations
 
 ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉⸮"
 ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧፨։។៕။﹒﹖﹗︒︕︖܀߹᠃᠉᱾᱿꧈꧉꩝꩞꩟꫰꫱꯫᭚᭛᭞᭟᪨᪩᪪᪫"
+ENDS_ANYWHERE += "᙮܁܂᜵᜶᥄᥅᰻᰼꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯"
+TWO_DOTS = "፡"  # between words in old Ethiopic text; two of them are typed for ።
 GREEK_ENDS = ";\u037e"  # the question mark of Greek
-ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE)
+ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE + TWO_DOTS)
 CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
 OPENERS = "\"'“”„‚‘’«‹»›([{（［【「『《〈〔｛¿¡*•·–—-"
 LOW_QUOTE = ",,"  # as Dutch is typed
@@ -37,7 +40,8 @@ def _compile_marks(spaced: str) -> LazyPattern:
     space, so do German “ and «, and French » after a space.
     """
     return LazyPattern(
-        rf"(?P<anywhere>[{spaced}]*+[{ENDS_ANYWHERE}][{spaced}{ENDS_ANYWHERE}]*+)[{CLOSERS}]*+"
+        rf"(?P<anywhere>[{spaced}]*+(?:[{ENDS_ANYWHERE}]|{TWO_DOTS}{{2}})"
+        rf"[{spaced}{ENDS_ANYWHERE}]*+)[{CLOSERS}]*+"
         rf"|(?P<spaced>[{spaced}]++)[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
     )
 
@@ -129,8 +133,8 @@ def _find_ends(text: str, language: str | None) -> Iterator[int]:
         if quotations and quotations[-1][0] < mark.start():
             continue
         if first and first.start() < mark.start():
-            is_small = first[0].islower()
-            end = _find_end(text, mark, begin, is_small, rules)
+            is_low = is_small(first[0])
+            end = _find_end(text, mark, begin, is_low, rules)
             if end:
                 yield end
                 begin, first = end, _FIRST_LETTER.search(text, end)
@@ -144,11 +148,11 @@ def _find_quotations(text: str) -> list[Span]:
 
 
 def _find_end(
-    text: str, mark: re.Match[str], begin: int, is_small: bool, rules: SentenceRules
+    text: str, mark: re.Match[str], begin: int, is_low: bool, rules: SentenceRules
 ) -> int | None:
     """Return the end of the sentence from `begin` if `mark` ends it, else None.
 
-    `is_small`: the sentence began with a lower-case letter; its writer may use no capitals.
+    `is_low`: the sentence began with a lower-case letter; its writer may use no capitals.
     """
     end, run = mark.end(), mark["spaced"]
     start = _skip_space(text, end)
@@ -166,7 +170,7 @@ def _find_end(
     if run == "." and _belongs_to_word(text, begin, mark.start(), next_word, rules):
         return None
     is_closed = end > mark.end("spaced")
-    return None if next_word[:1].islower() and (is_closed or not is_small) else end
+    return None if is_small(next_word[:1]) and (is_closed or not is_low) else end
 
 
 def _is_unspaced(character: str) -> bool:

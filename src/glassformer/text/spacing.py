@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
 from .clause_marks import find_clauses, restore_mark
 from .patterns import LazyPattern
 from .symbols import find_moved_marks
 from .unicode import Span
 
-UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}
+UNSPACED = {"zh", "yue", "wuu", "lzh", "ja"}
 
 # Chinese characters, kana, bopomofo, their punctuation and full-width forms, without white space.
 EAST = "\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f"
@@ -23,8 +25,18 @@ def is_unspaced(language: str | None) -> bool:
 
 
 def name_base(language: str | None) -> str:
-    """Return the base of the name of a language: zh for zh-CN or zh_CN."""
-    return (language or "").replace("_", "-").partition("-")[0].lower()
+    """Return the base of the name of a language: zh for zh-CN or zh_CN; en for eng, of ISO 639."""
+    base = (language or "").replace("_", "-").partition("-")[0].lower()
+    return read_languages().get(base, (base, ""))[0] if len(base) == 3 else base
+
+
+@cache
+def read_languages() -> dict[str, tuple[str, str]]:
+    """Return the usual code and the English name of each language that we have one of, by code."""
+    text = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8")
+    rows = (re.match(r"((?:[a-z]{2,3} )+)(.*)", line) for line in text.splitlines())
+    named = ((row[1].split(), row[2]) for row in rows if row)
+    return {code: (codes[0], name) for codes, name in named for code in codes}
 
 
 def looks_unspaced(text: str) -> bool:

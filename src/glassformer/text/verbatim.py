@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..foundation.disk import read_text
+from .casing import has_capital
 from .patterns import LazyPattern
 
 _UNITS = (
@@ -110,7 +111,7 @@ def find_names(
     for word in WORD.finditer(text):
         start, own = word.start(), POSSESSIVE.sub("", word[0])
         end = start + len(own)
-        if not own[:1].isupper() or len(own) < 2:
+        if not has_capital(own) or len(own) < 2:
             continue
         while other.end <= start and (following := next(others, None)):
             other = following

@@ -18,6 +18,7 @@ from ..model.files.known_words import read_known_names, read_known_words
 from ..text.casing import (
     Case,
     find_case,
+    has_capital,
     is_usual,
     lower_first,
     put_case_back,
@@ -100,7 +101,7 @@ class Adapter:
     def is_cased(self) -> bool:
         """Return whether the training text had words with capitals, as most text has."""
         words = [token[1:] for token in self.tokenizers.source.vocabulary if token[:1] == " "]
-        capitals = sum(word[:1].isupper() for word in words)
+        capitals = sum(map(has_capital, words))
         return capitals >= LEAST_CAPITALS * len(words) > 0
 
     @cached_property

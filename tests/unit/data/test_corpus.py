@@ -50,6 +50,8 @@ def test_gzipped_sides(folder: Path) -> None:
 def test_the_name_of_a_language_is_what_comes_after_the_prefix(tmp_path: Path) -> None:
     for side in ("src", "tgt"):
         (tmp_path / f"simple.train.{side}").write_text(side, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"got 3 paths \(an option takes one path"):
+        find_data([tmp_path / "train.src", tmp_path / "train.tgt", tmp_path / "test.tgt"])
     assert list(find_data([tmp_path / "simple.train"], "src", "tgt").train) == [("src", "tgt")]
 
 

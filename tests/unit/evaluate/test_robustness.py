@@ -50,6 +50,13 @@ def test_the_loss_is_the_share_of_bleu_that_is_gone() -> None:
     assert rows["a planted link or placeholder"][2] == 0
 
 
+def test_no_share_of_a_score_near_zero_is_lost() -> None:
+    rows = measure_robustness(lambda lines: ["zi zi"] * len(lines), LINES, LINES, ("en", "en")).rows
+    assert rows[0].bleu is not None and rows[0].bleu < 1
+    changed = ("as it is", "CAPITALS", "small letters", "typing errors")
+    assert [row.loss for row in rows if row.name in changed] == [None] * len(changed)
+
+
 def test_changes_are_the_same_each_time_and_change_something() -> None:
     one, other = (list_variants(LINES, "en") for _ in range(2))
     assert [each.sources for each in one] == [each.sources for each in other]

@@ -9,6 +9,8 @@ import pytest
 from glassformer.text.casing import (
     Case,
     find_case,
+    has_capital,
+    is_small,
     is_usual,
     lower_first,
     put_case_back,
@@ -57,6 +59,8 @@ def test_a_sentence_is_read_in_its_usual_case(typed: str, case: Case, read: str)
         "42!",
         "\u732b\u304c\u3044\u308b",
         "\u0627\u0644\u0642\u0637\u0629",
+        "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ ᏓᏆᏙᎥ ᎠᏯ.",
+        "ეს ჩვენი პატარა სახლია.",
         "",
         "A",
     ],
@@ -89,6 +93,15 @@ def test_only_a_sentence_with_one_capital_in_front_is_usual() -> None:
 )
 def test_capitals_follow_the_language(language: str | None, text: str, capitals: str) -> None:
     assert write_capitals(text, language) == put_case_back(text, "upper", language) == capitals
+
+
+def test_scripts_that_are_written_in_one_case() -> None:
+    """Unicode calls the letters of Cherokee capitals, and those of Georgian small."""
+    assert write_capitals("ეს NATO-ს და ბაზაა", "ka") == "ეს NATO-ს და ბაზაა"
+    assert write_capitals("ეს nato-ს, ᏣᎳᎩ too", "ka") == "ეს NATO-ს, ᏣᎳᎩ TOO"
+    assert lower_first("Ꭰ is a letter", cut) == "Ꭰ is a letter"
+    assert has_capital("Cat") and not has_capital("cat") and not has_capital("ᏣᎳᎩ")
+    assert is_small("c") and not is_small("C") and not is_small("ს") and not is_small("")
 
 
 def test_only_english_writes_titles_with_capitals() -> None:

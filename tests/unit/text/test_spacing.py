@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.text import spacing
+from glassformer.text.function_words import name_language
 from glassformer.text.spacing import (
     close_up,
     close_up_with_spans,
     is_eastern,
     is_unspaced,
     join_sentences,
+    name_base,
+    read_languages,
 )
 
 MIXED = st.text(st.sampled_from("我爱ア。，「Aa1 \t\u3000\u00a0\u2028한ü"))
@@ -56,6 +63,20 @@ def test_spans_lead_back(text: str) -> None:
     assert not spans or spans[-1][1] == len(text)
 
 
+def test_languages_are_named_by_any_code_of_iso_639() -> None:
+    codes = {"eng": "en", "fre": "fr", "hau_NG": "ha", "pcm": "pcm", "xyz": "xyz", None: ""}
+    assert {code: name_base(code) for code in codes} == codes
+    names = {"hau": "Hausa", "ha": "Hausa", "pcm": "Nigerian Pidgin", "fra": "French", "xyz": "xyz"}
+    assert {code: name_language(code) for code in names} == names
+
+
+def test_each_code_of_a_language_is_there_once() -> None:
+    text = Path(spacing.__file__).with_name("languages.txt").read_text(encoding="utf-8")
+    rows = [re.fullmatch(r"((?:[a-z]{2,3} )+)([A-Z].+)", line) for line in text.splitlines()]
+    codes = [code for row in rows if row for code in row[1].split()]
+    assert all(rows) and len(codes) == len({*codes}) == len(read_languages())
+
+
 @pytest.mark.parametrize(
     ("language", "expected"),
     [
@@ -69,6 +90,8 @@ def test_spans_lead_back(text: str) -> None:
         ("", False),
         (None, False),
         ("zhx", False),
+        ("eng", False),
+        ("zho-Hans", True),
     ],
 )
 def test_languages(language: str | None, expected: bool) -> None:

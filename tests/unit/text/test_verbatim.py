@@ -186,3 +186,8 @@ def test_what_stands_in_is_replaced_again() -> None:
 )
 def test_a_stand_in_is_there_once_and_by_itself(translation: str, whole: bool) -> None:
     assert has_each_once(translation, [StandIn("30", "x")]) == whole
+
+
+def test_words_of_a_script_in_one_case_are_no_names() -> None:
+    found = find_names("ᏣᎳᎩ ᎠᏂ Zoltan ᎠᏯ", lambda word, is_first: True)
+    assert [start for start, *_ in found] == [7]

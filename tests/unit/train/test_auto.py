@@ -223,20 +223,21 @@ def test_every_character_finds_room() -> None:
 def test_the_table_says_why() -> None:
     stats = CorpusStats(29_000, 450_000, 100)
     config, choices = choose_settings(
-        Config.read({"size": "auto", "train": {"minutes": 3}}), stats, LAPTOP
+        Config.read({"size": "auto", "train": {"minutes": 8 / 3}}), stats, LAPTOP
     )
     head, *rows = render_choices(choices, stats, LAPTOP).splitlines()
     assert "29,000 pairs" in head and "2 cores" in head and "bf16" in head and "--set" in head
     assert len(rows) == len(choices) and all(len(row.split()) > 2 for row in rows[:2])
     minutes = next(row for row in rows if "train.minutes" in row)
-    assert minutes.split() == ["train.minutes", "3.0", "yours"]
-    assert config.train.minutes == 3
+    assert minutes.split() == ["train.minutes", "2.667", "yours"]
+    assert config.train.minutes == 8 / 3
 
 
 @pytest.mark.parametrize(
     ("source", "size", "pairs", "alphabet", "is_said"),
     [
         ("en", "auto", 5000, 100, True),
+        ("eng", "auto", 5000, 100, True),
         ("en", "auto", 5000, 2000, False),  # Chinese
         ("en", "auto", 50_000, 100, False),
         ("en", "tiny", 5000, 100, False),

@@ -8,7 +8,7 @@ import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables } from "./tables";
 
 interface Part {
   start: number;
@@ -197,7 +197,7 @@ export class Adapter {
     for (const { 0: word, index: start } of this.patterns.all("word", text)) {
       const own = this.patterns.replace("possessive", word, () => "");
       const end = start + own.length;
-      if (!isUpper(firstOf(own)) || count(own) < 2) continue;
+      if (!hasCapital(own) || count(own) < 2) continue;
       if (taken.some((part) => start < part.end && part.start < end)) continue;
       const isFirst = this.isFirst(text, start);
       const isName = isNamed.call(this, own, isFirst);

@@ -1,6 +1,6 @@
 /** The case of a sentence that is written unlike the training text, as `text/casing.py` has it. */
 
-import { count, firstOf, isLower, isUpper, type AdaptingTables, type Patterns } from "./tables";
+import { count, firstOf, hasCapital, hasOneCase, isLower, isUpper, toCapitals, type AdaptingTables, type Patterns } from "./tables";
 
 export type Case = "upper" | "title" | "lower" | "words";
 /** The ids of the tokens of a word by itself. */
@@ -21,7 +21,7 @@ export class Casing {
     const { abbreviation, least_sentence, stops } = this.tables;
     const words = this.patterns.all("cased_word", text).map(([word]) => word);
     const letters = words.reduce((sum, word) => sum + count(word), 0);
-    if (letters < 2 || text.toUpperCase() === text.toLowerCase()) return null;
+    if (letters < 2 || text.toUpperCase() === text.toLowerCase() || hasOneCase(text)) return null;
     if (text === text.toUpperCase()) return words.length > 1 || letters > abbreviation ? "upper" : null;
     if (text === text.toLowerCase()) {
       return words.length >= least_sentence || stops.includes(text.trimEnd().at(-1)!) ? "lower" : null;
@@ -46,14 +46,14 @@ export class Casing {
   putBack(text: string, kind: Case): string {
     const [before, after] = this.tables.capitals;
     const replace = (table: Record<string, string>, own: string) => Array.from(own, (each) => table[each] ?? each).join("");
-    if (kind === "upper") return replace(after, replace(before, text).toUpperCase());
+    if (kind === "upper") return replace(after, toCapitals(replace(before, text)));
     return kind === "title" && this.tables.into_english ? this.writeTitle(text) : text;
   }
 
   /** A text that begins with a small letter, unless its first word is a name. */
   lowerFirst(text: string, cut: Cut): string {
     const word = this.patterns.at("cased_word", text, 0)?.[0];
-    if (!word || !isUpper(firstOf(text)) || (count(word) > 1 && isUpper(word))) return text;
+    if (!word || !hasCapital(text) || (count(word) > 1 && isUpper(word))) return text;
     const own = this.patterns.at("elided", word, 0)?.[0] ?? word;
     const first = firstOf(text);
     return this.isCapitalized(null, cut(lower(own)), cut(own)) ? text : lower(first) + text.slice(first.length);

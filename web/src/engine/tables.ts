@@ -118,6 +118,13 @@ export class Patterns {
 
 export const isUpper = (text: string): boolean => text === text.toUpperCase() && text !== text.toLowerCase();
 export const isLower = (text: string): boolean => text === text.toLowerCase() && text !== text.toUpperCase();
+/** Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes. */
+const ONE_CASE = /([\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf]+)/u;
+export const hasOneCase = (text: string): boolean => ONE_CASE.test(text);
+export const hasCapital = (word: string): boolean => isUpper(firstOf(word)) && !hasOneCase(firstOf(word));
+/** Capitals, but for letters of one case. */
+export const toCapitals = (text: string): string =>
+  text.split(ONE_CASE).map((part, number) => (number % 2 ? part : part.toUpperCase())).join("");
 export const isAlnum = (text: string): boolean => /^[\p{L}\p{N}]+$/u.test(text);
 export const hasAlnum = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 export const count = (text: string): number => Array.from(text).length;

@@ -10,13 +10,14 @@ import regex
 from .ragged import Array, Block
 
 _SCRIPTS = """
-Latin Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu
-Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Khmer Mongolian Kana Han
-Adlam Balinese Bamum Batak Buginese Buhid Canadian_Aboriginal Chakma Cham Cherokee Coptic Deseret
-Gothic Hanifi_Rohingya Hanunoo Javanese Kayah_Li Khojki Lepcha Limbu Lisu Mandaic Meetei_Mayek
-Mende_Kikakui Miao Mro Nag_Mundari New_Tai_Lue Newa Nko Nyiakeng_Puachue_Hmong Ol_Chiki Osage Osmanya
-Pahawh_Hmong Phags_Pa Rejang Samaritan Saurashtra Sora_Sompeng Sundanese Syloti_Nagri Syriac Tagalog
-Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Thaana Tifinagh Tirhuta Toto Vai Wancho Warang_Citi Yi
+Latin Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil
+Telugu Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Hangul Ethiopic Khmer Mongolian
+Kana Han Adlam Balinese Bamum Batak Buginese Buhid Canadian_Aboriginal Chakma Cham Cherokee Coptic
+Deseret Gothic Hanifi_Rohingya Hanunoo Javanese Kayah_Li Khojki Lepcha Limbu Lisu Mandaic
+Meetei_Mayek Mende_Kikakui Miao Mro Nag_Mundari New_Tai_Lue Newa Nko Nyiakeng_Puachue_Hmong
+Ol_Chiki Osage Osmanya Pahawh_Hmong Phags_Pa Rejang Samaritan Saurashtra Sora_Sompeng Sundanese
+Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Thaana Tifinagh Tirhuta Toto
+Vai Wancho Warang_Citi Yi
 """
 SCRIPTS = _SCRIPTS.split()
 KANA = r"\p{Hiragana}\p{Katakana}ー"

@@ -71,7 +71,7 @@ CHECKS = {
     "mismatch": Check("perhaps no translation of each other", "look at a few", is_guess=True),
     "swapped": Check("source and target exchanged", repair="exchange", serious=SOME, explains=True),
     "language": Check("one side in another language", serious=SOME, explains=True),
-    "script": Check("one side nearly all in a foreign script", serious=SOME, explains=True),
+    "script": Check("one side mostly in a foreign script", serious=SOME, explains=True),
     "leak": Check(
         "a side of it is in the text to validate or test on, but for case and punctuation",
         "scores on that text flatter",

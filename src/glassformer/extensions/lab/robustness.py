@@ -29,6 +29,7 @@ LINKS = ("https://example.org/a?b=1", "www.example.com/x_y", "me@example.net", "
 NUMBERS = ("4712", "3,150.25", "19:35", "2024-03-09", "86%")
 EMOJI = "\U0001f642\U0001f389\u2764\U0001f44d"
 STOPS = ".!?\u3002\uff01\uff1f\u0964\u061f"
+LEAST_BLEU = 1.0  # of a lower score, no share is lost or kept but by chance
 LONGEST_SHORT = 3  # times the words of a short input, and three more: longer has invented words
 
 Translate = Callable[[list[str]], list[str]]
@@ -56,7 +57,7 @@ class Variant:
 class RobustnessRow:
     """The score of a variant: BLEU, the share of it that is lost, and what is kept of the planted.
 
-    Shares are from 0 to 1; None where there is nothing to measure.
+    Shares are from 0 to 1; None where there is nothing to measure, and of a score near 0.
     """
 
     name: str
@@ -109,7 +110,7 @@ def measure_robustness(
             _score(variant, texts, altered, languages[1])
             for texts in (own, variant.alter_target(plain))
         )
-        loss = 1 - bleu / ideal if ideal else None
+        loss = 1 - bleu / ideal if ideal >= LEAST_BLEU else None
         rows.append(RobustnessRow(variant.name, bleu, loss, _count_kept(variant, own)))
     rows.append(_measure_short(translate, languages[0]))
     return Robustness(len(pairs), tuple(rows))

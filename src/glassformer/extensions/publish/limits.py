@@ -13,6 +13,7 @@ from glassformer.text.function_words import name_language
 from glassformer.text.spacing import is_unspaced
 
 MUCH = 0.2  # of BLEU: who loses so much on a kind of text cannot translate it
+LEAST_BLEU = 1.0  # of text as it is: below, hardly a phrase of a translation is right
 SURELY = 0.95  # of planted names, numbers and links: who keeps fewer loses some
 
 
@@ -36,6 +37,8 @@ def list_limits(folder: Path, config: Config, rows: Sequence[Any]) -> Iterator[s
         )
     if is_unspaced(config.data.target_lang):
         yield "Names in Latin letters have no stand-ins: it may spell them wrong."
+    if rows and rows[0].bleu is not None and rows[0].bleu < LEAST_BLEU:
+        yield f"It has learned next to nothing: its BLEU on the test lines is {rows[0].bleu:.2f}."
     for row in rows:
         if (message := _tell_loss(row)) is not None:
             yield message

@@ -15,6 +15,7 @@ from ...config import Config
 from ...foundation.machine.properties import Machine
 from ...foundation.plurals import tell_count
 from ...foundation.sizes import find_shape
+from ...text.spacing import name_base
 from .schedule import usual_peak
 
 # The speed of one core in bf16 by AMX, in bf16 by vectors, and in fp32; without a C compiler, up to
@@ -249,7 +250,7 @@ def suggest_parent(config: Config, stats: CorpusStats) -> str:
     It did for English to German with 5,000 to 30,000 pairs, and not for Chinese, whose characters
     the model does not know (docs/experiments.md, "Little data").
     """
-    is_near = config.data.source_lang == "en" and stats.alphabet < ALPHABET
+    is_near = name_base(config.data.source_lang) == "en" and stats.alphabet < ALPHABET
     is_ours = config.size == "auto" and config.model.network == "transformer"
     if not is_near or not is_ours or stats.pairs > REFERENCE:
         return ""
@@ -260,6 +261,8 @@ def suggest_parent(config: Config, stats: CorpusStats) -> str:
 
 
 def _tell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
