@@ -11,28 +11,36 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from unicodedata import category
 
 from .spacing import name_base
 
-STOPS = {".": "?", "。": "？", "।": "?"}  # what ends a sentence, and what ends a question
+# What ends a sentence, and what ends a question.
+STOPS = {".": "?", "。": "？", "।": "?", "።": "?", "፡፡": "?", "။": "။", "។": "?", "۔": "؟"}
+STOPS |= {"։": "։", "᙮": "?"}
 LINES, OPEN = "lines", "lines without a stop"  # what is counted
 RARE = 0.02  # of the lines: fewer are without a stop
-_ENDS = tuple(".!?…‥。！？｡؟।:;,\"'”’»)]}")
-WRITTEN = {".": ".!", "。": "。！.!", "।": "।.!", "?": "?", "？": "？?"}  # in a translation
+USUAL = 0.5  # of the lines: so many have the usual stop
+_ENDS = tuple(".!?…‥。！？｡؟።፡፧:;,\"'”’»)]}" + "".join(STOPS))
+_ANY, _QUESTION = ".!。！" + "".join(STOPS), "?？؟፧"
+WRITTEN = dict.fromkeys(STOPS, _ANY) | dict.fromkeys(_QUESTION, _QUESTION)  # in a translation
 
 
 def count_stops(lines: Sequence[str], counts: dict[str, int]) -> None:
-    """Add to `counts` how many lines there are, and how many end without a mark."""
-    counts[LINES] = counts.get(LINES, 0) + len(lines)
-    without = sum(not line.rstrip().endswith(_ENDS) for line in lines)
-    counts[OPEN] = counts.get(OPEN, 0) + without
+    """Add to `counts` how many lines there are, how many end without a mark, and with which."""
+    bare = [line.rstrip() for line in lines]
+    found = {stop: sum(line.endswith(stop) for line in bare) for stop in STOPS}
+    found |= {LINES: len(bare), OPEN: sum(not line.endswith(_ENDS) for line in bare)}
+    counts |= {name: counts.get(name, 0) + count for name, count in found.items()}
 
 
 def find_usual_stop(counts: Mapping[str, int], is_known: Callable[[str], bool]) -> str:
     """Return the stop that a sentence of this training text ends with; "" if many have none."""
     if not 0 <= counts.get(OPEN, 0) < RARE * counts.get(LINES, 0):
         return ""
-    return next((stop for stop in STOPS if is_known(stop)), "")
+    stop = max(filter(is_known, STOPS), key=lambda each: counts.get(each, 0), default="")
+    is_usual = counts.get(stop, 0) >= USUAL * counts[LINES]
+    return stop if is_usual or STOPS.keys().isdisjoint(counts) else ""  # they were not counted once
 
 
 @cache
@@ -50,7 +58,8 @@ def choose_stop(text: str, usual: str, language: str | None) -> str:
 
     usual: see `find_usual_stop`.
     """
-    if not usual or not text[-1:].isalnum():
+    last = text[-1:]
+    if not usual or not last or not (last.isalnum() or category(last)[0] == "M"):
         return ""
     questions = find_questions(language)
     is_question = questions and questions.match(text.lower())
@@ -60,4 +69,5 @@ def choose_stop(text: str, usual: str, language: str | None) -> str:
 def strip_stop(text: str, stop: str) -> str:
     """Return a translation without the mark that stands for the one that its source lacked."""
     bare = text.rstrip(WRITTEN[stop])
-    return bare.rstrip(" \u00a0\u202f") if len(text) - len(bare) == 1 else text
+    mark = text[len(bare) :]
+    return bare.rstrip(" \u00a0\u202f") if len(mark) == 1 or mark in STOPS else text

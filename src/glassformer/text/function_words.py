@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from .spacing import name_base, read_languages
+from .spacing import name_base, read_language_names
 
 # Those that are identified by words or script; `languages.txt` has the names of more.
 NAMES = {
@@ -97,7 +97,7 @@ WORD = re.compile(r"[^\W\d_]+")
 def name_language(code: str | None) -> str | None:
     """Return the English name of a language, or the code itself if we have no name."""
     base = name_base(code)
-    return NAMES.get(base) or read_languages().get(base, ("", code))[1]
+    return NAMES.get(base) or read_language_names().get(base, ("", code))[1]
 
 
 def find_other_language(text: str, own: str) -> str | None:

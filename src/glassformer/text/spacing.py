@@ -27,11 +27,11 @@ def is_unspaced(language: str | None) -> bool:
 def name_base(language: str | None) -> str:
     """Return the base of the name of a language: zh for zh-CN or zh_CN; en for eng, of ISO 639."""
     base = (language or "").replace("_", "-").partition("-")[0].lower()
-    return read_languages().get(base, (base, ""))[0] if len(base) == 3 else base
+    return read_language_names().get(base, (base, ""))[0] if len(base) == 3 else base
 
 
 @cache
-def read_languages() -> dict[str, tuple[str, str]]:
+def read_language_names() -> dict[str, tuple[str, str]]:
     """Return the usual code and the English name of each language that we have one of, by code."""
     text = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8")
     rows = (re.match(r"((?:[a-z]{2,3} )+)(.*)", line) for line in text.splitlines())

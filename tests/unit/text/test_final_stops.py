@@ -11,7 +11,16 @@ from glassformer.translator import Translator
 def test_lines_without_a_stop_are_counted() -> None:
     counts: dict[str, int] = {}
     count_stops(["A cat.", "A dog", "Why?", "«Oui»", "Wait:", "No! "], counts)
-    assert counts == {"lines": 6, "lines without a stop": 1}
+    count_stops(["ድመት ነው፡፡", "ድመት ነው።", "यह बिल्ली है।"], counts)
+    found = {name: count for name, count in counts.items() if count}
+    assert found == {
+        "lines": 9,
+        "lines without a stop": 1,
+        ".": 1,
+        "፡፡": 1,
+        "።": 1,
+        "।": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -26,6 +35,23 @@ def test_lines_without_a_stop_are_counted() -> None:
 )
 def test_a_stop_is_usual_where_lines_have_it(counts: dict[str, int], known: str, stop: str) -> None:
     assert find_usual_stop(counts, lambda mark: mark == known) == stop
+
+
+@pytest.mark.parametrize(
+    ("line", "stop"),
+    [
+        ("यह बिल्ली है।", "।"),
+        ("ድመት ነው፡፡", "፡፡"),
+        ("ဒါ ကြောင်ပါ။", "။"),
+        ("Ku nekk dem na.", "."),
+        ("Why?", ""),
+    ],
+)
+def test_the_usual_stop_is_the_one_that_most_lines_have(line: str, stop: str) -> None:
+    """Though a full stop is known, too, of numbers or abbreviations."""
+    counts: dict[str, int] = {}
+    count_stops([line] * 99 + ["No. 3"], counts)
+    assert find_usual_stop(counts, lambda mark: True) == stop
 
 
 @pytest.mark.parametrize(
@@ -54,6 +80,7 @@ def test_a_stop_is_usual_where_lines_have_it(counts: dict[str, int], known: str,
             ("ich wohne hier", "Wenn du kommst, gehe ich", "Was für ein Tag", "Setzen Sie sich"),
         ),
         ("xx", (), ("where do you live",)),
+        ("hi", (), ("मैं यहाँ हूँ", "बिल्ली")),
     ],
 )
 def test_questions_get_a_question_mark(
@@ -74,6 +101,10 @@ def test_questions_get_a_question_mark(
         ("Qui est-ce ?", "?", "Qui est-ce"),
         ("Qui est-ce", "?", "Qui est-ce"),
         ("猫。", "。", "猫"),
+        ("ድመት ነው፡፡", ".", "ድመት ነው"),
+        ("यह बिल्ली है।", ".", "यह बिल्ली है"),
+        ("ما هذا؟", "?", "ما هذا"),
+        ("Wait..", ".", "Wait.."),
     ],
 )
 def test_the_translation_loses_it_again(text: str, stop: str, bare: str) -> None:

@@ -18,7 +18,7 @@ from glassformer.text.spacing import (
     is_unspaced,
     join_sentences,
     name_base,
-    read_languages,
+    read_language_names,
 )
 
 MIXED = st.text(st.sampled_from("我爱ア。，「Aa1 \t\u3000\u00a0\u2028한ü"))
@@ -74,7 +74,7 @@ def test_each_code_of_a_language_is_there_once() -> None:
     text = Path(spacing.__file__).with_name("languages.txt").read_text(encoding="utf-8")
     rows = [re.fullmatch(r"((?:[a-z]{2,3} )+)([A-Z].+)", line) for line in text.splitlines()]
     codes = [code for row in rows if row for code in row[1].split()]
-    assert all(rows) and len(codes) == len({*codes}) == len(read_languages())
+    assert all(rows) and len(codes) == len({*codes}) == len(read_language_names())
 
 
 @pytest.mark.parametrize(

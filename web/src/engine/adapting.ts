@@ -133,7 +133,7 @@ export class Adapter {
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
   private chooseStop(text: string): string {
     const { usual, of_questions, questions } = this.tables.stop;
-    if (!usual || !isAlnum(Array.from(text).at(-1) ?? " ")) return "";
+    if (!usual || !/[\p{L}\p{N}\p{M}]$/u.test(text)) return "";
     const isQuestion = questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
     return isQuestion ? of_questions[usual]! : usual;
   }
@@ -142,7 +142,7 @@ export class Adapter {
   private stripStop(text: string, stop: string): string {
     let end = text.length;
     while (end && this.tables.stop.written[stop]!.includes(text[end - 1]!)) end--;
-    if (text.length - end !== 1) return text;
+    if (text.length - end !== 1 && !(text.slice(end) in this.tables.stop.of_questions)) return text;
     return text.slice(0, end).replace(/[ \u00a0\u202f]+$/u, "");
   }
 
