@@ -29,9 +29,9 @@ WRITTEN = dict.fromkeys(STOPS, _ANY) | dict.fromkeys(_QUESTION, _QUESTION)  # in
 def count_stops(lines: Sequence[str], counts: dict[str, int]) -> None:
     """Add to `counts` how many lines there are, how many end without a mark, and with which."""
     bare = [line.rstrip() for line in lines]
-    found = {stop: sum(line.endswith(stop) for line in bare) for stop in STOPS}
-    found |= {LINES: len(bare), OPEN: sum(not line.endswith(_ENDS) for line in bare)}
-    counts |= {name: counts.get(name, 0) + count for name, count in found.items()}
+    here = {stop: sum(line.endswith(stop) for line in bare) for stop in STOPS}
+    here |= {LINES: len(bare), OPEN: sum(not line.endswith(_ENDS) for line in bare)}
+    counts |= {name: counts.get(name, 0) + count for name, count in here.items()}
 
 
 def find_usual_stop(counts: Mapping[str, int], is_known: Callable[[str], bool]) -> str:

@@ -166,10 +166,10 @@ def _is_in(own: frozenset[str], sample: Sequence[Sequence[str]]) -> bool:
 
     Any language has some words that look like one of another language, and some of them are common.
     """
-    found = Counter(word for line in sample for word in line if word in own)
-    beside = found.total() - sum(count for _, count in found.most_common(2))
-    kinds = min(LEAST_KINDS * len(own), found.total() ** 0.5)
-    return len(found) >= kinds and beside > LEAST_SHARE * sum(map(len, sample))
+    hits = Counter(word for line in sample for word in line if word in own)
+    beside = hits.total() - sum(count for _, count in hits.most_common(2))
+    kinds = min(LEAST_KINDS * len(own), hits.total() ** 0.5)
+    return len(hits) >= kinds and beside > LEAST_SHARE * sum(map(len, sample))
 
 
 def leave_own(words: Sequence[str], partner: Sequence[str]) -> Sequence[str]:

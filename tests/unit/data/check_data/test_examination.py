@@ -125,7 +125,8 @@ def test_each_kind_is_found_in_its_line(clean: tuple[list[str], list[str]]) -> N
     [
         (("fr", "en"), None),
         ((None, None), None),
-        (("xx", "fra"), None),
+        (("xx", "qqq"), None),
+        (("fr", "fra"), "the target looks English, not French"),
         (("fr", "fr-CA"), "the target looks English, not French"),
         (
             ("en", "fr"),
