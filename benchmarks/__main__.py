@@ -41,7 +41,7 @@ VERBS = {
         "with-options",
     ),
     "Questions": ("questions", "extrapolation"),
-    "Checks of translations": ("guards", "familiarity", "names"),
+    "Checks of translations": ("guards", "dropped", "familiarity", "names"),
     "Reading": ("sentences",),
     "Looking inside": ("cuts", "circuits", "methods", "taught"),
     "Changes of the code": ("fingerprints",),

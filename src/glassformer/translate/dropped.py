@@ -7,6 +7,7 @@ that right translations often leave unsaid, such as *do*. A calibration lists th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -31,6 +32,7 @@ class CoverageRule(NamedTuple):
     head: int | None  # None: the mean of all
     shift: int  # 1 if a token is read in the row whose input it is, 0 if in that which predicts it
     unsaid: frozenset[str] = frozenset()  # in small letters
+    ratio: float = math.inf  # tokens of right translations for one of the source
 
     def list_dropped(self, covered: Iterable[tuple[str, float]]) -> list[str]:
         """Return the words that a translation drops, of those of its source with their coverage."""
@@ -54,16 +56,24 @@ class DroppedWords:
             layer, head, shift = stored["head"]
             model, unsaid = self.searcher.config.model, frozenset(map(str, stored["unsaid"]))
             is_there = layer in model.attending_layers and (head is None or 0 <= head < model.heads)
-            return CoverageRule(layer, head, int(bool(shift)), unsaid) if is_there else None
+            rule = CoverageRule(layer, head, int(bool(shift)), unsaid, float(stored["ratio"]))
+            return rule if is_there else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def find(self, ways: Iterable[tuple[Sentence, Translation]]) -> list[list[str]]:
-        """Return the words that each translation drops of its sentence."""
+        """Return the words that each translation drops of its sentence.
+
+        One that is longer than is usual drops nothing, as a rule, and is not looked at.
+        """
         pairs, rule = [*ways], self.rule
         known = [] if rule is None else [self._find_ids(*each) for each in pairs]
         dropped: list[list[str]] = [[] for _ in pairs]
-        places = [n for n, ids in enumerate(known) if ids]
+        places = [
+            n
+            for n, ids in enumerate(known)
+            if rule and 0 < len(ids) <= rule.ratio * len(pairs[n][0].ids)
+        ]
         if rule and places:
             measured = self.measure(
                 rule, [pairs[n][0].read_text for n in places], [known[n] for n in places]

@@ -105,11 +105,12 @@ def test_a_head_that_says_too_little_makes_no_rule(tmp_path: Path) -> None:
         None,
         [],
         {"head": [0]},
-        {"head": [0, 0, 0]},
-        {"head": 1, "unsaid": []},
-        {"head": [99, 0, 0], "unsaid": []},
-        {"head": [1, 99, 0], "unsaid": []},
-        {"head": [1, "0", 0], "unsaid": []},
+        {"head": [0, 0, 0], "ratio": 2},
+        {"head": [0, 0, 0], "unsaid": [], "ratio": "wide"},
+        {"head": 1, "unsaid": [], "ratio": 2},
+        {"head": [99, 0, 0], "unsaid": [], "ratio": 2},
+        {"head": [1, 99, 0], "unsaid": [], "ratio": 2},
+        {"head": [1, "0", 0], "unsaid": [], "ratio": 2},
     ],
 )
 def test_a_damaged_rule_is_none(damaged: object, tmp_path: Path) -> None:

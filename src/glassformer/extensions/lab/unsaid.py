@@ -29,8 +29,9 @@ class UnsaidWords:
     alarms: float
 
     def to_json(self) -> dict[str, Any]:
-        layer, head, shift, unsaid = self.rule
-        return {"head": [layer, head, shift], "unsaid": sorted(unsaid), "alarms": self.alarms}
+        layer, head, shift, unsaid, ratio = self.rule
+        place = {"head": [layer, head, shift], "ratio": round(ratio, 4), "alarms": self.alarms}
+        return place | {"unsaid": sorted(unsaid)}
 
 
 def find_unsaid(
@@ -61,7 +62,9 @@ def find_unsaid(
     share = alarms / max(1, sum(map(len, halves)))
     if share > ALARMS:
         return None
-    return UnsaidWords(rule._replace(unsaid=known.union(*map(list_unsaid, halves))), share)
+    ratio = _measure_ratio(translator, sources, references)
+    unsaid = known.union(*map(list_unsaid, halves))
+    return UnsaidWords(rule._replace(unsaid=unsaid, ratio=ratio), share)
 
 
 def list_unsaid(texts: Iterable[Covered]) -> frozenset[str]:
@@ -69,6 +72,15 @@ def list_unsaid(texts: Iterable[Covered]) -> frozenset[str]:
     return frozenset(
         word.lower() for covered in texts for word, coverage in covered if coverage < 2 * LEAST
     )
+
+
+def _measure_ratio(
+    translator: Translator, sources: Sequence[str], references: Sequence[Sequence[str]]
+) -> float:
+    """Return how many tokens of a translation are usual for one of a source, its end included."""
+    read = sum(map(len, translator.searcher.reader.encode(sources)))
+    ids = (translator.searcher.reader.encode_targets(sources, each) for each in references)
+    return sum(len(line) for lines in ids for line in lines) / max(1, read * len(references))
 
 
 def _measure(
