@@ -12,8 +12,8 @@ import torch
 
 from glassformer.config import Config
 from glassformer.extensions.alignment.aligner import Aligner, Direction
-from glassformer.extensions.alignment.choosing import choose_by_gold
 from glassformer.extensions.alignment.gold import Gold, GoldSet, measure_links
+from glassformer.extensions.alignment.head_choice import choose_by_gold
 from glassformer.foundation.tap import record as watch
 from glassformer.model.files.directory import SHIPPED, Tokenizers, build_model
 from glassformer.text.kinds import train_tokenizer

@@ -27,8 +27,8 @@ from glassformer.translate.align.pairs import (
 )
 from glassformer.translator import Translator
 
-from .choosing import choose_by_agreement, choose_by_gold
 from .gold import GoldSet, Joining, join_links
+from .head_choice import choose_by_agreement, choose_by_gold
 
 # Ways to choose a head that agreement does not change.
 SURER = ("hand", "gold", "guided", "agreement")
