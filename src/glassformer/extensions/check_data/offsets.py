@@ -136,16 +136,36 @@ def find_offset_path(evidence: Array) -> Array:
 def drop_chance(path: Array, surface: Array, evidence: Array) -> Array:
     """Return the path without offsets at which lines are no partners.
 
-    Where no offset fits, any may be the best by chance; such lines get the offset before them.
+    Where no offset fits, any may be the best by chance; such lines get the offset before them. So
+    do those at an offset that costs others their partners.
     """
     kept, reach, usual = path.copy(), len(surface) // 2, 0
     for start, end in pairwise(_list_changes(path)):
         offset = int(path[start])
         rows = slice(offset + reach, offset + reach + 1), slice(start, end)
-        if surface[rows].mean() > PARTNERS or evidence[rows].mean() > 0:
+        is_likely = surface[rows].mean() > PARTNERS or evidence[rows].mean() > 0
+        after = int(path[end]) if end < len(path) else offset
+        if is_likely and _pays(evidence, slice(start, end), (usual, offset, after)):
             usual = offset
         kept[start:end] = usual
     return kept
+
+
+def _pays(evidence: Array, lines: slice, offsets: tuple[int, int, int]) -> bool:
+    """Return whether lines fit better at an offset, with those that lose their partner by it.
+
+    offsets: before these lines, at them, and after them. No line has two partners. So where the
+    offset falls, as many lines have none, though they may fit the partners that they had.
+    """
+    reach, (before, at, after) = len(evidence) // 2, offsets
+    lost = max(0, before - at)
+    if at == before or not lines.stop - lines.start > lost:
+        return at == before
+    if after != before:
+        return True
+    end = lines.stop + max(0, at - after)
+    stay = evidence[before + reach, lines.start : end].sum()
+    return bool(evidence[at + reach, lines.start + lost : lines.stop].sum() > stay + 2 * CHANGE)
 
 
 def _list_changes(path: Array) -> list[int]:

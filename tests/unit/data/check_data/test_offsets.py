@@ -84,3 +84,20 @@ def test_offsets_that_nothing_speaks_for_are_left() -> None:
     surface, evidence = np.full((5, 90), -0.1), np.full((5, 90), -0.1)
     surface[2, :30], evidence[3, 60:] = 0.2, 0.1
     assert drop_chance(path, surface, evidence).tolist() == [0] * 60 + [1] * 30
+
+
+@pytest.mark.parametrize("offset", [7, -7])
+@pytest.mark.parametrize(("fit_before", "is_kept"), [(-1.0, False), (-6.0, True)])
+def test_no_line_has_two_partners(offset: int, fit_before: float, is_kept: bool) -> None:
+    """Twelve odd lines fit better elsewhere, but lines that fit would lose their partners by it."""
+    path, lines = np.zeros(LINES, np.int64), slice(20, 32)
+    path[lines] = offset
+    evidence = np.full((2 * REACH + 1, LINES), -6.0)
+    evidence[REACH] = 6.0
+    evidence[REACH, lines] = fit_before
+    evidence[REACH + offset, lines] = 5.0
+    if is_kept:  # seven lines are lost indeed: they fit nowhere
+        evidence[REACH, 32:39] = -6.0
+    assert find_offset_path(evidence).tolist() == path.tolist()
+    kept = drop_chance(path, evidence, evidence)
+    assert kept.tolist() == (path if is_kept else np.zeros(LINES)).tolist()
