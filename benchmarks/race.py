@@ -147,7 +147,7 @@ def learn_here(heat: Heat) -> dict[str, Any]:
     ends = ("--minutes", heat.minutes / count_cores(), "--seed", heat.seed, "--out", out)
     given = [*corpus.find("train"), *langs, *ends, *("--valid", valid[0], "--valid", valid[1])]
     if heat.system == "night":
-        run_glassformer("night", *given, "--test", test[0], "--test", test[1])
+        run_glassformer("night", *given, "--from", "none", "--test", test[0], "--test", test[1])
     else:
         run_glassformer("train", *given)
     spent = count_seconds() - began

@@ -17,6 +17,7 @@ from glassformer.extensions.cluster.ray_calls import Cluster
 from glassformer.extensions.night import night as module
 from glassformer.extensions.night import publishing
 from glassformer.extensions.night.night import Night
+from glassformer.extensions.night.parents import choose_dropout, choose_parent
 from glassformer.extensions.night.state import read_clock, read_state
 from glassformer.extensions.night.texts import gather_text
 from glassformer.foundation.disk import write_text
@@ -44,6 +45,7 @@ def run(pairs: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     def run(*more: str) -> tuple[int, str]:
         capfd.readouterr()
         given = ["train.en", "train.fr", "--out", "made", "--valid", "valid", "--test", "test"]
+        given += ["--from", "none"]
         code = main(["night", *given, *more])
         return code, "".join(capfd.readouterr())
 
@@ -86,17 +88,75 @@ def list_made(told: dict[str, Any]) -> list[str]:
     return [each.out.name for each in told["made"]]
 
 
-def begin(folder: Path, minutes: float, **given: Any) -> Night:
+def begin(folder: Path, minutes: float, parent: str | None = "none", **given: Any) -> Night:
     """Return a night on the pairs in a folder."""
     from glassformer.extensions.night.state import NightRequest, begin_state
     from glassformer.foundation.progress import Reporter
 
-    own = {name: [str(folder / name)] for name in ("valid", "test")}
+    own: dict[str, Any] = {name: [str(folder / name)] for name in ("valid", "test")}
     data = [str(folder / f"train.{lang}") for lang in ("en", "fr")]
-    request = NightRequest(data, "en", "fr", **own, **given)
+    request = NightRequest(data, "en", "fr", **own, parent=parent, **given)
     out = folder / "made"
     out.mkdir(exist_ok=True)
     return Night(out, begin_state(out, request, minutes, None), Reporter(quiet=True))
+
+
+def test_a_short_night_starts_from_a_shipped_model(pairs: Path, pretended: dict[str, Any]) -> None:
+    night = begin(pairs, 20, parent=None)
+    night.run()
+    (job,) = pretended["made"]
+    assert job.out.name == night.state.chosen == "parent"
+    assert job.parent == Path("everyday-en-fr") and job.has_new_tokens
+    assert job.changes == ["model.dropout=0.3"]
+    assert any("everyday-en-fr is there to start from" in each for each in night.state.said)
+    again = begin(
+        pairs, 200, parent=None
+    )  # with more time, it is compared with a start from nothing
+    again.run()
+    assert list_made(pretended)[1] == "auto" and list_made(pretended).count("parent") == 1
+
+
+@pytest.mark.parametrize(
+    ("minutes", "given"),
+    [
+        (3, {}),  # too little for a model of that size
+        (20, {"parent": "none"}),
+        (20, {"size": "tiny"}),
+        (20, {"changes": ["model.d_model=32"]}),
+    ],
+)
+def test_a_short_night_may_start_from_nothing(
+    pairs: Path, pretended: dict[str, Any], minutes: float, given: dict[str, Any]
+) -> None:
+    begin(pairs, minutes, **({"parent": None} | given)).run()
+    (job,) = pretended["made"]
+    assert job.out.name == "auto" and job.parent is None
+
+
+@pytest.mark.parametrize(
+    ("langs", "texts", "name"),
+    [
+        (("en", "hau"), ("The sun.", "Rana ce ƙwarai."), "everyday-en-fr"),
+        (("en-GB", "de-AT"), ("The sun.", "Die Sonne."), "everyday-en-de"),
+        (("az", "en"), ("Günəş.", "The sun."), "everyday-fr-en"),
+        (("fr", "wol"), ("Le soleil.", "Jant bi."), "everyday-fr-en"),
+        (("fr", "en"), ("Le soleil.", "The sun."), "everyday-fr-en"),
+        (("en", "zh"), ("The sun.", "太阳。"), ""),
+        (("am", "en"), ("ፀሐይ።", "The sun."), ""),
+        (("yor", "ibo"), ("Oòrùn.", "Anyanwụ."), ""),
+        (("en", "xx"), ("12", ""), ""),
+    ],
+)
+def test_a_parent_has_a_language_and_the_script_of_the_pairs(
+    langs: tuple[str, str], texts: tuple[str, str], name: str
+) -> None:
+    assert choose_parent(langs, ([texts[0]], [texts[1]])) == name
+    assert choose_parent(langs, ([texts[0]] * 50_000, [texts[1]])) == ""
+
+
+def test_the_dropout_of_a_parent_grows_with_the_passes() -> None:
+    found = [choose_dropout(minutes, 10) for minutes in (5, 15, 60)]
+    assert found == [f"model.dropout={each}" for each in (0.1, 0.2, 0.3)]
 
 
 @pytest.mark.parametrize("killed", ["auto", "reverse", "turned", "member-1", "taught", "student"])

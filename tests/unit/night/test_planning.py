@@ -43,6 +43,17 @@ def test_little_time_is_for_auto_alone() -> None:
     assert "2.0 times" in step.why
 
 
+def test_little_time_is_for_a_parent_if_there_is_one() -> None:
+    [step] = walk(Circumstances(minutes=10, usual=5, has_parent=True), {})
+    assert step.name == "parent" and step.minutes > 9 and "from a model that is there" in step.why
+    [step] = walk(Circumstances(minutes=3, usual=5, has_parent=True), {})
+    assert step.name == "auto"
+    [step] = walk(Circumstances(minutes=10, usual=5, has_parent=True, has_own_size=True), {})
+    assert step.name == "auto"
+    two = walk(Circumstances(minutes=30, usual=5, has_parent=True), {})
+    assert names(two) in (["parent"], ["auto", "parent"])
+
+
 def test_more_time_brings_more_models() -> None:
     some = names(walk(Circumstances(45, 4.5), {}))
     assert some == ["auto", "reverse", "made", "member-1", "polish"]
@@ -79,7 +90,7 @@ def test_made_pairs_pay_only_if_they_help() -> None:
     st.integers(1, 4),
     st.dictionaries(st.sampled_from([*SHARES]), st.floats(0, 60)),
 )
-def test_every_night_has_auto_and_keeps_its_time(
+def test_every_night_has_a_first_model_and_keeps_its_time(
     minutes: float,
     usual: float,
     has_parent: bool,
@@ -89,7 +100,7 @@ def test_every_night_has_auto_and_keeps_its_time(
 ) -> None:
     at = Circumstances(minutes, usual, has_parent, has_size, workers)
     steps = walk(at, scores)
-    assert steps[0].name == "auto"
+    assert steps[0].name in ("auto", "parent") and (has_parent or steps[0].name == "auto")
     if workers == 1:
         assert sum(each.minutes for each in steps) <= max(minutes, SHORTEST) * 1.0001
     assert len(set(names(steps))) == len(steps)

@@ -22,6 +22,7 @@ from glassformer.train.plan.auto import (
     choose_again,
     choose_settings,
     estimate_speed,
+    find_parent,
     measure_corpus,
     render_choices,
     suggest_parent,
@@ -250,6 +251,24 @@ def test_little_data_may_start_from_a_shipped_model(
     raw = {"recipe": "auto", "size": size, "data": {"source_lang": source, "target_lang": "xx"}}
     said = suggest_parent(Config.read(raw), CorpusStats(pairs, pairs * 9, alphabet))
     assert ("everyday-en-fr" in said) == is_said
+
+
+@pytest.mark.parametrize(
+    ("langs", "name"),
+    [
+        (("fr", "wol"), "everyday-fr-en"),
+        (("az", "en-GB"), "everyday-fr-en"),
+        (("en", "de"), "everyday-en-de"),
+        (("xx", "de"), "everyday-en-de"),
+        (("de", "fr"), "everyday-en-fr"),
+        (("de", "xx"), ""),
+        ((None, None), ""),
+    ],
+)
+def test_a_parent_has_a_language_on_the_same_side(
+    langs: tuple[str | None, str | None], name: str
+) -> None:
+    assert find_parent(langs) == name
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from glassformer.train.plan.auto import choose_settings, measure_corpus
 from glassformer.translator import Translator
 
 from ..cluster.ray_calls import Cluster
+from .parents import choose_dropout, choose_parent
 from .planning import (
     Circumstances,
     PlannedStep,
@@ -38,7 +39,8 @@ from .trainings import TrainingJob, make_corpus, run_training, score_models
 SINGLE = ("auto", "parent", "member-1", "member-2", "member-3", "student", "polish")
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
-BT = "bt"
+BT, NONE = "bt", "none"
+SHAPES = ("model.", "text.")  # settings of these are those of a parent
 
 
 class StoppedNight(Exception):
@@ -80,7 +82,7 @@ class Night:
         return Circumstances(
             self.state.minutes,
             self.state.usual,
-            bool(request.parent),
+            bool(self.state.parent),
             request.size is not None,
             self.cluster.workers if self.cluster else 1,
         )
@@ -121,10 +123,25 @@ class Night:
                 self.folder / "data", *inputs, self.langs, request.seed
             )
             self.say(remark)
+        if self.state.parent is None:
+            self.choose_parent()
         if not self.state.usual:
             self.state.usual = self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
             self.keep()
+
+    def choose_parent(self) -> None:
+        """Choose the model to start from: the one asked for, or a shipped one that fits."""
+        asked, changes = self.request.parent, self.request.changes
+        self.state.parent = "" if asked == NONE else asked or ""
+        has_shape = self.request.size or any(each.startswith(SHAPES) for each in changes)
+        if asked is None and not has_shape:
+            self.state.parent = choose_parent(self.langs, self.texts.read("train"))
+            if self.state.parent:
+                self.say(
+                    f"{self.state.parent} is there to start from: it knows one of the languages, "
+                    "and all are written alike (--from none: the pairs alone)"
+                )
 
     def estimate_usual(self) -> float:
         """Return the minutes that auto chooses; more where other programs use the processors."""
@@ -188,11 +205,12 @@ class Night:
             request.seed,
             changes=request.changes,
         )
-        parent = Path(request.parent) if request.parent else None
+        parent = Path(self.state.parent) if self.state.parent else None
         if name == "auto":
             return replace(job, size=request.size)
+        dropout = choose_dropout(minutes, self.state.usual)
         if name == "parent":
-            return replace(job, parent=parent)
+            return replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "reverse":
             turned = [(self.texts.name("train")[::-1], None)]
             return replace(job, langs=self.langs[::-1], corpora=turned, valid=valid[::-1])
@@ -206,6 +224,7 @@ class Night:
             seed=request.seed + int(name[-1]) - 1,
             corpora=self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora,
             parent=parent if from_parent else None,
+            changes=[dropout, *request.changes] if from_parent else request.changes,
         )
 
     def list_corpora(

@@ -1,11 +1,11 @@
 """The plan of a night: which step comes next, for how many minutes, and why.
 
 The unit is what the recipe auto takes for these pairs on this machine (`usual`). Of all programs,
-the longest is made in which the model of auto has twice that time; with less than some 8 of it,
-auto has all minutes to itself. In a longer one, a model of the other direction makes further pairs,
-and a second training learns from them too; in the longest, several such models, as an ensemble,
-teach a last one. Each step is decided once the one before it has been measured on the validation
-text.
+the longest is made in which the model of auto has twice that time; with less than some 8 of it, one
+training has all minutes to itself: that from a parent, if there is one, or auto. In a longer one, a
+model of the other direction makes further pairs, and a second training learns from them too; in the
+longest, several such models, as an ensemble, teach a last one. Each step is decided once the one
+before it has been measured on the validation text.
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
@@ -20,6 +20,7 @@ LONGEST, LONGEST_SHARE = 3.0, 1 / 8  # of `usual`, of all minutes: no training e
 POLISH = 1.5  # of `usual`, at most
 END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
 LEAST = 2.0  # of `usual`: a program in which a training has less is not made
+LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes too few updates
 SHORTEST = 0.05  # minutes: of the first training in any case
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
@@ -84,10 +85,10 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     scores = {each.name: each.score for each in done if each.score is not None}
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
-        if steps[:1] == ["auto"]:
+        if not scores and steps:
             if len(steps) == 1 or minutes["auto"] >= LEAST * at.usual:
                 whys = [_tell_program(at, steps), *(_explain(each, scores) for each in steps[1:])]
-                minutes["auto"] = max(SHORTEST, minutes["auto"])
+                minutes[steps[0]] = max(SHORTEST, minutes[steps[0]])
                 return _pair(steps, minutes, whys, at.workers)
         elif steps and _suffices(minutes, at.usual):
             return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
@@ -152,7 +153,16 @@ def list_programs(
     for more in ((), *OPTIONAL):
         left_out |= {*more} - ({"taught", "student"} if at.has_own_size else set())
         yield [each for each in list_all(at) if each not in named | left_out]
-    yield ["auto"] if "auto" not in named else [*({"polish"} - named)]
+    if named & {"auto", "parent"}:
+        yield [*({"polish"} - named)]
+        return
+    yield [start_alone(at)]
+
+
+def start_alone(at: Circumstances) -> str:
+    """Return the one training of a short night: from a parent, unless it would be cut too short."""
+    is_parent = at.has_parent and not at.has_own_size and at.minutes >= LEAST_ALONE * at.usual
+    return "parent" if is_parent else "auto"
 
 
 def list_all(at: Circumstances) -> list[str]:
@@ -203,5 +213,6 @@ REASONS = {
 def _tell_program(at: Circumstances, steps: Sequence[str]) -> str:
     message = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
     if len(steps) == 1:
-        return f"{message}: nothing pays more than one training"
+        which = ", from a model that is there" if steps == ["parent"] else ""
+        return f"{message}: nothing pays more than one training{which}"
     return f"{message}, which is enough for {', '.join(steps[1:])}"

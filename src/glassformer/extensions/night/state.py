@@ -39,7 +39,7 @@ class NightRequest:
     test: list[str] = field(default_factory=list)
     mono_source: str | None = None
     mono_target: str | None = None
-    parent: str | None = None
+    parent: str | None = None  # "none": no other model, not even a shipped one
     size: str | None = None
     seed: int = 1
     changes: list[str] = field(default_factory=list)  # settings of each training, KEY=VALUE
@@ -54,6 +54,7 @@ class NightState:
     until: float | None = None  # seconds since the epoch, instead of counting those that were spent
     spent: float = 0.0  # seconds, without the time while it was stopped
     usual: float = 0.0  # minutes that the recipe auto takes; 0: not estimated yet
+    parent: str | None = None  # the model to start from; empty: none; None: not chosen yet
     steps: list[StepResult] = field(default_factory=list)
     said: list[str] = field(default_factory=list)  # each choice, with its reason
     chosen: str = ""  # the step whose model is the result

@@ -61,7 +61,7 @@ def settle_config(job: TrainingJob) -> Config:
         raw = {"recipe": "auto", "size": job.size or "auto"}
         config = Config.read(raw, job.changes)
     else:
-        config = inherit(job.parent)
+        config = inherit(job.parent, job.changes)
         if not job.has_new_tokens and config.train.learning_rate:
             ends["learning_rate"] = SLOW * config.train.learning_rate
     return config.changed(data={**langs, "corpus": corpora}, train=ends)

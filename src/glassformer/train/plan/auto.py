@@ -33,6 +33,7 @@ NEEDED = {  # pairs, and tokens a side to be seen in training
 }
 WHY_BATCH = "tokens a side: as many as keep the machine busy, and 30 batches a pass"
 MOST_MINUTES = 240  # the most that the recipe chooses
+PARENTS = ("everyday-en-fr", "everyday-fr-en", "everyday-en-de")  # other shipped ones are toys
 ALPHABET = 300  # fewer different characters than this, and none of them is a word
 SPACED = 0.1  # the least share of spaces in a text whose words are separated by spaces
 CHARACTERS_PER_TOKEN = {True: 4.0, False: 1.5}  # with spaces, and without
@@ -247,17 +248,32 @@ def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Ma
 def suggest_parent(config: Config, stats: CorpusStats) -> str:
     """Return a line that names a shipped model to start from, where that was found to help; or "".
 
-    It did for English to German with 5,000 to 30,000 pairs, and not for Chinese, whose characters
-    the model does not know (docs/experiments.md, "Little data").
+    It did for English to German and Hausa with 5,000 to 30,000 pairs, and not for Chinese, whose
+    characters the model does not know (docs/experiments.md, "Little data").
     """
-    is_near = name_base(config.data.source_lang) == "en" and stats.alphabet < ALPHABET
+    parent = find_parent((config.data.source_lang, config.data.target_lang))
+    is_near = parent and stats.alphabet < ALPHABET and stats.pairs <= REFERENCE
     is_ours = config.size == "auto" and config.model.network == "transformer"
-    if not is_near or not is_ours or stats.pairs > REFERENCE:
+    if not is_near or not is_ours:
         return ""
     return (
-        "For so few pairs, a start from a model that reads English may be better: "
-        "--from everyday-en-fr --new-tokenizer"
+        "For so few pairs, a start from a model that knows one of the languages may be better: "
+        f"--from {parent} --new-tokenizer"
     )
+
+
+def find_parent(langs: tuple[str | None, str | None]) -> str:
+    """Return the name of a shipped model with one of the languages on the same side; "" if none.
+
+    One with both comes first, then one of the target language, in which it has learned to write.
+    """
+    bases = [name_base(each) for each in langs]
+    for sides in ((0, 1), (1,), (0,)):
+        for name in PARENTS:
+            known = name.split("-")[1:]
+            if all(bases[side] == known[side] for side in sides):
+                return name
+    return ""
 
 
 def _tell(value: Any) -> str:

@@ -40,8 +40,8 @@ def night(
     ),
     parent: Path | None = opt(
         "MODEL",
-        "A model to start from, as of the same source language; it is compared with a start from "
-        "nothing.",
+        "A model to start from; if not given, a shipped one of the same source or target language "
+        "and script, if there is one; none: the pairs alone.",
         "--from",
     ),
     valid: list[str] | None = opt("PATH", "Pairs to validate on; if not given, some are held out."),

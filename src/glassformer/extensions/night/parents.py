@@ -1,0 +1,49 @@
+"""The choice of a model to start from: a shipped one that shares a language with the pairs.
+
+A network that learned one language of the pairs in another pair is a better beginning than none
+(Zoph et al. 2016; Kocmi and Bojar 2018), where the other languages have one script, so that it
+knows their letters: with 5,000 to 10,000 pairs, as much as two to three times the pairs. Of other
+scripts it knows nothing, and it is larger than what few pairs need (docs/experiments.md).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+from glassformer.train.plan.auto import find_parent
+
+SAMPLE, MOSTLY = 500, 0.8  # lines; the share of letters in one script
+MOST = 40_000  # pairs: with more, auto's own model is as large
+
+
+def choose_parent(langs: tuple[str, str], texts: tuple[Sequence[str], Sequence[str]]) -> str:
+    """Return the name of a shipped model to start from; empty if there is none that fits."""
+    is_latin = all(find_script(text) == "LATIN" for text in texts)
+    return find_parent(langs) if is_latin and len(texts[0]) <= MOST else ""
+
+
+def choose_dropout(minutes: float, usual: float) -> str:
+    """Return the setting of the dropout of a training from a parent, by the passes to expect.
+
+    They are the limits of the recipe auto: 0.1 for few passes, 0.2 over 15, 0.3 over 30. In the
+    usual minutes of auto, a parent of some four times its size makes some 15 passes.
+    """
+    times = minutes / max(usual, 1e-9)
+    return f"model.dropout={0.1 if times < 1 else 0.2 if times < 2 else 0.3}"
+
+
+def find_script(text: Sequence[str]) -> str:
+    """Return the script of most letters of a text, as LATIN; empty if there is no such script."""
+    letters = Counter(
+        unicodedata.name(c, "").split(" ")[0]
+        for line in islice(text, SAMPLE)
+        for c in line
+        if c.isalpha()
+    )
+    if not letters:
+        return ""
+    script, times = letters.most_common(1)[0]
+    return script if times >= MOSTLY * letters.total() else ""
