@@ -80,9 +80,12 @@ def test_doctor_says_what_went_wrong_in_a_training(run: Run) -> None:
     code, said, _ = run("doctor", "young", "--training", "--json")
     found = {each["about"]: each for each in json.loads(said)["findings"]}
     assert code == 0
-    assert {*found} == {*("padding", "gradient", "loss", "contamination", "copying", "repetition")}
+    assert {*found} == {
+        *("padding", "gradient", "loss", "contamination", "copying", "repetition", "emptiness")
+    }
     assert "nothing was learned" in found["loss"]["advice"]
     assert "train longer" in found["repetition"]["advice"]
+    assert found["emptiness"]["said"].endswith("translations have no word")
     assert "of 20 validation lines" in found["contamination"]["said"]
     assert run("doctor", "mine", "--training")[0] == 2  # its training is not there
     assert run("doctor", "--training")[0] == 2

@@ -122,7 +122,7 @@ def examine_contamination(folder: Path) -> list[HealthFinding]:
 
 
 def examine_translations(folder: Path) -> list[HealthFinding]:
-    """Return how many translations are copies of their sources, or repeat themselves."""
+    """Return how many translations are copies of their sources, repeat themselves or are empty."""
     source, target = (each[:TRIED] for each in read_valid(folder / RUN))
     result = Translator.load(folder).translate(source, split=False, again=False)
     sides = [
@@ -130,11 +130,17 @@ def examine_translations(folder: Path) -> list[HealthFinding]:
     ]
     copies = sum(a == b != c for a, b, c in zip(*sides, strict=True))
     loops = sum(map(repeats_itself, result))
+    empty = sum(not any(map(str.isalnum, each)) for each in result)
     advice = "" if copies <= MANY_COPIES * len(result) else "are source lines among the targets?"
     again = "" if loops <= MANY_LOOPS * len(result) else "usual at first: train longer"
     return [
         HealthFinding("copying", f"{copies} of {len(result)} translations are the source", advice),
         HealthFinding("repetition", f"{loops} of {len(result)} translations repeat a word", again),
+        HealthFinding(
+            "emptiness",
+            f"{empty} of {len(result)} translations have no word",
+            "" if empty <= MANY_LOOPS * len(result) else "usual at first: train longer",
+        ),
     ]
 
 

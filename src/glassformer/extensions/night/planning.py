@@ -211,7 +211,9 @@ REASONS = {
 
 
 def _tell_program(at: Circumstances, steps: Sequence[str]) -> str:
-    message = f"the time is {at.minutes / at.usual:.1f} times what auto takes for these pairs"
+    share = at.minutes / at.usual
+    times = f"{share:.1f} times" if share >= 0.1 else "less than a tenth of"
+    message = f"the time is {times} what auto takes for these pairs"
     if len(steps) == 1:
         which = ", from a model that is there" if steps == ["parent"] else ""
         return f"{message}: nothing pays more than one training{which}"

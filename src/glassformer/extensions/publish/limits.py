@@ -33,7 +33,7 @@ def list_limits(folder: Path, config: Config, rows: Sequence[Any]) -> Iterator[s
     if known:
         yield (
             f"It met {tell_count(len(known), 'different word')} in training, and puts others "
-            "together from pieces, often wrongly."
+            "together from tokens, often wrongly."
         )
     if is_unspaced(config.data.target_lang):
         yield "Names in Latin letters have no stand-ins: it may spell them wrong."
