@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 from glassformer.cli import main
 from glassformer.extensions.publish.hub_readme import README
 from glassformer.extensions.publish.publishing import DOCKERFILE, publish_model
-from glassformer.model.files.directory import RUN, SHIPPED, WEIGHTS
-from glassformer.train.publish.card import read_facts
+from glassformer.model.files.directory import CARD, RUN, SHIPPED, WEIGHTS
+from glassformer.train.plan.init_from import record_origin
+from glassformer.train.publish.card import read_facts, write_card
 from glassformer.translator import Translator
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is absent")
@@ -81,3 +83,18 @@ def test_the_dockerfile_serves_the_folder(tmp_path: Path) -> None:
         Translator.load(tmp_path / "m").translate("the cat")
         and (tmp_path / "m" / WEIGHTS).is_file()
     )
+
+
+def test_the_model_that_a_training_started_from_is_named(tmp_path: Path) -> None:
+    made = tmp_path / "mine"
+    copytree(SHIPPED / "demo", made)
+    origin = record_origin(SHIPPED / "everyday-en-fr", "new")
+    write_card(made, {**read_facts(made), "parent": origin})
+    publish_model(made, tmp_path / "out")
+    text = (tmp_path / "out" / README).read_text("utf-8")
+    assert "The training started from everyday-en-fr (CC BY 2.0 FR), made from:" in text
+    assert all(f"sha256 {each['sha256']}" in text for each in origin["data"])
+    assert "It was made from everyday-en-fr (CC BY 2.0 FR): mind that licence, too." in text
+    assert "Trained from everyday-en-fr, CC BY 2.0 FR (weights" in (made / CARD).read_text("utf-8")
+    publish_model("demo", tmp_path / "demo")
+    assert "started from" not in (tmp_path / "demo" / README).read_text("utf-8")

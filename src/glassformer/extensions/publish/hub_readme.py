@@ -133,13 +133,13 @@ def _write_body(
 ) -> str:
     use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
     parts = [f"# {escape_markdown(name)}", _tell_what(config, facts), use]
-    data = [
-        f"- {escape_markdown(each['name'])}: {tell_count(each['lines'], 'line')}, "
-        f"sha256 {each['sha256']}"
-        for each in facts.get("data", ())
-    ]
-    if data:
-        parts.append("## Data\n\n" + "\n".join([f"{facts.get('counts', 'Files')}:", "", *data]))
+    origins = list_origins(facts)
+    if data := _list_data(facts):
+        lines = [f"{facts.get('counts', 'Files')}:", "", *data]
+        for each in origins:
+            lines += ["", f"The training started from {_name_origin(each)}, made from:", ""]
+            lines += _list_data(each)
+        parts.append("## Data\n\n" + "\n".join(lines))
     scores = [
         f"| {text} | {metric} | {value:.2f} |"
         for key, text in (("scores", "validation"), ("test", "test"))
@@ -156,8 +156,30 @@ def _write_body(
     message = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
     parts.append(f"## What these files tell of the training text\n\n{message}")
     sentence = licence or "Not said. Mind the licence of the data: the weights were made from it."
-    parts.append(f"## Licence\n\n{escape_markdown(sentence)}")
+    names = [_name_origin(each) for each in origins if each.get("licence")]
+    mind = f"\n\nIt was made from {' and '.join(names)}: mind that licence, too." if names else ""
+    parts.append(f"## Licence\n\n{escape_markdown(sentence)}{mind}")
     return "\n\n".join(parts) + "\n"
+
+
+def list_origins(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the models that a training started from, and those that these started from."""
+    own = [*([facts["parent"]] if facts.get("parent") else ()), *facts.get("initial", ())]
+    return [each for one in own for each in (one, *list_origins(one))]
+
+
+def _name_origin(origin: Mapping[str, Any]) -> str:
+    licence = f" ({origin['licence']})" if origin.get("licence") else ""
+    return escape_markdown(f"{origin['name']}{licence}")
+
+
+def _list_data(facts: Mapping[str, Any]) -> list[str]:
+    """Return a line for each file that a model was made from."""
+    return [
+        f"- {escape_markdown(each['name'])}: {tell_count(each['lines'], 'line')}, "
+        f"sha256 {each['sha256']}"
+        for each in facts.get("data", ())
+    ]
 
 
 def _tell_what(config: Config, facts: Mapping[str, Any]) -> str:

@@ -112,7 +112,7 @@ def record_origin(folder: Path, tokens: str) -> dict[str, Any]:
         "name": folder.resolve().name,
         "sha256": hash_file(folder / WEIGHTS),
         "tokens": tokens,
-        **{name: facts[name] for name in ("data", "parent") if name in facts},
+        **{name: facts[name] for name in ("data", "licence", "parent") if name in facts},
     }
 
 

@@ -40,6 +40,7 @@ class Origin(BaseModel):
     sha256: str
     tokens: str
     data: list[Fingerprint] = []
+    licence: str | None = None
     parent: Origin | None = None
 
 
@@ -205,7 +206,8 @@ def _tell_parent(parent: dict[str, Any] | None, frozen: list[str]) -> str:
     if parent is None:
         return ""
     name = escape_markdown(parent["name"])
-    facts = f"\nTrained from {name} (weights sha256 {parent['sha256']}), "
+    licence = f", {escape_markdown(parent['licence'])}" if parent.get("licence") else ""
+    facts = f"\nTrained from {name}{licence} (weights sha256 {parent['sha256']}), "
     facts += f"its tokens {parent['tokens']}"
     facts += f"; frozen: {', '.join(frozen)}.\n" if frozen else ".\n"
     if "data" in parent:
