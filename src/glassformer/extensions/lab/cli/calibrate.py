@@ -20,7 +20,9 @@ def calibrate(
     """Choose below which confidence a model's translations are doubted.
 
     The limit is kept as doubt.json in the model directory, and `translate --json`, `see`, the
-    server, the app and pages use it. Of a shipped model, nothing is written.
+    server, the app and pages use it. If a head aligns words well enough, the words are listed there
+    that may stay unsaid: where any other is dropped, translating searches again. Of a shipped
+    model, nothing is written.
 
     \b
     glassformer calibrate my-model valid.en valid.de
