@@ -92,6 +92,7 @@ def test_page_in_firefox(width: int, height: int, firefox: str, tmp_path: Path) 
     seen = drive(firefox, steps, width, height)
     assert seen["threads"] > 10
     assert seen["cut"].startswith("1 cut")
-    assert seen["wide"] == width, "no scroll bar at the side"
+    is_phone = width < height  # there, the page may be longer than the screen
+    assert seen["wide"] <= width if is_phone else seen["wide"] == width
     assert float(seen["loss"]) < 1
     assert seen["said"] == [], "the console is silent"

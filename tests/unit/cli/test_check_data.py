@@ -208,3 +208,17 @@ def test_files_named_by_the_wrong_language_are_found(
     said = " ".join(capsys.readouterr().out.split())
     is_told = "the source looks English, not French; the target looks French, not English" in said
     assert is_told == (names[0] == "a.fr"), "other endings name no language"
+
+
+@pytest.mark.parametrize("names", [("a.en", "a.fr"), ("a.src", "a.tgt"), ("a.txt", "b.txt")])
+def test_the_languages_of_files_with_any_ending_are_identified(
+    names: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, side in zip(names, zip(*pairs("en", "fr", 400, 5), strict=True), strict=True):
+        Path(name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    assert main(["check-data", *names, "--quick", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["languages"] == ["en", "fr"]

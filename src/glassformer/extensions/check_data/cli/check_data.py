@@ -16,6 +16,7 @@ from glassformer.cli.terminal import keep_apart, open_output, show_progress, to_
 from glassformer.cli.train import DATA, join_data
 from glassformer.cli.verb import takes
 from glassformer.foundation.plurals import tell_count
+from glassformer.text.spacing import read_language_names
 
 if TYPE_CHECKING:
     from glassformer.data.corpus import Corpus
@@ -152,12 +153,18 @@ def _examine(
 
 
 def read_languages(corpus: Corpus) -> list[str | None]:
-    """Return the languages as they are given, else as the endings of two files name them."""
+    """Return the languages as they are given, else as the endings of two files name them.
+
+    Other endings, such as those of train.txt and train.src, name none.
+    """
+    known = read_language_names()
     languages = (corpus.source_lang, corpus.target_lang)
     if len(corpus.files) != len(languages):
         return [*languages]
     ends = [path.name.removesuffix(".gz").rpartition(".")[2] for path in corpus.files]
-    return [lang or end for lang, end in zip(languages, ends, strict=True)]
+    return [
+        lang or (end if end in known else None) for lang, end in zip(languages, ends, strict=True)
+    ]
 
 
 def _write_report(report: Report, path: Path | None, as_json: bool) -> None:
