@@ -92,10 +92,11 @@ class DroppedWords:
         """
         searcher = self.searcher
         read = [searcher.tokenizers.source.tokens(text) for text in texts]
-        fit = [n for n, each in enumerate(read) if len(each.ids) < searcher.longest]
+        tags = searcher.reader.tags
+        fit = [n for n, each in enumerate(read) if len(tags) + len(each.ids) < searcher.longest]
         engine = searcher.get_engine(searcher.weights.precision)
         attended = engine.attend(
-            [[*searcher.reader.tags, *read[n].ids, EOS] for n in fit],
+            [[*tags, *read[n].ids, EOS] for n in fit],
             [targets[n] for n in fit],
             [(rule.layer, rule.head)],
             workers=searcher.weights.count_workers(len(fit), max(map(len, targets), default=0) + 1),
@@ -104,7 +105,7 @@ class DroppedWords:
         for place, (weights,) in attended:
             number = fit[place]
             rows = weights.tolist()[rule.shift :][: len(targets[number])]
-            sums = [*map(sum, zip(*rows, strict=True))][len(searcher.reader.tags) :]
+            sums = [*map(sum, zip(*rows, strict=True))][len(tags) :]
             yield number, [*cover_words(texts[number], read[number].spans, sums)]
 
     def _find_ids(self, sentence: Sentence, translation: Translation) -> Sequence[int]:

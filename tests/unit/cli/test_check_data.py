@@ -193,6 +193,12 @@ def test_a_training_says_what_is_wrong(
     assert "glassformer check-data shows which" in err
 
 
+def write_sides(names: tuple[str, str]) -> None:
+    """Write English and French text into files of these names."""
+    for name, side in zip(names, zip(*pairs("en", "fr", 400, 5), strict=True), strict=True):
+        Path(name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+
+
 @pytest.mark.parametrize("names", [("a.en", "a.fr"), ("a.fr", "a.en"), ("a.fr.txt", "a.en.txt")])
 def test_files_named_by_the_wrong_language_are_found(
     names: tuple[str, str],
@@ -202,8 +208,7 @@ def test_files_named_by_the_wrong_language_are_found(
 ) -> None:
     """By their endings, if these are languages."""
     monkeypatch.chdir(tmp_path)
-    for name, side in zip(names, zip(*pairs("en", "fr", 400, 5), strict=True), strict=True):
-        Path(name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    write_sides(names)
     assert main(["check-data", *names, "--quick"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     is_told = "the source looks English, not French; the target looks French, not English" in said
@@ -218,7 +223,6 @@ def test_the_languages_of_files_with_any_ending_are_identified(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, side in zip(names, zip(*pairs("en", "fr", 400, 5), strict=True), strict=True):
-        Path(name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    write_sides(names)
     assert main(["check-data", *names, "--quick", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["languages"] == ["en", "fr"]

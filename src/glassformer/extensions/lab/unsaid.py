@@ -47,7 +47,7 @@ def find_unsaid(
     """
     searcher = translator.searcher
     head = find_head(searcher.folder, searcher) if searcher.folder else None
-    if head is None:
+    if head is None or searcher.reader.context:  # the words of a context need not be said
         return None
     rule = CoverageRule(head.layer, head.head, int(head.row == "reads"))
     halves = [

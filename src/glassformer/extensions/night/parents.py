@@ -8,20 +8,20 @@ scripts it knows nothing, and it is larger than what few pairs need (docs/experi
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 
 from glassformer.train.plan.auto import find_parent
 
-SAMPLE, MOSTLY = 500, 0.8  # lines; the share of letters in one script
+from ..check_data.characters import LATIN, count_scripts, find_home
+from ..check_data.ragged import Block
+
+SAMPLE = 500  # lines by which the script of a text is known
 MOST = 40_000  # pairs: with more, auto's own model is as large
 
 
 def choose_parent(langs: tuple[str, str], texts: tuple[Sequence[str], Sequence[str]]) -> str:
     """Return the name of a shipped model to start from; empty if there is none that fits."""
-    is_latin = all(find_script(text) == "LATIN" for text in texts)
+    is_latin = all(find_home(count_scripts(Block(text[:SAMPLE]))) == {LATIN} for text in texts)
     return find_parent(langs) if is_latin and len(texts[0]) <= MOST else ""
 
 
@@ -33,17 +33,3 @@ def choose_dropout(minutes: float, usual: float) -> str:
     """
     times = minutes / max(usual, 1e-9)
     return f"model.dropout={0.1 if times < 1 else 0.2 if times < 2 else 0.3}"
-
-
-def find_script(text: Sequence[str]) -> str:
-    """Return the script of most letters of a text, as LATIN; empty if there is no such script."""
-    letters = Counter(
-        unicodedata.name(c, "").split(" ")[0]
-        for line in islice(text, SAMPLE)
-        for c in line
-        if c.isalpha()
-    )
-    if not letters:
-        return ""
-    script, times = letters.most_common(1)[0]
-    return script if times >= MOSTLY * letters.total() else ""

@@ -248,8 +248,8 @@ def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Ma
 def suggest_parent(config: Config, stats: CorpusStats) -> str:
     """Return a line that names a shipped model to start from, where that was found to help; or "".
 
-    It did for English to German and Hausa with 5,000 to 30,000 pairs, and not for Chinese, whose
-    characters the model does not know (docs/experiments.md, "Little data").
+    It did for German, Hausa, Azerbaijani and Wolof with 3,000 to 30,000 pairs, and not for Chinese,
+    whose characters the model does not know (docs/experiments.md, "Little data").
     """
     parent = find_parent((config.data.source_lang, config.data.target_lang))
     is_near = parent and stats.alphabet < ALPHABET and stats.pairs <= REFERENCE
