@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import glassformer
@@ -20,6 +21,7 @@ from glassformer.foundation.machine.openmp import undone
 from .installing import find_version, install
 
 TAIL = 12  # lines of a failed process that are shown
+PATIENCE = 3600.0  # seconds that an engine has for an answer: a hanging one ends no whole run
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 AVX2 = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -113,7 +115,18 @@ class Process:
 
     def _hear(self) -> dict[str, Any]:
         assert self.child.stdout
+        late = Event()
+
+        def stop() -> None:
+            late.set()
+            self.child.kill()
+
+        timer = Timer(PATIENCE, stop)
+        timer.start()
         line = self.child.stdout.readline()
+        timer.cancel()
+        if late.is_set():
+            raise ValueError(f"{self.side.name} gave no answer in {PATIENCE:,g} seconds")
         if not line:
             said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
             raise ValueError("\n  ".join([f"{self.side.name} ended before its time:", *said]))

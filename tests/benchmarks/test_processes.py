@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks import processes
 from benchmarks.processes import Process, Side, hold
 from benchmarks.turns import take_turns
 
@@ -42,3 +43,10 @@ def test_avx2_takes_effect(tmp_path: Path) -> None:
         assert process.facts == {"wide": "AVX2", "threads": 1}
     finally:
         process.end()
+
+
+def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hangs.py").write_text("import time; time.sleep(600)")
+    monkeypatch.setattr(processes, "PATIENCE", 2.0)
+    with pytest.raises(ValueError, match="hangs gave no answer in 2 seconds"):
+        Process(Side("hangs", "hangs"), tmp_path, {})

@@ -55,6 +55,8 @@ def measure_excess(coarse: Row, exact: Row) -> float:
 
 def score_examples(engine: Scorer, examples: Sequence[Example]) -> Row:
     """Return the log-probability of every token of the translations; NaN if none is finite."""
+    if not examples:
+        return [math.nan]
     sources, targets = zip(*examples, strict=True)
     try:
         scored = engine.score(sources, targets, workers=1)

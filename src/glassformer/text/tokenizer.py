@@ -74,9 +74,8 @@ class Tokenizer:
         """Take a vocabulary that begins with the controls and the bytes."""
         self.vocabulary, self.normalization = tuple(vocabulary), normalization
         self._ids = {token: id for id, token in enumerate(self.vocabulary)}
-        self.tags = {
-            token: id for token, id in self._ids.items() if id >= FIRST_CHARACTER and is_tag(token)
-        }
+        tags = (token for token in self.vocabulary[FIRST_CHARACTER:] if token[:1] == "<")
+        self.tags = {token: self._ids[token] for token in tags if is_tag(token)}
 
     @cached_property
     def _split(self) -> Split:
@@ -106,9 +105,10 @@ class Tokenizer:
     def _bytes(self) -> list[bytes]:
         """Return the text of each token in UTF-8: nothing for controls and tags."""
         controls, single = [b""] * FIRST_BYTE, [bytes([byte]) for byte in range(256)]
-        others = self.vocabulary[FIRST_CHARACTER:]
-        texts = (b"" if token in self.tags else token.encode() for token in others)
-        return [*controls, *single, *texts]
+        texts = [token.encode() for token in self.vocabulary]
+        for id in self.tags.values():
+            texts[id] = b""
+        return [*controls, *single, *texts[FIRST_CHARACTER:]]
 
     def with_tags(self, tags: Sequence[str]) -> Tokenizer:
         """Return the tokenizer with further tokens, which no text yields: callers add them."""

@@ -6,6 +6,7 @@ the usual case. Most sentences need neither, which is seen at once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -100,9 +101,10 @@ class Adapter:
     @cached_property
     def is_cased(self) -> bool:
         """Return whether the training text had words with capitals, as most text has."""
-        words = [token[1:] for token in self.tokenizers.source.vocabulary if token[:1] == " "]
-        capitals = sum(map(has_capital, words))
-        return capitals >= LEAST_CAPITALS * len(words) > 0
+        vocabulary = self.tokenizers.source.vocabulary
+        firsts = Counter(token[1:2] for token in vocabulary if token[:1] == " ")
+        capitals = sum(count for first, count in firsts.items() if has_capital(first))
+        return capitals >= LEAST_CAPITALS * firsts.total() > 0
 
     @cached_property
     def has_letters(self) -> bool:

@@ -29,6 +29,7 @@ SPELLED_OUT = 12  # numbers up to it may come out as words, in a language whose 
 
 DIGITS = "0123456789"
 MARKS = ".,;:!?)'\""  # behind an address that ends a sentence
+FIRST_WIDE = "\u1100"
 WIDE = LazyPattern(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
@@ -115,7 +116,8 @@ def _without(text: str, parts: Iterable[str]) -> str:
 def measure_text(text: str) -> int:
     """Return the length of a text in letters of an alphabet; a wide character is IDEOGRAPH."""
     letters = sum(1 for c in text if not c.isspace())
-    return letters + (0 if text.isascii() else (IDEOGRAPH - 1) * len(WIDE.findall(text)))
+    is_narrow = max(text, default="") < FIRST_WIDE
+    return letters + (0 if is_narrow else (IDEOGRAPH - 1) * len(WIDE.findall(text)))
 
 
 def _compare_lengths(source: int, target: int) -> Iterator[Problem]:

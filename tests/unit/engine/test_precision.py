@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from glassformer.engine import precision, weights
 from glassformer.engine.precision import is_close, measure_excess
 from glassformer.foundation.shared_library import load_library
+from glassformer.model.files.directory import GOLDEN, WEIGHTS, locate
+from glassformer.model.files.weights_file import WeightsFile
 from glassformer.translator import Translator
 
 EXACT = np.linspace(-3, -1, 40)
@@ -49,10 +52,26 @@ def test_a_loss_is_measured_once() -> None:
 
 
 @pytest.mark.skipif(load_library("engine") is None, reason="no library here")
-def test_auto_asks_the_golden_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_asks_the_golden_translations_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert Translator.load("demo").precision == "int8"
     monkeypatch.setattr(weights, "read_examples", lambda *given: [])
+    assert Translator.load("demo").precision == "int8"
+    (cache / precision.FILE).unlink()
     assert Translator.load("demo").precision == "fp32"
+
+
+@pytest.mark.skipif(load_library("engine") is None, reason="no library here")
+@pytest.mark.parametrize("model", ["demo", "everyday-en-fr"])
+def test_without_golden_translations_the_file_decides(tmp_path: Path, model: str) -> None:
+    """A model of a browser is int8 already, and has no golden translations."""
+    folder = tmp_path / "model"
+    shutil.copytree(locate(model), folder)
+    is_int8 = WeightsFile(folder / WEIGHTS).is_int8
+    assert is_int8 == (model == "everyday-en-fr")
+    (folder / GOLDEN).unlink()
+    assert Translator.load(folder).precision == ("int8" if is_int8 else "fp32")
 
 
 @pytest.mark.skipif(load_library("engine") is None, reason="no library here")

@@ -119,10 +119,12 @@ def test_wrong_values_are_refused_wherever_a_table_is_made() -> None:
         Config.read({}).data.model_validate({"corpus": [{}]})
 
 
-def test_a_model_is_opened_without_pydantic() -> None:
+@pytest.mark.parametrize("model", ["demo", "everyday-en-fr"])
+def test_a_model_is_opened_without_pydantic(model: str) -> None:
+    """Also one with characters beyond ASCII in its files."""
     code = (
         "import sys; from glassformer.translator import Translator; "
-        "Translator.load('demo').translate('The cat is on the mat.', decode={'beam': 3}); "
+        f"Translator.load('{model}').translate('The cat is on the mat.', decode={{'beam': 3}}); "
         "print([each for each in sys.modules if each.startswith('pydantic')])"
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")

@@ -149,14 +149,30 @@ static const float *output(const Work *work, const Linear *map, Norm own, Norm n
     return add_residual(work, work->y, work->y_stride, own, next);
 }
 
+/* Add the embedding of a token, as the weights of an int8 map have it, to the vector of a position. */
+static void add_packed(const Linear *map, int32_t token, float root, int64_t size, const float *at,
+                       float *x) {
+    const int8_t *from = (const int8_t *)map->weight + token / BLOCK * BLOCK * (int64_t)map->inputs;
+    float factor = map->scale[token] * root;
+    from += token % BLOCK * 4;
+    for (int64_t i = 0; i < size; i += 4)
+        for (int64_t j = 0; j < 4; j++)
+            x[i + j] = (float)from[i * BLOCK + j] * factor + at[i + j];
+}
+
 static void embed(const Work *work, const Stack *stack, int64_t n, int32_t token, int32_t position) {
     int64_t size = work->model->d_model;
     const char *all = stack->embedding;
-    const char *row = all + token * size * (is_int8(work) ? 2 : 4);
     float *x = work->x + n * size;
     const float *at = x;
     if (position < count_positions(work->model)) at = stack->positions + position * size;
     else memset(x, 0, (size_t)size * 4), make_position(work->model, position, x);
+    if (!all) {
+        float root = sqrtf((float)work->model->settings.d_model);
+        add_packed(&work->model->project, token, root, size, at, x);
+        return;
+    }
+    const char *row = all + token * size * (is_int8(work) ? 2 : 4);
     for (int64_t i = 0; i < size; i += LANES)
         v_store(x + i, load_numbers(row, i, is_int8(work)) + v_load(at + i));
 }

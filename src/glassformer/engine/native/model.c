@@ -248,13 +248,16 @@ static void read_layer(Builder *build, Layer *layer, const char *side, int32_t n
     layer->cross_norm = read_norm(build, name, ".cross_attention_residual.norm");
 }
 
-/* Return V D embeddings times the square root of d_model. */
-static const void *read_embedding(Builder *build, const char *name, int64_t vocabulary) {
+/* Return V D embeddings times the square root of d_model; NULL if the packed weights of the last map
+are the same numbers: in int8, if the model has them in int8 already. */
+static const void *read_embedding(Builder *build, const char *name, int64_t vocabulary,
+                                  int is_tied) {
     const ModelSettings *settings = &build->model->settings;
     int64_t width = build->model->d_model;
     int is_int8 = settings->precision == INT8;
     const Tensor *table = find(build, name, vocabulary, settings->d_model);
     const float *scales = find_scales(build, table);
+    if (is_tied && is_int8 && scales && !PAIRED) return NULL;
     void *all = allocate(build, vocabulary * width, is_int8 ? 2 : 4);
     if (build->error) return NULL;
     memset(build->row, 0, (size_t)build->longest * 4);
@@ -310,7 +313,8 @@ static void read_stack(Builder *build, Stack *stack, int is_decoder) {
     else
         stack->embedding = read_embedding(build, takes_target ? "target_embedding.table.weight"
                                                               : "source_embedding.table.weight",
-                                          stack->vocabulary);
+                                          stack->vocabulary,
+                                          settings->tie == (is_decoder ? TWO_WAY : THREE_WAY));
     if (is_decoder && settings->positions != LEARNED)
         stack->positions = build->model->encoder.positions;
     else

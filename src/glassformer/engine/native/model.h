@@ -53,7 +53,8 @@ typedef struct {
     int32_t layers, vocabulary;
     Layer *layer;
     Norm last_norm;
-    const void *embedding; /* V D, times the square root of d_model; bf16 in int8 models */
+    const void *embedding; /* V D, times the square root of d_model; bf16 in int8 models. NULL: the
+                              weights of `project`, which are these numbers without the root */
     const float *positions; /* L D, `count_positions` of them */
 } Stack;
 

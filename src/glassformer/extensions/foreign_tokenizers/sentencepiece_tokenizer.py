@@ -17,6 +17,7 @@ from glassformer.text.unicode import Span, replace_surrogates
 from .imported import OUT_OF_REACH, UNKNOWN, ImportedTokenizer
 from .normalizer_spec import SPACE, NormalizerSpec
 
+MARKS = ("<", ">", OUT_OF_REACH)  # begin tokens that are not text: controls, tags, codes, bytes
 CODE = re.compile(r"(>>[^<>]*<<)")
 _WORD = re.compile(f"{SPACE}[^{SPACE}]*|[^{SPACE}]+")
 
@@ -34,12 +35,14 @@ class SentencepieceTokenizer(ImportedTokenizer):
         self.vocabulary, self.merges = tuple(vocabulary), ()  # none that may be skipped or shown
         self.spec, self.byte_fallback = spec, byte_fallback
         self._unknown = self.vocabulary.index(UNKNOWN)
-        ids = {token: id for id, token in enumerate(self.vocabulary) if id >= len(CONTROLS)}
+        first = len(CONTROLS)
+        ids = dict(zip(self.vocabulary[first:], range(first, len(self.vocabulary)), strict=True))
         self._byte_ids = [ids.pop(b, self._unknown) for b in BYTES] if byte_fallback else []
-        self.tags = {token: id for token, id in ids.items() if self._is_tag(token)}
-        self._ids = {
-            token: id for token, id in ids.items() if token not in self.tags and token != UNKNOWN
-        }
+        marked = [token for token in ids if token[:1] in MARKS]  # few of many thousands
+        self.tags = {token: ids[token] for token in marked if self._is_tag(token)}
+        for token in (*self.tags, UNKNOWN):
+            ids.pop(token, None)
+        self._ids = ids
 
     @abstractmethod
     def _is_tag(self, token: str) -> bool:
@@ -82,7 +85,9 @@ class SentencepieceTokenizer(ImportedTokenizer):
     @cached_property
     def _spans_words(self) -> bool:
         """Return whether a token has a space mark elsewhere than at its beginning."""
-        return self.spec.treat_whitespace_as_suffix or any(SPACE in x[1:] for x in self._list_all())
+        return self.spec.treat_whitespace_as_suffix or any(
+            token.rfind(SPACE) > 0 for token in self._list_all()
+        )
 
     @abstractmethod
     def _list_all(self) -> Iterable[str]:
@@ -91,11 +96,14 @@ class SentencepieceTokenizer(ImportedTokenizer):
     @cached_property
     def _bytes(self) -> list[bytes]:
         """Return the text of each token in UTF-8: nothing for controls and tags."""
-        single = {id: bytes([byte]) for byte, id in enumerate(self._byte_ids)}
-        return [
-            single[id] if id in single and id != self._unknown else self._read(token).encode()
-            for id, token in enumerate(self.vocabulary)
-        ]
+        texts = [token.replace(SPACE, " ").encode() for token in self.vocabulary]
+        for id, token in enumerate(self.vocabulary):
+            if token[:1] in MARKS:
+                texts[id] = self._read(token).encode()
+        for byte, id in enumerate(self._byte_ids):
+            if id != self._unknown:
+                texts[id] = bytes([byte])
+        return texts
 
     def _read(self, token: str) -> str:
         if token == UNKNOWN:
@@ -206,7 +214,7 @@ PROBE = "".join(map(chr, range(0x20, 0x250)))  # characters that a normaliser mu
 
 def is_code(token: str) -> bool:
     """Return whether a token names a target language, like ">>fra<<"."""
-    return token.startswith(">>") and token.endswith("<<")
+    return token[:2] == ">>" and token[-2:] == "<<"
 
 
 def is_silent_tag(token: str) -> bool:

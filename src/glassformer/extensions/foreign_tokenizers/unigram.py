@@ -12,6 +12,7 @@ from glassformer.text.tokenizer import Sampling
 from .imported import BORDER, OUT_OF_REACH, UNKNOWN
 from .normalizer_spec import NormalizerSpec
 from .sentencepiece_tokenizer import (
+    MARKS,
     SentencepieceTokenizer,
     describe_spaces,
     describe_spec,
@@ -54,19 +55,18 @@ class Unigram(SentencepieceTokenizer):
 
     @classmethod
     def _parse(cls, fields: Mapping[str, Any]) -> Self:
-        entries = [(token, score) for token, score in fields["model"]["vocab"]]
-        tokens = [token for token, _ in entries]
+        entries = fields["model"]["vocab"]
+        tokens, values = [token for token, _ in entries], [score for _, score in entries]
         border = tokens.index(BORDER) if BORDER in tokens else len(tokens)
-        vocabulary = [token.removeprefix(OUT_OF_REACH) for token in tokens[:border]]
-        scores = [
-            None if token.startswith(OUT_OF_REACH) or is_code(token) else score
-            for token, score in entries[:border]
-        ]
-        others = dict(entries[border + 1 :])
+        vocabulary, scores = tokens[:border], list[float | None](values[:border])
+        for id, token in enumerate(vocabulary):
+            if token[:1] == OUT_OF_REACH or (token[:1] in MARKS and is_code(token)):
+                vocabulary[id], scores[id] = token.removeprefix(OUT_OF_REACH), None
+        others = dict(zip(tokens[border + 1 :], values[border + 1 :], strict=True))
         spec, byte_fallback = parse_spec(fields), fields["model"]["byte_fallback"]
         if (
             vocabulary[: len(CONTROLS)] != list(CONTROLS)
-            or any(type(score) is not float for _, score in entries)
+            or {*map(type, values)} != {float}
             or fields != _describe(vocabulary, scores, spec, others, byte_fallback)
         ):
             raise ValueError
@@ -119,7 +119,9 @@ def _describe(
     byte_fallback: bool,
 ) -> dict[str, Any]:
     entries = [
-        [token, 0.0]
+        [token, score]
+        if score is not None and token[:1] not in MARKS
+        else [token, 0.0]
         if is_code(token)
         else [OUT_OF_REACH + token, 0.0]
         if score is None
@@ -133,7 +135,7 @@ def _describe(
         "added_tokens": [
             {"id": id, "content": token, "special": True, **dict.fromkeys(ADDED, False)}
             for id, token in enumerate(vocabulary)
-            if is_code(token)
+            if token[:1] in MARKS and is_code(token)
         ],
         **describe_spaces(spec, byte_fallback),
         "model": {

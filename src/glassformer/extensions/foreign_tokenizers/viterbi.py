@@ -13,12 +13,13 @@ class Viterbi:
         """Take the ln p of each token; `symbols` do not count for the score of the unknown."""
         scores = dict(zip(scores, array("f", scores.values()), strict=True))
         self._scores = scores
-        usual = (score for token, score in scores.items() if token not in symbols)
-        self._unknown = min(usual, default=0.0) - UNKNOWN_PENALTY
-        self._longest: dict[str, int] = {}  # of the tokens that begin with a character
-        for token in scores:
-            first = token[:1]
-            self._longest[first] = max(self._longest.get(first, 0), len(token))
+        usual = scores if not symbols else {x: scores[x] for x in scores if x not in symbols}
+        self._unknown = min(usual.values(), default=0.0) - UNKNOWN_PENALTY
+        longest: dict[str, int] = {}  # of the tokens that begin with a character
+        for token, size in zip(scores, map(len, scores), strict=True):
+            if size > longest.get(token[:1], 0):
+                longest[token[:1]] = size
+        self._longest = longest
 
     def segment(self, text: str) -> list[str]:
         """Return the tokens; a character without a token is one."""

@@ -150,8 +150,7 @@ class Night:
         machine = look_at_machine(self.folder)
         config = Config.read(raw, self.request.changes)
         minutes = choose_settings(config, stats, machine)[0].train.minutes or 1.0
-        others = os.getloadavg()[0] / machine.cores if hasattr(os, "getloadavg") else 0.0
-        return float(minutes) * (1 + others if machine.device == "cpu" else 1)
+        return float(minutes) * (1 + measure_load() if machine.device == "cpu" else 1)
 
     def make(self, step: PlannedStep) -> list[StepResult]:
         """Make a step; return the chrF++ of its model, and the minutes that are known of it."""
@@ -348,6 +347,15 @@ MADE: tuple[tuple[str, str | None], ...] = (
     ("turned", None),
     ("forward", None),
 )
+
+
+def measure_load() -> float:
+    """Return how many processes want each processor already.
+
+    The load is that of the whole machine, also where this process may use only some of it.
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return load / (os.cpu_count() or 1)
 
 
 def _tell_minutes(minutes: float) -> str:

@@ -9,11 +9,13 @@ fields (`schema.py`): it converts a value where it can, or explains what is wron
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 EXACT = 1 << 53  # whole numbers up to here are floats too
+SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which pydantic refuses
 
 
 class UnfitError(Exception):
@@ -281,7 +283,7 @@ def _is_plain(kind: Any, value: Any) -> bool:
         return type(value) is str and value in get_args(kind)
     if type(value) is float and not math.isfinite(value):
         return False
-    if type(value) is str and not value.isascii():  # pydantic refuses half a character
+    if type(value) is str and SURROGATE.search(value):
         return False
     return kind in (int, bool, float, str) and type(value) is kind
 

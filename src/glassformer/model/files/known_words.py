@@ -9,10 +9,12 @@ words it has never met.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 from ...foundation.disk import read_text
+from ...text.patterns import LazyPattern
 from ...text.spacing import EAST
 from ...text.verbatim import find_names
 from .directory import write_text
@@ -21,12 +23,20 @@ WORDS = "words.txt"
 MOST = 500_000  # words of a list: 5 MB
 AT_ONCE = 100_000  # pieces of text that wait to be cut
 REPEATED = 0.8  # of its pairs repeat a word with a capital in the translation: it is a name
-_WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
+FIRST_EASTERN = EAST[0]
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_EASTERN_WORD = LazyPattern(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
 
 
 def cut_words(text: str) -> list[str]:
     """Return the words of a text; a Chinese character is a word of its own."""
-    return [match[0].replace("’", "'") for match in _WORD.finditer(text)]
+    return [word.replace("’", "'") for word in _find_words(text)]
+
+
+def _find_words(text: str) -> list[str]:
+    pattern = _WORD if max(text, default="") < FIRST_EASTERN else _EASTERN_WORD
+    words: list[str] = pattern.findall(text)
+    return words
 
 
 class WordCollector:
@@ -88,18 +98,31 @@ def copy_known_words(run: Path, folder: Path) -> None:
 
 def read_known_words(folder: Path) -> frozenset[str] | None:
     """Return the words that a model met in training; None if its directory does not list them."""
-    words = _read(folder)
-    return None if words is None else frozenset(filter(_is_small, words))
+    lists = _read(folder)
+    return lists[0] if lists else None
 
 
 def read_known_names(folder: Path) -> frozenset[str]:
     """Return the words with a capital that the translations of a training text repeat."""
-    return frozenset(word for word in _read(folder) or () if not _is_small(word))
+    lists = _read(folder)
+    return lists[1] if lists else frozenset()
 
 
-def _read(folder: Path) -> list[str] | None:
+def _read(folder: Path) -> tuple[frozenset[str], frozenset[str]] | None:
     path = folder / WORDS
-    return [*filter(None, read_text(path).split("\n"))] if path.is_file() else None
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return _split_list(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _split_list(path: Path, *_: int) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words in small letters, and the others; of a file, by its size and its time."""
+    text = read_text(path)
+    both = [*zip(text.split("\n"), text.lower().split("\n"), strict=True)]
+    small = frozenset(word for word, lowered in both if word and word == lowered)
+    return small, frozenset(word for word, lowered in both if word != lowered)
 
 
 def _is_small(word: str) -> bool:
@@ -122,7 +145,7 @@ def find_unknown_words(known: frozenset[str], text: str) -> list[str]:
 
     Numbers are left out: a model spells them digit by digit. "Cat's" is known if "cat" is.
     """
-    unknown_words = dict.fromkeys(each[0] for each in _WORD.finditer(text))
+    unknown_words = dict.fromkeys(_find_words(text))
     return [word for word in unknown_words if not word.isdigit() and not _is_known(word, known)]
 
 

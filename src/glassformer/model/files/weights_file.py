@@ -129,6 +129,11 @@ class WeightsFile:
         """Return the number of weights, tied ones counted once."""
         return sum(math.prod(each.shape) for each in self.stored.values())
 
+    @property
+    def is_int8(self) -> bool:
+        """Return whether all matrices are stored in int8."""
+        return all(each.type == "I8" for each in self.stored.values() if len(each.shape) == 2)
+
     def __getitem__(self, name: str) -> StoredTensor:
         """Return a tensor. ValueError if there is none of that name."""
         with explain_damage(self.path):
