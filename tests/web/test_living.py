@@ -196,10 +196,12 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 
 # What the network reads of these, and what it makes of the first ones.
-SEEN, SEEN_THOROUGH = 14, 22
+SEEN, SEEN_THOROUGH = 16, 24
 PEOPLE = (
     "GIF and UNESCO met Darwin in Seattle; Lawrence SAW Pierre.",
     "Pierre Darwin is tired.",
+    "She said: \u201cI have two cats: Tom and Mary.\u201d Note this: A: it's (not: here) 7: 30:",
+    '"Are you tired?"',
     "I am SO tired \U0001f634 of it, Aoife.",
     "My friend (a doctor) lives in Berlin.",
     "He read \u201cParis\u201d and 'best' books [today]!",

@@ -265,20 +265,14 @@ class Weights:
         golden = path.with_name(GOLDEN)
         if not golden.is_file():
             return self.origin.is_int8
-        library = find_library("engine").digest
-        name = f"{library} {path.parent.resolve()} {stat_file(path)} {stat_file(golden)}"
+        files = [(each.stat().st_size, each.stat().st_mtime_ns) for each in (path, golden)]
+        name = f"{find_library('engine').digest} {path.parent.resolve()} {files}"
         return is_close(lambda each: score_examples(self.get_engine(each), self._golden), name)
 
     @cached_property
     def _golden(self) -> list[Example]:
         """Return the golden pairs; they are encoded only where their loss is not known yet."""
         return read_examples(self.folder, self.encode) if self.folder else []
-
-
-def stat_file(path: Path) -> str:
-    """Return the size and the time of a file, by which one sees that it is another."""
-    status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 @cache

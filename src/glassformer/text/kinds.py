@@ -33,11 +33,9 @@ def train_tokenizer(
     """
     check_list("lines", lines)
     if kind == "unigram":
-        from .learned_unigram import LearnedUnigram
-
-        learn_unigram = need_addition("learn_unigram", "text.tokenizer=unigram")
-        tokens, scores = learn_unigram(lines, vocabulary, normalization)
-        return LearnedUnigram(tokens, scores, normalization)
+        learn = need_addition("learn_unigram", "text.tokenizer=unigram")
+        learned: Tokenizer = learn(lines, vocabulary, normalization)
+        return learned
     characters: set[str] = set()
     texts, merges = prepare_texts(lines, normalization, characters), list[tuple[str, str]]()
     if kind == "bpe":
@@ -59,9 +57,5 @@ def parse_tokenizer(layout: Any, path: Path | str) -> Tokenizer:
     kind = name_kind(layout)
     if kind == "bpe":
         return Tokenizer(*read_layout(layout, path))
-    if kind == "learned_unigram":
-        from .learned_unigram import LearnedUnigram
-
-        return LearnedUnigram.parse(layout, path)
     tokenizer: Tokenizer = need_addition(f"tokenizer.{kind}", f"{path}").parse(layout, path)
     return tokenizer

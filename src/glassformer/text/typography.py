@@ -25,7 +25,7 @@ QUOTES = {
 }
 DEFAULT = "“”"
 SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "””": "’’", "「」": "『』"}
-OPENED = tuple('"“„«')
+OPENED, CLOSED = tuple('"“„«'), tuple('"”“»')
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
 
@@ -77,6 +77,24 @@ def open_quote(source: str, text: str) -> str:
                 text[closed - 1] if before == "«" and text[closed - 1 : closed].isspace() else ""
             )
             return before + space + text
+    return text
+
+
+def close_quote(source: str, text: str) -> str:
+    """Return a translation with the quote behind its last word, if only the opening one is there.
+
+    source: a sentence that ends with a quote.
+    """
+    if source[-1:] not in CLOSED or text[-1:] in CLOSED:
+        return text
+    for before, behind in (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"')):
+        opened = text.find(before)
+        is_alone = (
+            text.count(before) % 2 if before == behind else opened >= 0 and behind not in text
+        )
+        if is_alone:
+            space = text[opened + 1] if before == "«" and text[opened + 1 :][:1].isspace() else ""
+            return text + space + behind
     return text
 
 

@@ -25,6 +25,7 @@ from ..text.casing import (
     put_case_back,
     truecase,
 )
+from ..text.colons import COLON, is_label, strip_colon, write_colon
 from ..text.final_stops import choose_stop, find_usual_stop, strip_stop
 from ..text.patterns import LazyPattern
 from ..text.spacing import is_unspaced, name_base
@@ -37,7 +38,7 @@ from ..text.stand_ins import (
     replace_parts,
     stand_for_name,
 )
-from ..text.typography import Typography, open_quote, shape_marks
+from ..text.typography import Typography, close_quote, open_quote, shape_marks
 from ..text.unicode import Span
 from ..text.verbatim import (
     CAPITAL_NOUNS,
@@ -71,6 +72,7 @@ class AdaptedSentence(NamedTuple):
     asides: tuple[Span, ...] = ()  # in `text`: what is taken out, and placed by the alignment
     repeated: tuple[str, ...] = ()  # numbers that the network has to write as it reads them
     stop: str = ""  # at the end of `text`: the mark that the sentence lacks
+    behind: str = ""  # what a translation has in the place of that mark: a colon
 
     @property
     def is_only_stand_ins(self) -> bool:
@@ -146,11 +148,20 @@ class Adapter:
         return bool(known) and not is_capital_noun and not is_unspaced(self.target_lang)
 
     @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Return how often the training text had characters; nothing if they were not counted."""
+        characters = self.tokenizers.source.normalization.characters
+        return characters.counts if characters and characters.is_counted else {}
+
+    @cached_property
     def usual_stop(self) -> str:
         """Return the mark at the end of nearly all sentences of the training text, or ""."""
-        characters = self.tokenizers.source.normalization.characters
-        counts = characters.counts if characters and characters.is_counted else {}
-        return find_usual_stop(counts, self.tokenizers.source.has_token)
+        return find_usual_stop(self.counts, self.tokenizers.source.has_token)
+
+    @cached_property
+    def colon(self) -> str:
+        """Return the colon of a translation if the training text had hardly any, or ""."""
+        return write_colon(self.counts, self.target_lang) if self.usual_stop else ""
 
     def adapt(self, sentence: str, attempt: int = 0) -> AdaptedSentence | None:
         """Return a sentence as the model knows such; None if it is one already.
@@ -164,17 +175,22 @@ class Adapter:
         if adapted and adapted.is_only_stand_ins:
             return adapted
         read = adapted.text if adapted else sentence
-        stop = choose_stop(read, self.usual_stop, self.source_lang)
+        behind = self.colon if read.endswith(COLON) else ""
+        bare = strip_colon(read) if behind else read
+        stop = choose_stop(bare, self.usual_stop, None if behind else self.source_lang)
         if not stop:
             return adapted
         adapted = adapted or AdaptedSentence(sentence)
         origins = adapted.origins or [(place, place + 1) for place in range(len(sentence))]
-        end = len(sentence), len(sentence)
-        return adapted._replace(text=read + stop, origins=[*origins, end], stop=stop)
+        end = origins[len(bare)][0] if behind else len(sentence), len(sentence)
+        return adapted._replace(
+            text=bare + stop, origins=[*origins[: len(bare)], end], stop=stop, behind=behind
+        )
 
     def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""
-        if self.has_letters and not any(map(str.isalpha, sentence)):  # 1 + 1 = 2
+        is_formula = self.has_letters and not any(map(str.isalpha, sentence))  # 1 + 1 = 2
+        if is_formula or (self.colon and is_label(sentence)):
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
         if parts or not is_usual(sentence):
@@ -252,7 +268,7 @@ class Adapter:
             return sentence
         case = adapted.case if adapted else None
         if adapted and adapted.stop:
-            translation = strip_stop(translation, adapted.stop)
+            translation = strip_stop(translation, adapted.stop) + adapted.behind
         segments = [*cut_at_stand_ins(translation, adapted.list_repeated() if adapted else ())]
         shaped = [shape_marks(sentence, text, self.target_lang, kind) for text, _ in segments]
         if case:
@@ -262,7 +278,7 @@ class Adapter:
         joined = "".join(
             text + original for text, (_, original) in zip(shaped, segments, strict=True)
         )
-        return open_quote(sentence, joined)
+        return close_quote(sentence, open_quote(sentence, joined))
 
     def adapt_translation(
         self, adapted: AdaptedSentence | None, translation: str
@@ -284,7 +300,10 @@ class Adapter:
         if adapted.case == "upper":
             translation = truecase(translation, "upper", self._cut_target)
         text, origins = replace_parts(translation, parts, [part.kind for part in parts])
-        if adapted.stop and translation[-1:].isalnum():
+        if adapted.behind and text.endswith(COLON):
+            text = strip_colon(text)
+            origins = [*origins[: len(text)]]
+        if adapted.stop and text[-1:].isalnum():
             space = " " * (adapted.stop == "?" and self.tokenizers.target.has_token(" ?"))
             text += space + adapted.stop
             origins += [(len(translation), len(translation))] * (len(space) + 1)

@@ -11,6 +11,7 @@ from ..config import EOS, SEPARATOR, Config
 from ..foundation.validation_errors import check_list
 from ..model.files.directory import Tokenizers
 from ..text import Tokens
+from ..text.colons import split_at_colons
 from ..text.context import (
     PrecedingLines,
     count_context,
@@ -261,9 +262,11 @@ class SentenceReader:
         for line in text.splitlines(keepends=True):
             for start, stop in split_sentences(line, self.config.data.source_lang):
                 first, last = self._strip(line[start:stop])
-                span = begin + start + first, begin + start + last
-                if has_letters(text[slice(*span)]):
-                    yield span
+                at = begin + start + first
+                whole = text[at : begin + start + last]
+                if has_letters(whole):
+                    parts = split_at_colons(whole) if self.adapter.colon else [(0, len(whole))]
+                    yield from ((at + left, at + right) for left, right in parts)
             begin += len(line)
 
     def _strip(self, sentence: str) -> Span:

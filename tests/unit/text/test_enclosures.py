@@ -8,7 +8,7 @@ from damage.growth import is_linear
 from glassformer.text import train_tokenizer
 from glassformer.text.enclosures import Enclosures
 from glassformer.text.symbols import set_aside
-from glassformer.text.typography import open_quote
+from glassformer.text.typography import close_quote, open_quote
 from glassformer.translator import Translator
 
 
@@ -108,3 +108,21 @@ def test_it_takes_linear_time(finder: Enclosures, unit: str) -> None:
     assert is_linear(
         lambda text: list(finder.find(text)), lambda length: unit * (length // len(unit))
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "closed"),
+    [
+        ('"Are you tired?"', "„Bist du müde?", "„Bist du müde?“"),
+        ("“Are you tired?”", "« Es-tu fatigué ?", "« Es-tu fatigué ? »"),
+        ("« Es-tu là ? »", "“Are you there?", "“Are you there?”"),
+        ('He said, "No."', '"Non", dit-il. "Non.', '"Non", dit-il. "Non."'),
+        ('"Are you tired?"', "„Bist du müde?“", "„Bist du müde?“"),
+        ('"Are you tired?"', "Bist du müde?", "Bist du müde?"),
+        ("Are you tired?", "„Bist du müde?", "„Bist du müde?"),
+        ('"I go," he said.', "„Ich gehe, sagte er.", "„Ich gehe, sagte er."),
+        ('"I go"', "", ""),
+    ],
+)
+def test_a_quote_that_is_opened_is_closed(source: str, text: str, closed: str) -> None:
+    assert close_quote(source, text) == closed

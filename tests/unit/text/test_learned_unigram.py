@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 
+from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.text import Normalization, Sampler, SeededSampler, Tokenizer, clean
 from glassformer.text.dropout import LatticeSampler
 from glassformer.text.kinds import load_tokenizer, train_tokenizer
 from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER
-from glassformer.text.learned_unigram import LearnedUnigram
 
 SCORES = {"a": -2.0, "b": -2.5, "c": -3.0, "ab": -3.5, "bc": -4.0, "abc": -6.0}
 TEXTS = ["", " ", "the cat", "THE ЖЫ cat 🙂", "<pad> <s> <0x41> <bt>", "a\tb", "شلوم 我喜欢", "ﬁ"]

@@ -15,9 +15,9 @@ from glassformer.extensions.foreign_tokenizers.sentencepiece_bpe import Sentence
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.publish.publishing import publish_model
 from glassformer.extensions.site.portable import pack_model
+from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.model.files.directory import Tokenizers, open_model
 from glassformer.text import Normalization
-from glassformer.text.learned_unigram import LearnedUnigram
 from glassformer.train import train
 from glassformer.train.plan.init_from import InitModel, inherit
 from glassformer.translator import Translator

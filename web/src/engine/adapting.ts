@@ -34,12 +34,17 @@ export interface Adapted {
   repeated: string[]; // what was taken out together with symbols
   isOnlyStandIns: boolean; // there is nothing to translate
   stop: string; // at the end of `text`: the mark that the sentence lacks
+  behind: string; // what a translation has in the place of that mark: a colon
 }
 
 const NO_LETTER = "0";
 const NO_ONE: readonly string[] = [];
 const NAME_JOINS = [" ", "\u00a0"];
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
+const stripColon = (text: string): string => text.replace(/[ \u00a0\u202f]*:$/u, "");
+const countOf = (text: string, part: string): number => text.split(part).length - 1;
+const isClosed = (text: string): boolean =>
+  countOf(text, '"') % 2 === 0 && ["()", "[]", "{}", "“”", "«»"].every(([one, two]) => countOf(text, one!) === countOf(text, two!));
 const isDecimal = (text: string): boolean => /^\p{Nd}+$/u.test(text);
 
 export class Adapter {
@@ -62,7 +67,8 @@ export class Adapter {
   }
 
   adapt(sentence: string): Adapted {
-    if (this.tables.has_letters && !hasLetter(sentence)) return this.copy(sentence);
+    const isLabel = this.tables.stop.colon !== "" && /^\p{L}:$/u.test(sentence);
+    if (isLabel || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
@@ -89,14 +95,17 @@ export class Adapter {
     const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
     const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(replaced, standIns).map(([own]) => own).join(""));
-    const stop = isOnlyStandIns ? "" : this.chooseStop(replaced);
-    const text = replaced + stop;
-    if (stop) origins.push([sentence.length, sentence.length]);
+    const colon = replaced.endsWith(":") ? this.tables.stop.colon : "";
+    const bare = colon ? stripColon(replaced) : replaced;
+    const stop = isOnlyStandIns ? "" : this.chooseStop(bare, colon === "");
+    const behind = stop ? colon : "";
+    const text = stop ? bare + stop : replaced;
+    if (stop) origins.splice(bare.length, Infinity, [origins[bare.length]?.[0] ?? sentence.length, sentence.length]);
     const aside = this.setAside(text, spans);
     return {
       text: aside?.text ?? text,
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
-      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns, stop,
+      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns, stop, behind,
     };
   }
 
@@ -110,14 +119,14 @@ export class Adapter {
     const { origins } = replaceParts(text, [], []);
     const standIns = [this.standIn("sign", text, text)];
     const names = new Map(standIns.flatMap((each) => each.names));
-    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true, stop: "" };
+    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true, stop: "", behind: "" };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
-  restore({ standIns, kind, aside, repeated, isOnlyStandIns, stop }: Adapted, sentence: string, written: string, attend: Attend): string {
+  restore({ standIns, kind, aside, repeated, isOnlyStandIns, stop, behind }: Adapted, sentence: string, written: string, attend: Attend): string {
     if (isOnlyStandIns) return sentence;
     const placed = aside ? new Placement(this.tables, this.patterns, aside, written, attend).write() : written;
-    const whole = stop ? this.stripStop(placed, stop) : placed;
+    const whole = stop ? this.stripStop(placed, stop) + behind : placed;
     const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
     const joined = this.cutAt(whole, [...standIns, ...left])
       .map(([own, original], n) => {
@@ -127,14 +136,14 @@ export class Adapter {
         return text + original;
       })
       .join("");
-    return this.openQuote(sentence, joined);
+    return this.closeQuote(sentence, this.openQuote(sentence, joined));
   }
 
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
-  private chooseStop(text: string): string {
+  private chooseStop(text: string, mayAsk: boolean): string {
     const { usual, of_questions, questions } = this.tables.stop;
     if (!usual || !/[\p{L}\p{N}\p{M}]$/u.test(text)) return "";
-    const isQuestion = questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
+    const isQuestion = mayAsk && questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
     return isQuestion ? of_questions[usual]! : usual;
   }
 
@@ -157,6 +166,34 @@ export class Adapter {
       if (isAlone) return before + space + text;
     }
     return text;
+  }
+
+  /** A translation with the quote behind its last word, if only the opening one is there. */
+  private closeQuote(sentence: string, text: string): string {
+    const { closed } = this.tables;
+    if (!closed.includes(sentence.at(-1)!) || closed.includes(text.at(-1)!)) return text;
+    for (const [before, behind] of [["«", "»"], ["„", "“"], ["“", "”"], ['"', '"']] as const) {
+      const opened = text.indexOf(before);
+      const isAlone = before === behind ? (text.split(before).length - 1) % 2 : opened >= 0 && !text.includes(behind);
+      const space = before === "«" && isSpace(text[opened + 1]) ? text[opened + 1]! : "";
+      if (isAlone) return text + space + behind;
+    }
+    return text;
+  }
+
+  /** The ends of the parts of a sentence, whose colons part it where training text hardly had any. */
+  findColons(sentence: string): number[] {
+    if (!this.tables.stop.colon) return [sentence.length];
+    const ends: number[] = [];
+    let begin = 0;
+    for (const match of this.patterns.all("colon", sentence)) {
+      const end = match.index + match[0].length;
+      const before = sentence.slice(begin, end);
+      if (!hasLetter(before) || !hasAlnum(sentence.slice(end)) || !isClosed(before)) continue;
+      ends.push(end);
+      begin = end + sentence.slice(end).search(/\S/u);
+    }
+    return [...ends, sentence.length];
   }
 
   private readonly cut: Cut = (word) => {

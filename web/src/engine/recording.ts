@@ -408,7 +408,14 @@ function split({ about, adapter }: Opened, text: string): Part[] {
       const start = begin + index + segment.length - segment.trimStart().length;
       const own = segment.trim();
       const [first, last] = adapter?.symbols.strip(own) ?? [0, own.length];
-      if (hasAlnum(own.slice(first, last))) found.push({ span: [start + first, start + last], key: number + PART * part++ });
+      const bare = own.slice(first, last);
+      if (!hasAlnum(bare)) continue;
+      let at = 0;
+      for (const end of adapter?.findColons(bare) ?? [bare.length]) {
+        at += bare.slice(at).search(/\S/u);
+        found.push({ span: [start + first + at, start + first + end], key: number + PART * part++ });
+        at = end;
+      }
     }
     begin += line.length;
   });

@@ -18,6 +18,7 @@ export interface AdaptingTables {
   quotes: [string, string];
   single_quotes: string;
   opened: string[]; // quotes that a sentence may begin with
+  closed: string[]; // quotes that it may end with
   capitals: [before: Record<string, string>, after: Record<string, string>];
   dates: DateTables;
   stop: StopTables;
@@ -61,6 +62,7 @@ interface DateTables {
 /** The mark that a sentence lacks at its end: see `text/final_stops.py`. */
 interface StopTables {
   usual: string; // at the end of nearly all sentences of the training text, or ""
+  colon: string; // of a translation, where the training text had hardly any, or ""
   questions: string | null; // how they begin, in small letters
   of_questions: Record<string, string>; // the mark of a question for that of a sentence
   written: Record<string, string>; // what stands for it in a translation
@@ -77,7 +79,7 @@ interface EnclosureTables {
 
 type PatternName =
   | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "end"
-  | "label" | "enclosed" | "enclosed_hint" | "stop"
+  | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER
-from glassformer.text.learned_unigram import LearnedUnigram
 from glassformer.text.normalization import Normalization
 from glassformer.text.tokenizer import Tokenizer
 

@@ -11,6 +11,7 @@ from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
 from glassformer.extensions.titles import titles
 from glassformer.text import (
     casing,
+    colons,
     enclosures,
     final_stops,
     stand_ins,
@@ -45,6 +46,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "enclosed": enclosures.ENCLOSED,
     "enclosed_hint": enclosures.HINT,
     "stop": enclosures.STOP,
+    "colon": colons.BEHIND,
     "end": symbols.END,
     "moved": symbols.MOVED,
     "mark": symbols.MARKS,
@@ -67,6 +69,7 @@ LISTS = {
     "closing": "".join(sorted(CLOSING)),
     "last_marks": LAST_MARKS,
     "opened": typography.OPENED,
+    "closed": typography.CLOSED,
     "touches_next": symbols.TOUCHES_NEXT,
     "touches_former": symbols.TOUCHES_FORMER,
 }
@@ -137,6 +140,7 @@ def _describe_stop(adapter: Adapter) -> dict[str, Any]:
     questions = final_stops.find_questions(adapter.source_lang)
     return {
         "usual": adapter.usual_stop,
+        "colon": adapter.colon,
         "questions": write_for_javascript(questions.pattern) if questions else None,
         "of_questions": final_stops.STOPS,
         "written": final_stops.WRITTEN,

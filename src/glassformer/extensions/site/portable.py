@@ -18,6 +18,7 @@ from glassformer.engine.native_model import explain_settings
 from glassformer.extensions.circuits.examples import list_examples
 from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
+from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import Tokenizers, locate, open_model
 from glassformer.model.files.int8 import quantize_file
@@ -28,7 +29,6 @@ from glassformer.see.opgraph import build_graph
 from glassformer.see.wiring import record_wiring
 from glassformer.text import Normalization, Tokenizer
 from glassformer.text.function_words import name_language
-from glassformer.text.learned_unigram import LearnedUnigram
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
 from glassformer.translate.adapting import Adapter

@@ -1,3 +1,6 @@
-"""Learning of tokens with probabilities, for `text.tokenizer=unigram`; the core reads them."""
+"""Tokens with probabilities, for `text.tokenizer=unigram`: how they are learned, and read."""
 
-ADDS = {"learn_unigram": "learning.learn_unigram"}
+ADDS = {
+    "learn_unigram": "learning.learn_unigram",
+    "tokenizer.learned_unigram": "learned_unigram.LearnedUnigram",
+}

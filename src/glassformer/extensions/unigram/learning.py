@@ -21,6 +21,8 @@ from glassformer.text.layout import BYTES, CONTROLS, FIRST_CHARACTER, WORD
 from glassformer.text.merge_learning import check_room, learn_merges, prepare_texts
 from glassformer.text.normalization import Normalization
 
+from .learned_unigram import LearnedUnigram
+
 CANDIDATES = 4  # times as many as tokens are wanted
 LONGEST = 16  # characters of a token
 LONGEST_WORD = 64  # characters of a word; longer ones are cut
@@ -36,8 +38,8 @@ Floats = npt.NDArray[np.float64]
 
 def learn_unigram(
     lines: Iterable[str], vocabulary: int, normalization: Normalization
-) -> tuple[list[str], list[float]]:
-    """Return at most `vocabulary` tokens and their ln p; ValueError as in `train_tokenizer`."""
+) -> LearnedUnigram:
+    """Return a tokenizer of at most `vocabulary` tokens; ValueError as in `train_tokenizer`."""
     characters, words = set[str](), Counter[str]()
 
     def count() -> Iterator[str]:
@@ -51,7 +53,8 @@ def learn_unigram(
     joined = dict.fromkeys(left + right for left, right in merges)
     longer = [token for token in joined if len(token) <= LONGEST]
     tokens, scores = _choose(sorted(characters), longer, words, room)
-    return [*CONTROLS, *BYTES, *tokens], [0.0] * FIRST_CHARACTER + scores
+    vocabulary_scores = [0.0] * FIRST_CHARACTER + scores
+    return LearnedUnigram([*CONTROLS, *BYTES, *tokens], vocabulary_scores, normalization)
 
 
 def _choose(

@@ -13,11 +13,17 @@ from typing import Any, ClassVar, Self
 from tokenizers import Tokenizer as Backend
 from tokenizers.models import Unigram as UnigramModel
 
-from ..config import PAD
-from .dropout import LatticeSampler
-from .layout import FIRST_BYTE, FIRST_CHARACTER, describe_layout, render_layout, starts_right
-from .normalization import PLAIN, Normalization
-from .tokenizer import Sampling, Tokenizer
+from glassformer.config import PAD
+from glassformer.text.dropout import LatticeSampler
+from glassformer.text.layout import (
+    FIRST_BYTE,
+    FIRST_CHARACTER,
+    describe_layout,
+    render_layout,
+    starts_right,
+)
+from glassformer.text.normalization import PLAIN, Normalization
+from glassformer.text.tokenizer import Sampling, Tokenizer
 
 
 class LearnedUnigram(Tokenizer):

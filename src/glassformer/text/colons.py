@@ -1,0 +1,70 @@
+"""Colons, for a network whose training text hardly has any: what is before one is a sentence.
+
+Collections of single sentences have next to none. A network that has hardly met one loses the
+thread behind it, or writes one part alone. So each part is read as a sentence of its own, the first
+with a full stop for its colon, and its translation has the colon again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from .patterns import LazyPattern
+from .spacing import is_unspaced, name_base
+from .unicode import Span
+
+COLON = ":"
+RARE = 0.01  # colons a line of the training text
+_LINES = "lines"
+_SPACES = " \u00a0\u202f"
+BEHIND = LazyPattern(rf"(?<=\w)[{_SPACES}]?:(?=\s)")
+_INK = LazyPattern(r"\S")
+_PAIRS = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»"}
+_MARKS = ('"', *_PAIRS, *_PAIRS.values())
+
+
+def write_colon(counts: Mapping[str, int], language: str | None) -> str:
+    """Return how a translation has a colon; "" if the sources of the training text had enough.
+
+    counts: of characters in the training text, and of its lines. language: of the translation.
+    """
+    if not 0 <= counts.get(COLON, 0) < RARE * counts.get(_LINES, 0):
+        return ""
+    if is_unspaced(language):
+        return "："
+    return " :" if name_base(language) == "fr" else COLON
+
+
+def split_at_colons(text: str) -> Iterator[Span]:
+    """Yield the spans of the parts of a sentence; each but the last ends with its colon.
+
+    A colon within quotes or brackets parts nothing, nor does one with a word on one side only.
+    """
+    begin, at = 0, 0
+    last = max((place for place, each in enumerate(text) if each.isalnum()), default=0)
+    counts, has_letter = dict.fromkeys(_MARKS, 0), False
+    for match in BEHIND.finditer(text):
+        before, at = text[at : match.end()], match.end()
+        has_letter |= any(map(str.isalpha, before))
+        for mark in _MARKS:
+            counts[mark] += before.count(mark)
+        if has_letter and last >= at and _is_closed(counts):
+            yield begin, at
+            behind = _INK.search(text, at)
+            begin = behind.start() if behind else len(text)
+            counts, has_letter = dict.fromkeys(_MARKS, 0), False
+    yield begin, len(text)
+
+
+def strip_colon(text: str) -> str:
+    """Return a sentence without the colon at its end."""
+    return text.removesuffix(COLON).rstrip(_SPACES) if text.endswith(COLON) else text
+
+
+def is_label(text: str) -> bool:
+    """Return whether a text is one letter and a colon, as before questions and answers."""
+    return len(text) == 2 and text[0].isalpha() and text[1] == COLON
+
+
+def _is_closed(counts: Mapping[str, int]) -> bool:
+    return counts['"'] % 2 == 0 and all(counts[one] == counts[two] for one, two in _PAIRS.items())
