@@ -181,11 +181,10 @@ class Adapter:
         if not stop:
             return adapted
         adapted = adapted or AdaptedSentence(sentence)
-        origins = adapted.origins or [(place, place + 1) for place in range(len(sentence))]
-        end = origins[len(bare)][0] if behind else len(sentence), len(sentence)
-        return adapted._replace(
-            text=bare + stop, origins=[*origins[: len(bare)], end], stop=stop, behind=behind
-        )
+        spans = adapted.origins or [(place, place + 1) for place in range(len(sentence))]
+        end = spans[len(bare)][0] if behind else len(sentence), len(sentence)
+        origins = [*spans[: len(bare)], end]
+        return adapted._replace(text=bare + stop, origins=origins, stop=stop, behind=behind)
 
     def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""

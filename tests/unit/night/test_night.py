@@ -52,6 +52,15 @@ def run(pairs: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
+def estimate(monkeypatch: pytest.MonkeyPatch, minutes: float, pairs: int = 30_000) -> None:
+    """Pretend that auto takes so many minutes for these pairs."""
+
+    def tell(night: Night) -> None:
+        night.state.usual, night.state.pairs = minutes, pairs
+
+    monkeypatch.setattr(Night, "estimate_usual", tell)
+
+
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Pretend trainings and scores: what a night decides of them is the subject here."""
@@ -80,7 +89,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "make_corpus", translate)
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
     monkeypatch.setattr(Night, "time_sentence", lambda self, model: 0.001)
-    monkeypatch.setattr(Night, "estimate_usual", lambda self: 4.5)
+    estimate(monkeypatch, 4.5)
     return told
 
 
@@ -283,7 +292,7 @@ def test_an_interrupted_cluster_says_how_to_go_on(
 @pytest.mark.filterwarnings("ignore")  # Ray warns of itself
 def test_two_models_train_at_a_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="ray is not installed")
-    monkeypatch.setattr(Night, "estimate_usual", lambda self: 0.05)
+    estimate(monkeypatch, 0.05)
     code, said = run("--minutes", "1.2", "--workers", "2", *SETS)
     assert code == 0, said
     assert "2 trainings at a time" in said
@@ -298,7 +307,7 @@ def test_two_models_train_at_a_time(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_a_night_makes_a_model_that_translates(
     run: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Night, "estimate_usual", lambda self: 0.02)
+    estimate(monkeypatch, 0.02)
     lines = (pairs / "train.fr").read_text(encoding="utf-8").splitlines()
     Random(1).shuffle(lines)
     write_text(pairs / "more.fr", "".join(f"{line} {line}\n" for line in lines[:100]))

@@ -160,6 +160,18 @@ def test_damage_is_found(
     assert finding.is_wrong and said in f"{finding.said} {finding.advice}"
 
 
+@pytest.mark.parametrize("is_other", [False, True])
+def test_what_was_set_aside_may_stand_elsewhere(model: Path, is_other: bool) -> None:
+    """The head that places it may be chosen on the golden lines, once they are written."""
+    path = model / "golden.json"
+    golden = json.loads(path.read_text(encoding="utf-8"))
+    words = golden["lines"][0]["translation"].split()
+    assert len(words) > 1
+    golden["lines"][0]["translation"] = " ".join(words[1:] + (["x"] if is_other else words[:1]))
+    path.write_text(json.dumps(golden), encoding="utf-8")
+    assert find(examine_model(model), "golden").is_wrong == is_other
+
+
 def test_other_weights_translate_otherwise(model: Path) -> None:
     """Whole files, but not those that the golden translations are from."""
     from safetensors.torch import load_file

@@ -21,7 +21,7 @@ from glassformer.train.plan.auto import choose_settings, measure_corpus
 from glassformer.translator import Translator
 
 from ..cluster.ray_calls import Cluster
-from .parents import choose_dropout, choose_parent
+from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
     Circumstances,
     PlannedStep,
@@ -85,6 +85,8 @@ class Night:
             bool(self.state.parent),
             request.size is not None,
             self.cluster.workers if self.cluster else 1,
+            self.state.cost,
+            self.state.pairs,
         )
 
     @property
@@ -126,7 +128,7 @@ class Night:
         if self.state.parent is None:
             self.choose_parent()
         if not self.state.usual:
-            self.state.usual = self.estimate_usual()
+            self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
             self.keep()
 
@@ -136,21 +138,30 @@ class Night:
         self.state.parent = "" if asked == NONE else asked or ""
         has_shape = self.request.size or any(each.startswith(SHAPES) for each in changes)
         if asked is None and not has_shape:
-            self.state.parent = choose_parent(self.langs, self.texts.read("train"))
+            texts = self.texts.read("train")
+            self.state.parent = choose_parent(self.langs, texts)
+            self.state.reverse_parent = choose_parent(self.langs[::-1], texts[::-1])
             if self.state.parent:
                 self.say(
                     f"{self.state.parent} is there to start from: it knows one of the languages, "
                     "and all are written alike (--from none: the pairs alone)"
                 )
 
-    def estimate_usual(self) -> float:
-        """Return the minutes that auto chooses; more where other programs use the processors."""
+    def estimate_usual(self) -> None:
+        """Estimate the minutes that auto takes, more where other programs use the processors.
+
+        A training from a parent takes as many times that as its model has more weights.
+        """
         stats = measure_corpus(zip(*self.texts.read("train"), strict=True))
         raw = {"recipe": "auto", "size": self.request.size or "auto"}
         machine = look_at_machine(self.folder)
         config = Config.read(raw, self.request.changes)
-        minutes = choose_settings(config, stats, machine)[0].train.minutes or 1.0
-        return float(minutes) * (1 + measure_load() if machine.device == "cpu" else 1)
+        config = choose_settings(config, stats, machine)[0]
+        busy = 1 + measure_load() if machine.device == "cpu" else 1.0
+        self.state.usual = float(config.train.minutes or 1.0) * busy
+        self.state.pairs = stats.pairs
+        if self.state.parent:
+            self.state.cost = compare_sizes(self.state.parent, config)
 
     def make(self, step: PlannedStep) -> list[StepResult]:
         """Make a step; return the chrF++ of its model, and the minutes that are known of it."""
@@ -212,19 +223,19 @@ class Night:
             return replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "reverse":
             turned = [(self.texts.name("train")[::-1], None)]
-            return replace(job, langs=self.langs[::-1], corpora=turned, valid=valid[::-1])
-        if name == "student":
-            return replace(job, size=request.size, corpora=self.list_corpora(("taught", None)))
+            job = replace(job, langs=self.langs[::-1], corpora=turned, valid=valid[::-1])
+            if self.state.reverse_parent:
+                start, changes = Path(self.state.reverse_parent), [dropout, *request.changes]
+                return replace(job, parent=start, changes=changes)
+            return job
         if name == "polish":
             return replace(job, parent=self.place(self.best), has_new_tokens=False)
-        from_parent = choose_base(self.state.steps) == "parent"
-        return replace(
-            job,
-            seed=request.seed + int(name[-1]) - 1,
-            corpora=self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora,
-            parent=parent if from_parent else None,
-            changes=[dropout, *request.changes] if from_parent else request.changes,
-        )
+        if choose_base(self.state.steps) == "parent" and not (name == "student" and request.size):
+            job = replace(job, parent=parent, changes=[dropout, *request.changes])
+        if name == "student":
+            return replace(job, size=request.size, corpora=self.list_corpora(("taught", None)))
+        made = self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora
+        return replace(job, seed=request.seed + int(name[-1]) - 1, corpora=made)
 
     def list_corpora(
         self, *result: tuple[str, str | None]

@@ -8,8 +8,12 @@ scripts it knows nothing, and it is larger than what few pairs need (docs/experi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 
+from glassformer.config import Config
+from glassformer.model.files.directory import open_model
+from glassformer.model.files.shapes import list_shapes
 from glassformer.train.plan.auto import find_parent
 
 from ..check_data.characters import LATIN, count_scripts, find_home
@@ -33,3 +37,18 @@ def choose_dropout(minutes: float, usual: float) -> str:
     """
     times = minutes / max(usual, 1e-9)
     return f"model.dropout={0.1 if times < 1 else 0.2 if times < 2 else 0.3}"
+
+
+def compare_sizes(parent: str, config: Config) -> float:
+    """Return how many times the layers of a network by these settings a parent's are; at least 1.
+
+    Its tables of tokens do not count: those that are looked up take no time.
+    """
+    own = list_shapes(config.model, config.text.vocabulary, config.text.vocabulary)
+    return max(1.0, _count_layers(open_model(parent)[2].shapes) / _count_layers(own))
+
+
+def _count_layers(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """Return the weights that are in layers, of encoder and decoder."""
+    inside = (name for name in shapes if name.startswith(("encoder.", "decoder.")))
+    return sum(prod(shapes[name]) for name in inside)

@@ -1,11 +1,13 @@
 """The plan of a night: which step comes next, for how many minutes, and why.
 
-The unit is what the recipe auto takes for these pairs on this machine (`usual`). Of all programs,
-the longest is made in which the model of auto has twice that time; with less than some 8 of it, one
-training has all minutes to itself: that from a parent, if there is one, or auto. In a longer one, a
-model of the other direction makes further pairs, and a second training learns from them too; in the
-longest, several such models, as an ensemble, teach a last one. Each step is decided once the one
-before it has been measured on the validation text.
+The unit is what the recipe auto takes for these pairs on this machine (`usual`). A model that starts
+from a larger one, the parent, takes a multiple of it (`cost`). Of all programs, the longest is made
+in which each training has what it needs: twice the unit, or nearly the multiple. With less, one
+training has all minutes to itself: that from a parent, if there is one, or auto. In a longer night,
+a model of the other direction makes further pairs, and a second training learns from them too; in
+the longest, several such models, as an ensemble, teach a last one. Each step is decided once the
+one before it has been measured on the validation text. With a parent and few pairs, auto is left
+out: where that was measured, it was far behind (docs/experiments.md).
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
@@ -16,10 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LONGEST, LONGEST_SHARE = 3.0, 1 / 8  # of `usual`, of all minutes: no training exceeds both
-POLISH = 1.5  # of `usual`, at most
+LONGEST, LONGEST_SHARE = 1.5, 1 / 8  # of its need, of all minutes: no training exceeds both
+POLISH = 0.75  # of the need of a training, at most
 END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
 LEAST = 2.0  # of `usual`: a program in which a training has less is not made
+LEAST_PARENT = 0.9  # the same of a training from a parent, as a share of what it costs
+MOST_COST = 5.0  # times `usual`
+FEW = 20_000  # pairs: with more, auto may be as good as a start from a parent
 LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes too few updates
 SHORTEST = 0.05  # minutes: of the first training in any case
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
@@ -53,6 +58,14 @@ class Circumstances:
     has_parent: bool = False  # there is a model to start from
     has_own_size: bool = False  # the size is given: only models of it can be the result
     workers: int = 1  # trainings at a time
+    cost: float = 1.0  # of a training from the parent, in times `usual`
+    pairs: int = 0
+
+    @property
+    def need(self) -> float:
+        """Return the least minutes of a training of a program with several."""
+        parent = LEAST_PARENT * min(self.cost, MOST_COST) if self.has_parent else 0.0
+        return self.usual * max(LEAST, parent)
 
 
 @dataclass(frozen=True)
@@ -86,11 +99,11 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
         if not scores and steps:
-            if len(steps) == 1 or minutes["auto"] >= LEAST * at.usual:
+            if len(steps) == 1 or minutes[steps[0]] >= at.need:
                 whys = [_tell_program(at, steps), *(_explain(each, scores) for each in steps[1:])]
                 minutes[steps[0]] = max(SHORTEST, minutes[steps[0]])
                 return _pair(steps, minutes, whys, at.workers)
-        elif steps and _suffices(minutes, at.usual):
+        elif steps and _suffices(minutes, at.need):
             return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
     return []
 
@@ -119,22 +132,22 @@ def share_minutes(steps: Sequence[str], left: float, at: Circumstances) -> dict[
     """Return the minutes of each step; one with others behind it has no more than it needs."""
     results = dict[str, float]()
     groups = group_steps(steps, at.workers)
-    longest = max(LONGEST * at.usual, LONGEST_SHARE * at.minutes)
+    longest = max(LONGEST * at.need, LONGEST_SHARE * at.minutes)
     weights = [max(SHARES[name] for name in group) for group in groups]
     for place, group in enumerate(groups):
         share = left * weights[place] / sum(weights[place:])
         minutes = share if place == len(groups) - 1 else min(share, longest)
         if group == ["polish"]:
-            minutes = min(share, POLISH * at.usual)
+            minutes = min(share, POLISH * at.need)
         results |= dict.fromkeys(group, minutes)
         left -= minutes
     return results
 
 
-def _suffices(minutes: dict[str, float], usual: float) -> bool:
+def _suffices(minutes: dict[str, float], need: float) -> bool:
     """Return whether each training of a program has enough time."""
     return all(
-        each >= LEAST * usual * (SHARES[name] / SHARES["auto"] if name in SHORT else 1)
+        each >= need * (SHARES[name] / SHARES["auto"] if name in SHORT else 1)
         for name, each in minutes.items()
         if name not in UNTIMED
     )
@@ -167,7 +180,9 @@ def start_alone(at: Circumstances) -> str:
 
 def list_all(at: Circumstances) -> list[str]:
     """Return the names of all steps, in their order."""
-    return [name for name in SHARES if name != "parent" or at.has_parent]
+    is_parent_best = at.has_parent and at.pairs <= FEW and not at.has_own_size
+    left_out = "auto" if is_parent_best else "" if at.has_parent else "parent"
+    return [name for name in SHARES if name != left_out]
 
 
 def measure_gain(scores: dict[str, float]) -> float:
@@ -191,6 +206,8 @@ def choose_base(done: Sequence[StepResult]) -> str:
 
 
 def _explain(step: str, scores: dict[str, float]) -> str:
+    if not scores:
+        return REASONS[step]
     known = ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
     return f"{REASONS[step]} (chrF++ on the validation text so far: {known})"
 

