@@ -234,8 +234,8 @@ class Night:
             job = replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "student":
             return replace(job, size=request.size, corpora=self.list_corpora(("taught", None)))
-        made = self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora
-        return replace(job, seed=request.seed + int(name[-1]) - 1, corpora=made)
+        corpora = self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora
+        return replace(job, seed=request.seed + int(name[-1]) - 1, corpora=corpora)
 
     def list_corpora(
         self, *result: tuple[str, str | None]

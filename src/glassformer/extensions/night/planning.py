@@ -1,8 +1,8 @@
 """The plan of a night: which step comes next, for how many minutes, and why.
 
-The unit is what the recipe auto takes for these pairs on this machine (`usual`). A model that starts
-from a larger one, the parent, takes a multiple of it (`cost`). Of all programs, the longest is made
-in which each training has what it needs: twice the unit, or nearly the multiple. With less, one
+The unit is what the recipe auto takes for these pairs on this machine (`usual`). A training from a
+larger model, the parent, takes a multiple of it (`cost`). Of all programs, the longest is made in
+which each training has what it needs: twice the unit, or nearly the multiple. With less, one
 training has all minutes to itself: that from a parent, if there is one, or auto. In a longer night,
 a model of the other direction makes further pairs, and a second training learns from them too; in
 the longest, several such models, as an ensemble, teach a last one. Each step is decided once the
