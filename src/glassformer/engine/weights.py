@@ -256,8 +256,7 @@ class Weights:
     def _is_int8_close(self) -> bool:
         """Return whether int8 translates the golden pairs of this model nearly as fp32 does.
 
-        A model without such pairs, whose matrices are int8 already, was made to be used so: it was
-        imported from a toolkit that computes in int8.
+        A model without such pairs, whose matrices are int8 already, was made to be used so.
         """
         if not isinstance(self.origin, WeightsFile):
             return False

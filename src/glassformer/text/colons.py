@@ -1,7 +1,6 @@
 """Colons, for a network whose training text hardly has any: what is before one is a sentence.
 
-Collections of single sentences have next to none. A network that has hardly met one loses the
-thread behind it, or writes one part alone. So each part is read as a sentence of its own, the first
+Such a network loses the thread behind one. So each part is read as a sentence of its own, the first
 with a full stop for its colon, and its translation has the colon again.
 """
 
@@ -9,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from .final_stops import LINES
 from .patterns import LazyPattern
 from .spacing import is_unspaced, name_base
 from .unicode import Span
 
 COLON = ":"
 RARE = 0.01  # colons a line of the training text
-_LINES = "lines"
 _SPACES = " \u00a0\u202f"
 BEHIND = LazyPattern(rf"(?<=\w)[{_SPACES}]?:(?=\s)")
 _INK = LazyPattern(r"\S")
@@ -28,11 +27,9 @@ def write_colon(counts: Mapping[str, int], language: str | None) -> str:
 
     counts: of characters in the training text, and of its lines. language: of the translation.
     """
-    if not 0 <= counts.get(COLON, 0) < RARE * counts.get(_LINES, 0):
+    if not 0 <= counts.get(COLON, 0) < RARE * counts.get(LINES, 0):
         return ""
-    if is_unspaced(language):
-        return "："
-    return " :" if name_base(language) == "fr" else COLON
+    return "：" if is_unspaced(language) else " :" if name_base(language) == "fr" else COLON
 
 
 def split_at_colons(text: str) -> Iterator[Span]:
@@ -40,7 +37,7 @@ def split_at_colons(text: str) -> Iterator[Span]:
 
     A colon within quotes or brackets parts nothing, nor does one with a word on one side only.
     """
-    begin, at = 0, 0
+    begin = at = 0
     last = max((place for place, each in enumerate(text) if each.isalnum()), default=0)
     counts, has_letter = dict.fromkeys(_MARKS, 0), False
     for match in BEHIND.finditer(text):

@@ -5,6 +5,12 @@
 
 enum { CONTROLS = 3 }; /* PAD, BOS and EOS are candidates of every sentence, so that they come first */
 
+int are_ids_within(const int32_t *ids, int64_t count, int32_t end) {
+    int32_t is_wrong = 0;
+    for (int64_t i = 0; i < count; i++) is_wrong |= (ids[i] < 0) | (ids[i] >= end);
+    return !is_wrong;
+}
+
 int32_t mark_candidates(const Text *text, uint8_t *marks) {
     const Shortlist *list = text->shortlist;
     memset(marks, 1, CONTROLS);

@@ -8,6 +8,8 @@ pays as long as there are few. In int8 only. */
 #include "cache.h"
 #include "model.h"
 
+/* Return whether all ids of a list are from 0 to below `end`. */
+int are_ids_within(const int32_t *ids, int64_t count, int32_t end);
 /* Mark the candidates of a text in `marks`, F zeros as the map to the logits has outputs; count them. */
 int32_t mark_candidates(const Text *text, uint8_t *marks);
 /* List those that are marked in the source, in ascending order, and take the marks away. */
