@@ -50,14 +50,17 @@ class TrainingComparison:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def __str__(self) -> str:
-        rows = [
+    def list_rows(self) -> list[tuple[str, str]]:
+        """Return what is compared, and how it scores, in words."""
+        return [
             ("near twins", f"{tell_count(self.twins, 'test line')} (nearly) in the training text"),
             ("without them", str(self.without_twins)),
             ("memory", f"the target of the nearest training source: {self.memory}"),
             *((each.name, str(each)) for each in self.by_similarity),
         ]
-        return "\n".join(f"{name:<12} {message}" for name, message in rows)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12} {message}" for name, message in self.list_rows())
 
 
 def compare_with_training(

@@ -35,8 +35,10 @@ def finish(night: Night) -> Path:
                 f"{name} {value:.2f} ± {half:.2f}" for name, (value, half) in report.scores.items()
             )
         )
-        for line in str(report.comparison).splitlines():
-            night.say(" ".join(line.split()))
+        for name, message in report.comparison.list_rows() if report.comparison else ():
+            if "%" in name:
+                name = f"lines with a training source {name.removesuffix(' alike')} alike"
+            night.say(f"{name}: {message}")
         night.state.published = night.state.chosen
         night.keep()
     write_text(night.folder / REPORT, render_report(night))
