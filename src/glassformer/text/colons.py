@@ -17,9 +17,10 @@ COLON = ":"
 RARE = 0.01  # colons a line of the training text
 _SPACES = " \u00a0\u202f"
 BEHIND = LazyPattern(rf"(?<=\w)[{_SPACES}]?:(?=\s)")
+LABEL = LazyPattern(r"[^\W\d_]:")
 _INK = LazyPattern(r"\S")
-_PAIRS = {"(": ")", "[": "]", "{": "}", "“": "”", "«": "»"}
-_MARKS = ('"', *_PAIRS, *_PAIRS.values())
+PAIRS = {'"': '"', "(": ")", "[": "]", "{": "}", "“": "”", "«": "»"}
+_MARKS = {*PAIRS, *PAIRS.values()}
 
 
 def write_colon(counts: Mapping[str, int], language: str | None) -> str:
@@ -60,8 +61,9 @@ def strip_colon(text: str) -> str:
 
 def is_label(text: str) -> bool:
     """Return whether a text is one letter and a colon, as before questions and answers."""
-    return len(text) == 2 and text[0].isalpha() and text[1] == COLON
+    return bool(LABEL.fullmatch(text))
 
 
 def _is_closed(counts: Mapping[str, int]) -> bool:
-    return counts['"'] % 2 == 0 and all(counts[one] == counts[two] for one, two in _PAIRS.items())
+    pairs = ((counts[one], counts[two], one == two) for one, two in PAIRS.items())
+    return all(one % 2 == 0 if are_same else one == two for one, two, are_same in pairs)

@@ -25,7 +25,8 @@ QUOTES = {
 }
 DEFAULT = "“”"
 SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "””": "’’", "「」": "『』"}
-OPENED, CLOSED = tuple('"“„«'), tuple('"”“»')
+QUOTED = (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"'))  # around what is said
+OPENED, CLOSED = zip(*QUOTED, strict=True)
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
 
@@ -69,14 +70,10 @@ def open_quote(source: str, text: str) -> str:
     """
     if source[:1] not in OPENED or text[:1] in OPENED:
         return text
-    for before, behind in (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"')):
-        closed, opened = text.find(behind), text.find(before)
-        is_alone = text.count(behind) % 2 if before == behind else opened < 0 <= closed
-        if is_alone:
-            space = (
-                text[closed - 1] if before == "«" and text[closed - 1 : closed].isspace() else ""
-            )
-            return before + space + text
+    for before, behind in QUOTED:
+        if _is_alone(text, behind, before):
+            last = text[: text.find(behind)][-1:]
+            return before + (last if before == "«" and last.isspace() else "") + text
     return text
 
 
@@ -87,15 +84,16 @@ def close_quote(source: str, text: str) -> str:
     """
     if source[-1:] not in CLOSED or text[-1:] in CLOSED:
         return text
-    for before, behind in (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"')):
-        opened = text.find(before)
-        is_alone = (
-            text.count(before) % 2 if before == behind else opened >= 0 and behind not in text
-        )
-        if is_alone:
-            space = text[opened + 1] if before == "«" and text[opened + 1 :][:1].isspace() else ""
-            return text + space + behind
+    for before, behind in QUOTED:
+        if _is_alone(text, before, behind):
+            first = text[text.find(before) + 1 :][:1]
+            return text + (first if before == "«" and first.isspace() else "") + behind
     return text
+
+
+def _is_alone(text: str, mark: str, other: str) -> bool:
+    """Return whether a text has a quote without the other one of its pair."""
+    return text.count(mark) % 2 > 0 if mark == other else mark in text and other not in text
 
 
 def find_quotes(language: str | None) -> tuple[str, str]:

@@ -41,10 +41,12 @@ const NO_LETTER = "0";
 const NO_ONE: readonly string[] = [];
 const NAME_JOINS = [" ", "\u00a0"];
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
-const stripColon = (text: string): string => text.replace(/[ \u00a0\u202f]*:$/u, "");
+const stripColon = (text: string): string => text.slice(0, -1).replace(/[ \u00a0\u202f]+$/u, "");
 const countOf = (text: string, part: string): number => text.split(part).length - 1;
-const isClosed = (text: string): boolean =>
-  countOf(text, '"') % 2 === 0 && ["()", "[]", "{}", "“”", "«»"].every(([one, two]) => countOf(text, one!) === countOf(text, two!));
+/** Whether a text has a quote without the other one of its pair. */
+const isAlone = (text: string, mark: string, other: string): boolean =>
+  mark === other ? countOf(text, mark) % 2 > 0 : text.includes(mark) && !text.includes(other);
+const spaceOf = (before: string, next: string | undefined): string => (before === "«" && next && isSpace(next) ? next : "");
 const isDecimal = (text: string): boolean => /^\p{Nd}+$/u.test(text);
 
 export class Adapter {
@@ -67,7 +69,7 @@ export class Adapter {
   }
 
   adapt(sentence: string): Adapted {
-    const isLabel = this.tables.stop.colon !== "" && /^\p{L}:$/u.test(sentence);
+    const isLabel = this.tables.stop.colon !== "" && this.patterns.fits("colon_label", sentence);
     if (isLabel || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
@@ -157,28 +159,20 @@ export class Adapter {
 
   /** A translation with the quote before its first word, if only the closing one is there. */
   private openQuote(sentence: string, text: string): string {
-    const { opened } = this.tables;
+    const opened = this.tables.quoted.map(([before]) => before);
     if (!opened.includes(sentence[0]!) || opened.includes(text[0]!)) return text;
-    for (const [before, behind] of [["«", "»"], ["„", "“"], ["“", "”"], ['"', '"']] as const) {
-      const closed = text.indexOf(behind);
-      const isAlone = before === behind ? (text.split(behind).length - 1) % 2 : closed >= 0 && !text.includes(before);
-      const space = before === "«" && isSpace(text[closed - 1]) ? text[closed - 1]! : "";
-      if (isAlone) return before + space + text;
-    }
-    return text;
+    const [before, behind] = this.tables.quoted.find(([one, two]) => isAlone(text, two, one)) ?? [];
+    if (!before || !behind) return text;
+    return before + spaceOf(before, text[text.indexOf(behind) - 1]) + text;
   }
 
   /** A translation with the quote behind its last word, if only the opening one is there. */
   private closeQuote(sentence: string, text: string): string {
-    const { closed } = this.tables;
+    const closed = this.tables.quoted.map(([, behind]) => behind);
     if (!closed.includes(sentence.at(-1)!) || closed.includes(text.at(-1)!)) return text;
-    for (const [before, behind] of [["«", "»"], ["„", "“"], ["“", "”"], ['"', '"']] as const) {
-      const opened = text.indexOf(before);
-      const isAlone = before === behind ? (text.split(before).length - 1) % 2 : opened >= 0 && !text.includes(behind);
-      const space = before === "«" && isSpace(text[opened + 1]) ? text[opened + 1]! : "";
-      if (isAlone) return text + space + behind;
-    }
-    return text;
+    const [before, behind] = this.tables.quoted.find(([one, two]) => isAlone(text, one, two)) ?? [];
+    if (!before || !behind) return text;
+    return text + spaceOf(before, text[text.indexOf(before) + 1]) + behind;
   }
 
   /** The ends of the parts of a sentence, whose colons part it where training text hardly had any. */
@@ -189,11 +183,15 @@ export class Adapter {
     for (const match of this.patterns.all("colon", sentence)) {
       const end = match.index + match[0].length;
       const before = sentence.slice(begin, end);
-      if (!hasLetter(before) || !hasAlnum(sentence.slice(end)) || !isClosed(before)) continue;
+      if (!hasLetter(before) || !hasAlnum(sentence.slice(end)) || !this.isClosed(before)) continue;
       ends.push(end);
       begin = end + sentence.slice(end).search(/\S/u);
     }
     return [...ends, sentence.length];
+  }
+
+  private isClosed(text: string): boolean {
+    return this.tables.bracketed.every(([one, two]) => (one === two ? countOf(text, one) % 2 === 0 : countOf(text, one) === countOf(text, two)));
   }
 
   private readonly cut: Cut = (word) => {

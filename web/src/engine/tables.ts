@@ -17,8 +17,8 @@ export interface AdaptingTables {
   titles: Record<string, [written: string, isWoman: boolean]>;
   quotes: [string, string];
   single_quotes: string;
-  opened: string[]; // quotes that a sentence may begin with
-  closed: string[]; // quotes that it may end with
+  quoted: [before: string, behind: string][]; // quotes around what is said
+  bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
   dates: DateTables;
   stop: StopTables;
@@ -79,7 +79,7 @@ interface EnclosureTables {
 
 type PatternName =
   | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "end"
-  | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon"
+  | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */

@@ -47,6 +47,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "enclosed_hint": enclosures.HINT,
     "stop": enclosures.STOP,
     "colon": colons.BEHIND,
+    "colon_label": colons.LABEL,
     "end": symbols.END,
     "moved": symbols.MOVED,
     "mark": symbols.MARKS,
@@ -68,8 +69,8 @@ LISTS = {
     "small_in_titles": sorted(casing.SMALL_IN_TITLES),
     "closing": "".join(sorted(CLOSING)),
     "last_marks": LAST_MARKS,
-    "opened": typography.OPENED,
-    "closed": typography.CLOSED,
+    "quoted": typography.QUOTED,
+    "bracketed": [*colons.PAIRS.items()],
     "touches_next": symbols.TOUCHES_NEXT,
     "touches_former": symbols.TOUCHES_FORMER,
 }
