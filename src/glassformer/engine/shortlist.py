@@ -57,7 +57,7 @@ class Shortlist:
 
 
 def _are_within(ids: StoredTensor, end: int) -> bool:
-    """Return whether all ids are from 0 to below `end`: a million take C a millisecond."""
+    """Return whether all ids are from 0 to below `end`, by C if it is there."""
     if library := load_library("engine"):
         size = ctypes.c_int64(ids.shape[0])
         return bool(library.are_ids_within(ctypes.c_void_p(ids.address), size, end))

@@ -7,7 +7,7 @@ training has all minutes to itself: that from a parent, if there is one, or auto
 a model of the other direction makes further pairs, and a second training learns from them too; in
 the longest, several such models, as an ensemble, teach a last one. Each step is decided once the
 one before it has been measured on the validation text. With a parent and few pairs, auto is left
-out: where that was measured, it was far behind (docs/experiments.md).
+out: where that was measured, it was behind (docs/experiments.md).
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
