@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -18,6 +19,7 @@ from glassformer.extensions.serve.listening import (
     bind,
     listen,
     name_address,
+    refuse_new,
 )
 
 from .conftest import Client
@@ -89,3 +91,22 @@ def test_node_by_name(client: Client) -> None:
     code = f"fetch('{address}').then((it) => it.text()).then(console.log)"
     found = subprocess.run([node, "-e", code], capture_output=True, text=True, timeout=60)
     assert json.loads(found.stdout)["status"] == "ok", found.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux filters packets so")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_who_has_connected_is_heard_and_nobody_else_connects(host: str) -> None:
+    if host == "::1" and not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    with bind(host, 0) as sock, socket.create_connection(sock.getsockname()[:2]) as before:
+        if not refuse_new(sock):
+            pytest.skip("this system has no filters of packets")
+        with pytest.raises(TimeoutError):
+            socket.create_connection(sock.getsockname()[:2], timeout=0.3)
+        before.sendall(b"x")
+        accepted = sock.accept()[0]
+        with accepted:
+            assert accepted.recv(1) == b"x"
+        sock.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            sock.accept()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape, unescape
 from itertools import accumulate
 from typing import NamedTuple
@@ -125,41 +126,50 @@ class SubtitleWord(NamedTuple):
     size: int  # characters of a reader's text
 
 
+@dataclass
+class _GrowingWord:
+    """A word whose parts are joined at the end: a string that grows is copied each time."""
+
+    space: str
+    parts: list[str]
+    size: int = 0
+
+
 class _Words:
     """The words of a line that grows; tags that begin something belong to the next word."""
 
     def __init__(self) -> None:
-        self.words = list[SubtitleWord]()
-        self.space = self.waiting = ""  # before the next word: white space; tags
+        self.words = list[_GrowingWord]()
+        self.space, self.waiting = "", list[str]()  # before the next word: white space; tags
         self.is_open = False  # whether text that follows is of the last word
 
     def add_space(self) -> None:
         if self.waiting:
-            self.waiting += " "
+            self.waiting.append(" ")
         else:
             self.space = " "
         self.is_open = False
 
     def add_tag(self, tag: str, is_end: bool) -> None:
-        if is_end and self.words and not (self.waiting or self.space):
-            self.words[-1] = self.words[-1]._replace(text=self.words[-1].text + tag)
-        else:
-            self.waiting += tag
+        belongs = is_end and self.words and not (self.waiting or self.space)
+        (self.words[-1].parts if belongs else self.waiting).append(tag)
 
     def add_text(self, text: str) -> None:
         is_word = _EASTERN.match(text) is None
-        if self.is_open and is_word:
-            space, before, size = self.words.pop()
-            text, size = before + self.waiting + text, size + len(text)
-        else:
-            space, text, size = self.space, self.waiting + text, len(text)
-        self.words.append(SubtitleWord(space, text, size))
-        self.space, self.waiting, self.is_open = "", "", is_word
+        if not (self.is_open and is_word):
+            self.words.append(_GrowingWord(self.space, []))
+        word = self.words[-1]
+        word.parts += [*self.waiting, text]
+        word.size += len(text)
+        self.space, self.waiting, self.is_open = "", [], is_word
 
     def finish(self) -> list[SubtitleWord]:
         """Return the words; tags that wait for another one are a word of their own."""
-        rest = [SubtitleWord(self.space, self.waiting, 0)] if self.waiting else []
-        return [*self.words, *rest]
+        rest = [_GrowingWord(self.space, self.waiting)] if self.waiting else []
+        return [
+            SubtitleWord(word.space, "".join(word.parts), word.size)
+            for word in [*self.words, *rest]
+        ]
 
 
 def divide(words: Sequence[SubtitleWord], sizes: Sequence[int]) -> list[str]:

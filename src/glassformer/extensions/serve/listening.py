@@ -1,9 +1,12 @@
 """Listening sockets."""
 
 import asyncio
+import ctypes
 import errno
 import os
 import socket
+import struct
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
@@ -12,6 +15,12 @@ from typing import Any
 LOCAL = ("127.0.0.1", "localhost", "::1")
 OPEN = ("0.0.0.0", "::")
 BACKLOG = 2048  # connections that may wait to be accepted
+HANDSHAKE = 0.05  # seconds that the last packet of a connection's begin may be on its way
+_ATTACH_FILTER = 26  # Linux's SO_ATTACH_FILTER, which Python does not name
+_NO_SYN = b"".join(  # a program for packets, whose 14th byte has TCP's flags
+    struct.pack("HBBI", *step)
+    for step in [(0x30, 0, 0, 13), (0x45, 0, 1, 2), (0x06, 0, 0, 0), (0x06, 0, 0, 2**32 - 1)]
+)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -60,8 +69,32 @@ def allow_files(most: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
+async def drain(sockets: Sequence[Any]) -> None:
+    """Let no further connection begin, and return when none waits, so that closing resets none."""
+    if any([refuse_new(sock) for sock in sockets]):
+        await asyncio.sleep(HANDSHAKE)
+    await accept_waiting(sockets)
+
+
+def refuse_new(sock: Any) -> bool:
+    """Have Linux drop the first packet of whoever connects to this socket, or return False.
+
+    Such a client tries again a second later, when nobody listens. Without it, whoever connects
+    between the last look at the socket and its end is accepted by the system and then reset.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    steps = ctypes.create_string_buffer(_NO_SYN, len(_NO_SYN))
+    program = struct.pack("HP", len(_NO_SYN) // 8, ctypes.addressof(steps))
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
+    except OSError:  # a sandbox without such filters
+        return False
+    return True
+
+
 async def accept_waiting(sockets: Sequence[Any]) -> None:
-    """Return when no connection waits at these sockets, so that closing them resets none.
+    """Return when no connection waits at these sockets.
 
     asyncio accepts a connection in one turn of its loop and takes it over in the next, which fails
     once the server is closed. So nobody may have waited in two turns.
