@@ -17,6 +17,7 @@ import pytest
 from glassformer.cli import main
 from glassformer.extensions.model_store.index import INDEX
 from glassformer.model.files.directory import CONFIG, MODELS, SHIPPED, WEIGHTS, locate
+from glassformer.train.publish.card import list_changed, read_facts
 
 NAME = "demo-fr-en"
 
@@ -216,3 +217,8 @@ def test_what_is_missing_is_said(
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2
     assert not (tmp_path / "place").exists()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SHIPPED.iterdir()))
+def test_a_shipped_model_is_the_one_that_its_card_describes(name: str) -> None:
+    assert list_changed(SHIPPED / name, read_facts(SHIPPED / name)) == []
