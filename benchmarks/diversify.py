@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from glassformer.config import Decode
@@ -35,11 +36,7 @@ def main(options: argparse.Namespace) -> None:
     langs = options.source_lang, options.target_lang
     sources, targets = (list(read_lines(options.data / f"train.{lang}")) for lang in langs)
     decode = Decode(beam=options.beam, alpha=1.0, length_penalty="power")
-    pairs = list(zip(sources, targets, strict=True))
-    for model in options.forward:
-        pairs += zip(sources, say(model, sources, decode), strict=True)
-    for model in options.backward:
-        pairs += zip(say(model, targets, decode), targets, strict=True)
+    pairs = diversify(sources, targets, options.forward, options.backward, decode)
     kept = list(dict.fromkeys(pairs))
     options.out.mkdir(parents=True, exist_ok=True)
     for lang, side in zip(langs, zip(*kept, strict=True), strict=True):
@@ -49,7 +46,23 @@ def main(options: argparse.Namespace) -> None:
     print(f"{len(sources):,} pairs became {len(kept):,}")
 
 
-def say(model: Path, lines: list[str], decode: Decode) -> list[str]:
+def diversify(
+    sources: list[str],
+    targets: list[str],
+    forward: Sequence[Path | str],
+    backward: Sequence[Path | str],
+    decode: Decode,
+) -> list[tuple[str, str]]:
+    """Return the pairs, and after them those that models of both directions make of each side."""
+    pairs = list(zip(sources, targets, strict=True))
+    for model in forward:
+        pairs += zip(sources, say(model, sources, decode), strict=True)
+    for model in backward:
+        pairs += zip(say(model, targets, decode), targets, strict=True)
+    return pairs
+
+
+def say(model: Path | str, lines: list[str], decode: Decode) -> list[str]:
     """Translate the lines with a model, print how many, and return the translations."""
     found = Translator.load(model).translate(lines, decode=decode)
     print(f"{model}: {len(found):,} translations")

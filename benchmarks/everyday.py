@@ -9,7 +9,9 @@ under src/glassformer/models, with the words of its training text and what its h
 read, and examined as stored, on text as people write it, too. A training that is in RUNS already is
 only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
 the training text, if it has both languages, but no line of the validation or test text. One head
-learns to align words as eflomal does: `pip install eflomal`.
+learns to align words as eflomal does: `pip install eflomal`. Models of --forward and --backward
+translate the training text too, and what differs from it is learned as well (see
+benchmarks/diversify.py); with --parent the training starts from a model, with its tokens.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from glassformer.translate.align.links import write_pharaoh
 from glassformer.translate.align.pairs import find_words
 from glassformer.translator import Translator
 from tools.phrasebook import LANGUAGES, expand
+
+from .diversify import diversify
 
 STEPS = 6_500
 PHRASES = 3  # expansions of the phrasebook, each with other names, places and times
@@ -96,6 +100,27 @@ def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> li
     return mixed
 
 
+def mix_translations(
+    options: argparse.Namespace, pairs: Sequence[Path], mixed: Sequence[Path]
+) -> list[Path]:
+    """Write the mixed text and what the models make of the pairs under RUNS, and return its files.
+
+    The phrasebook is not translated: each of its lines is right as it is.
+    """
+    sources, targets = map(read_lines, pairs)
+    decode = Config.load(RECIPE).decode
+    every = diversify(sources, targets, options.forward, options.backward, decode)
+    text = list(zip(*map(read_lines, mixed), strict=True))
+    known = set(text)
+    text += dict.fromkeys(pair for pair in every if all(pair) and pair not in known)
+    folder = options.out / f"everyday-{options.source}-{options.target}-diverse"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / path.name for path in pairs]
+    for path, lines in zip(paths, zip(*text, strict=True), strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    return paths
+
+
 def write_links(text: Sequence[Path], path: Path) -> Path:
     """Align training text by eflomal, and write the links between words in white space."""
     pairs = list(zip(*map(read_lines, text), strict=True))
@@ -132,6 +157,11 @@ def describe_origin(options: argparse.Namespace) -> str:
         for name, value in usual.items()
         if getattr(options, name) != value
     ]
+    arguments += [
+        f" --{name} {' '.join(models)}"
+        for name in ("forward", "backward", "parent")
+        if (models := getattr(options, name))
+    ]
     phrasebook = ", and of our own phrasebook" if has_phrases(options) else ""
     return ORIGIN.format(arguments="".join(arguments), phrasebook=phrasebook)
 
@@ -146,6 +176,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--phrases", type=int, default=PHRASES, metavar="N", help="expansions of our phrasebook"
     )
+    for name, meaning in (("forward", "its direction"), ("backward", "the other direction")):
+        parser.add_argument(
+            f"--{name}", nargs="*", default=[], metavar="MODEL", help=f"models of {meaning}"
+        )
+    parser.add_argument("--parent", nargs=1, default=[], metavar="MODEL", help="to start from")
 
 
 def main(options: argparse.Namespace) -> None:
@@ -157,13 +192,17 @@ def main(options: argparse.Namespace) -> None:
     }
     made, folder = options.out / name, SHIPPED / name
     if not (made / CARD).exists():
+        parent = options.parent[0] if options.parent else None
         config = Config.load(RECIPE).changed(
             train={"steps": options.steps, "alignment_weight": GUIDED},
             data={"source_lang": source, "target_lang": target, "copies": options.copies},
         )
         text = mix_phrases(options, pairs) if has_phrases(options) else pairs["train"]
+        if options.forward or options.backward:
+            text = mix_translations(options, pairs["train"], text)
         links = write_links(text, options.out / f"{name}.links")
-        summary = train(config, text, made, valid=pairs["valid"], alignments=links)
+        held = pairs["valid"]
+        summary = train(config, text, made, valid=held, alignments=links, parent=parent)
         if not summary.is_finished:
             raise SystemExit(summary.text)
     shutil.rmtree(folder, ignore_errors=True)

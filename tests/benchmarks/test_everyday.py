@@ -13,6 +13,7 @@ from benchmarks.everyday import (
     find_owners,
     has_phrases,
     mix_phrases,
+    mix_translations,
     read_lines,
     write_links,
 )
@@ -56,6 +57,27 @@ def test_the_card_names_the_phrasebook(tmp_path: Path) -> None:
     without = make_options(tmp_path, "--phrases", "0")
     assert said not in describe_origin(without) and "--phrases 0" in describe_origin(without)
     assert not has_phrases(make_options(tmp_path, "--target", "zh"))
+
+
+def test_what_models_say_is_added_where_it_differs(
+    tmp_path: Path, pairs: dict[str, list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        "forward": ["Ein Hund bellt.", "Ein Hund ist da."],
+        "backward": ["A dog barks.", "A dog."],
+    }
+    monkeypatch.setattr("benchmarks.diversify.say", lambda model, lines, decode: said[model])
+    for path in pairs["train"]:
+        path.write_text(path.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    given = ["--target", "de", "--forward", "forward", "--backward", "backward"]
+    options = make_options(tmp_path, *given)
+    own = ("A dog barks.", "Ein Hund bellt.")
+    text = mix_translations(options, pairs["train"], mix_phrases(options, pairs))
+    mixed = list(zip(*map(read_lines, text), strict=True))
+    assert mixed.count(own) == 2 and ("I'm thirsty.", "Ich habe Durst.") in mixed
+    assert mixed[-2:] == [("A dog barks.", "Ein Hund ist da."), ("A dog.", "Ein Hund bellt.")]
+    assert " --forward forward --backward backward" in describe_origin(options)
+    assert "--parent" not in describe_origin(options)
 
 
 def test_parts_that_are_aligned_belong_to_words_in_white_space() -> None:
