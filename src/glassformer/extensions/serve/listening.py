@@ -69,7 +69,7 @@ def allow_files(most: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
 
 
-async def drain(sockets: Sequence[Any]) -> None:
+async def accept_last(sockets: Sequence[Any]) -> None:
     """Let no further connection begin, and return when none waits, so that closing resets none."""
     if any([refuse_new(sock) for sock in sockets]):
         await asyncio.sleep(HANDSHAKE)

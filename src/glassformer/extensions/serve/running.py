@@ -23,8 +23,8 @@ from .listening import (
     BACKLOG,
     LOCAL,
     OPEN,
+    accept_last,
     allow_files,
-    drain,
     listen,
     name_address,
 )
@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, wait for requests of accepted connections, then finish running ones."""
         self.service.closing.set()
-        await drain([sock for server in self.servers for sock in server.sockets])
+        await accept_last([sock for server in self.servers for sock in server.sockets])
         for server in self.servers:
             server.close()
         await asyncio.sleep(HEARING)
