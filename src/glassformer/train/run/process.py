@@ -83,10 +83,10 @@ def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
         return
 
     def answer(number: int, frame: FrameType | None) -> None:
-        stop()
         for each in former:
             is_key = each == signal.SIGINT
             signal.signal(each, signal.default_int_handler if is_key else signal.SIG_DFL)
+        stop()  # after that: a second signal that comes while it is said is a second one
 
     heard = [signal.SIGINT, signal.SIGTERM]
     if HANGUP and signal.getsignal(HANGUP) != signal.SIG_IGN:
