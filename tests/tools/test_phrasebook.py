@@ -89,7 +89,7 @@ def test_french_puts_a_space_before_high_punctuation() -> None:
 
 
 def test_french_elides_before_vowels() -> None:
-    lines = {text for text, _ in expand("fr", "en", seed=1, most=60)}
+    lines = {text for text, _ in expand("fr", "en", seed=1, most=300)}
     assert {"C'est la maison d'Anna.", "C'est la maison de David.", "J'habite à Lyon."} <= lines
     unelided = re.compile(r"(?<!-)\b([dlmnst]e|que|je) (?!oui)[aeiouéèêâîô]", re.IGNORECASE)
     assert not [text for text in lines if unelided.search(text)]
@@ -111,4 +111,4 @@ def test_french_elides_before_vowels() -> None:
     ],
 )
 def test_pairs_that_are_expanded(source: str, target: str, pair: tuple[str, str]) -> None:
-    assert pair in expand(source, target, seed=1, most=60)
+    assert pair in expand(source, target, seed=1, most=300)
