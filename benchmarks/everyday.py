@@ -8,7 +8,8 @@ recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights ar
 under src/glassformer/models, with the words of its training text and what its heads
 read, and examined as stored, on text as people write it, too. A training that is in RUNS already is
 only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
-the training text, if it has both languages, but no line of the validation or test text. One head
+the training text, if it has both languages, but no line of the validation or test text, and some
+of all pairs once more as they are typed on a phone (see benchmarks/casual.py). One head
 learns to align words as eflomal does: `pip install eflomal`. Models of --forward and --backward
 translate the training text too, and what differs from it is learned as well (see
 benchmarks/diversify.py); with --parent the training starts from a model, with its tokens.
@@ -40,6 +41,7 @@ from glassformer.translate.align.pairs import find_words
 from glassformer.translator import Translator
 from tools.phrasebook import LANGUAGES, expand
 
+from .casual import type_casually
 from .diversify import diversify
 
 STEPS = 6_500
@@ -89,14 +91,18 @@ def make_phrases(
 
 
 def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> list[Path]:
-    """Write training text with the phrasebook at its end under RUNS, and return its files."""
-    added = make_phrases(options, [pairs["valid"], pairs["test"]])
+    """Write training text, the phrasebook, and some of both as typed casually, under RUNS.
+
+    Return its files.
+    """
+    text = list(zip(*map(read_lines, pairs["train"]), strict=True))
+    text += make_phrases(options, [pairs["valid"], pairs["test"]])
+    text += type_casually(text.copy(), options.source)
     folder = options.out / f"everyday-{options.source}-{options.target}-text"
     folder.mkdir(parents=True, exist_ok=True)
     mixed = [folder / path.name for path in pairs["train"]]
-    for path, original, lines in zip(mixed, pairs["train"], zip(*added, strict=True), strict=True):
-        text = "\n".join([*read_lines(original), *lines]) + "\n"
-        path.write_text(text, encoding="utf-8", newline="\n")
+    for path, lines in zip(mixed, zip(*text, strict=True), strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return mixed
 
 

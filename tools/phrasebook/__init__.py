@@ -22,6 +22,7 @@ LANGUAGES = ("en", "fr", "de")
 FOLDER = Path(__file__).parent
 SLOT = re.compile(r"\{([a-z]+)(\d?)(?:\.([a-z]+))?\}")  # its kind, number and form
 ELISION = re.compile(r"e~(?=[aeiouâàéèêîôAEIOUÉÎ])")
+TWO_STOPS = re.compile(r"m\.\.(?!\.)")  # "at 8:15 a.m.." but not "Hmm..."
 
 Phrase = dict[str, list[str]]  # by language, texts that say the same
 SlotValue = dict[str, str]  # by language, or by language and form as in `fr.from`
@@ -106,5 +107,5 @@ def fill(text: str, language: str, values: dict[str, SlotValue]) -> str:
         return values[slot[1] + slot[2]][form]
 
     filled = SLOT.sub(find_form, text)
-    filled = ELISION.sub("'", filled).replace("~", " ").replace("m..", "m.")
+    filled = TWO_STOPS.sub("m.", ELISION.sub("'", filled).replace("~", " "))
     return filled[:1].upper() + filled[1:]
