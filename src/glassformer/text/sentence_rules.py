@@ -25,8 +25,12 @@ DOTTED_ORDINALS = {
     *("nn", "no", "pl", "sk", "sl", "sr", "tr"),
 }
 
-# What stands before a line of a list, as "2) " or a bullet.
-_LABEL = r"[-–—*•·▪◦‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|\d{1,3}(?:\.\d{1,3}){2,}\.?"
+# What stands before a line of a list, as "2) " or a bullet; or before the subject of an answer.
+_ANSWER = r"(?:R[Ee]|F[Ww][Dd]?|AW|WG|TR)[ \u00a0]?:"
+_LABEL = (
+    r"[-–—*•·▪◦‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|\d{1,3}(?:\.\d{1,3}){2,}\.?"
+    rf"|(?:{_ANSWER}\s+)*{_ANSWER}"
+)
 LABEL = LazyPattern(rf"(?:{_LABEL})\s+(?=\S)")
 NUMBERED = LazyPattern(rf"(?:(?:{_LABEL})\s+(?=\S)|\d{{1,3}}\.\s+(?![a-z])(?=[^\W\d_]))")
 

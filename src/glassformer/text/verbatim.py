@@ -21,11 +21,16 @@ _UNITS = (
     r"|GHz|Hz|kV|V|W|°C|°F|°|ºC|%|‰|px|dB"
 )
 _DIGITS = r"\d++(?:[.,\u00a0\u202f '’]\d{3}(?!\d))*+(?:[.,:]\d++)?+"
+_TERM = r"[-\u2212]?\d++(?:[.,]\d++)?+"
 _MONEY = r"[$€£¥₹₽₩]"
 _TLD = r"(?:com|org|net|edu|gov|info|io|dev|app|ai|co|eu|uk|us|de|fr|es|it|nl|pl|ru|cn|jp|br|ch)"
 _FILE = (
     r"(?:txt|md|pdf|docx?|xlsx?|pptx?|odt|csv|tsv|json|xml|html?|css|js|ts|py|java|cpp?|rs|go|sh"
     r"|png|jpe?g|gif|svg|mp[34]|wav|zip|gz|tar|exe|log|ini|toml|ya?ml)"
+)
+_KEY = (
+    r"(?:Ctrl|Control|Strg|AltGr|Alt|Shift|Maj|Umschalt|Cmd|Command|Option|Windows|Win|Fn|Tab|Esc"
+    r"|Del|Delete|Entf|Enter|Return|Home|End)"
 )
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
@@ -42,7 +47,8 @@ _KINDS = {
     "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
     rf"|\b[A-Za-z]:\\[^\s<>\"]++|(?<![\w.-])[\w-]++(?:\.[\w-]++)*?\.{_FILE}\b",
     "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++|(?<![\w-])-[a-z]\b(?=\s-)"
-    r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b",
+    r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b"
+    rf"|\b{_KEY}(?:\s?\+\s?(?:{_KEY}|F?\d{{1,2}}|[A-Z])(?!\w))++",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
@@ -51,15 +57,20 @@ _KINDS = {
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
     r"|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
-    "number": rf"(?<![\w.,])(?:[-+\u2212±](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}"
+    "sign": r"(?<![\w.,])(?=[A-Z/-]{0,20}\d)(?=[\d/-]{0,20}[A-Z])"
+    r"(?:\d++|[A-Z]++)(?:[-/]?(?:\d++|[A-Z]++))++\b"
+    r"|\b[A-Z]{1,4}+&[A-Z]{1,4}\b",
+    "formula": rf"(?<![\w.,]){_TERM}(?:"
+    rf"(?:(?:\s?[x×*÷+]\s?|\s[-\u2212/]\s){_TERM}){{0,8}}+(?:\s?=\s?{_TERM})++|(?:\s?[x×*÷+]\s?{_TERM})++"
+    r")(?![.,]?\w)",
+    "number": rf"(?<![\w.,])(?:[-+\u2212±#](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}"
     r"(?:[-\u2013]\d++(?![-\w]))?"
     rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY})?(?![\w])",
-    "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++)*+\b|\b[A-Z]{1,4}-\d++[A-Z0-9]*+\b",
 }
 SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")
 )
-HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
+HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
 TRAILING = ".,;:!?…'’\"”»"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 

@@ -67,6 +67,10 @@ def test_symbols_at_the_edges_are_left_out(text: str, bare: str) -> None:
         ("A. Smith sleeps.", "A. Smith sleeps."),
         ("I am (a) cat.", "I am (a) cat."),
         ("1)", "1)"),
+        ("Re: the open box", "the open box"),
+        ("Fwd: RE: FW : Hello", "Hello"),
+        ("Read: it is open.", "Read: it is open."),
+        ("Re:", "Re:"),
     ],
 )
 def test_the_label_of_a_line_is_left_out(text: str, bare: str) -> None:

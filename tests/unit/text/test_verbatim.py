@@ -39,6 +39,16 @@ KNOWN |= {"table", "tables"}  # a known word with an ending tells that others ma
             ["{n, plural, one {# file} other {# files}}"],
         ),
         ("50% discount, 100 %", ["50%", "100 %"]),
+        (
+            "Press Ctrl+C, Ctrl + Alt + Del or Strg+F5, not a+b.",
+            ["Ctrl+C", "Ctrl + Alt + Del", "Strg+F5"],
+        ),
+        ("Is 7 x 8 = 56? 3.5 + 1 = 4.5", ["7 x 8 = 56", "3.5 + 1 = 4.5"]),
+        ("10 - 3 = 7, but pages 5 - 3", ["10 - 3 = 7", "5", "3"]),
+        ("A screen of 1920x1080, a 4×4, 2x as much", ["1920x1080", "4×4"]),
+        ("Issue #1234, bug #7 and #1", ["#1234", "#7", "#1"]),
+        ("No. 55-AB/2, 2024/INV-7 or 5-HT2A", ["55-AB/2", "2024/INV-7", "5-HT2A"]),
+        ("AT&T, R&B and/or COVID-19, A/C", ["AT&T", "R&B", "COVID-19"]),
         ("Ask @anna_b about #MT2024!", ["@anna_b", "#MT2024"]),
         (
             "Open /etc/hosts, ~/a.txt, C:\\a\\b or report-2.pdf.",
@@ -108,6 +118,12 @@ def test_parts_are_apart_and_in_order(text: str) -> None:
         "1,000",
         "$",
         "{a,{",
+        "Ctrl+",
+        "1 x ",
+        "1 - ",
+        "A-1/",
+        "A1",
+        "A&",
     ],
 )
 def test_a_scan_takes_linear_time(unit: str) -> None:
