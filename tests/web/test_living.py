@@ -241,6 +241,9 @@ PEOPLE = (
     "Mr Okonkwo and Ms. Abernathy met Dr. Nakamura's sister, Miss Smith, in Reykjav\u00edk.",
     "Mr. President, Mary Okonkwo and Will Xi were born in Ouagadougou near Gy\u0151r.",
     "Mary-Jane Xi loves Gy\u0151r.",
+    "Zoltán & I met Ngozi @ home & at AT&T. ",
+    "BREAD & BUTTER",
+    "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )
 

@@ -15,7 +15,7 @@ from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 # Those of the core; extensions add others, `foundation/extensions.py` says how.
 PANELS = {
     "Try": (),
-    "Train": ("train", "average"),
+    "Train": ("train",),
     "Use": ("translate", "see", "score", "info", "doctor"),
     "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),

@@ -1,7 +1,7 @@
 """Unicode normalisation of a text before tokenization, with the origin of each character."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 from unicodedata import combining, is_normalized, normalize
 
@@ -41,6 +41,17 @@ def clean_with_spans(text: str, form: Form = "NFC") -> tuple[str, list[Span]]:
         else:
             spans += [(start, end)] * len(composed)
     return "".join(cleaned), spans
+
+
+def join_spans(origins: Sequence[Span] | None, span: Span) -> Span:
+    """Return the span that a span of characters comes from."""
+    if origins is None:
+        return span
+    start, end = span
+    if start == end:  # of the space before a text
+        place = origins[start][0] if start < len(origins) else origins[-1][1]
+        return place, place
+    return origins[start][0], origins[end - 1][1]
 
 
 def replace_surrogates(text: str) -> str:

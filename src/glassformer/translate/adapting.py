@@ -39,7 +39,7 @@ from ..text.stand_ins import (
     stand_for_name,
 )
 from ..text.typography import Typography, close_quote, open_quote, shape_marks
-from ..text.unicode import Span
+from ..text.unicode import Span, join_spans
 from ..text.verbatim import (
     CAPITAL_NOUNS,
     Verbatim,
@@ -154,6 +154,13 @@ class Adapter:
         return characters.counts if characters and characters.is_counted else {}
 
     @cached_property
+    def signs(self) -> Any:
+        """Return what finds signs that are read as words; None if no extension does."""
+        make = find_addition("signs")
+        has_token = self.tokenizers.source.has_token
+        return make(self.source_lang, self.counts, has_token) if make else None
+
+    @cached_property
     def usual_stop(self) -> str:
         """Return the mark at the end of nearly all sentences of the training text, or ""."""
         return find_usual_stop(self.counts, self.tokenizers.source.has_token)
@@ -171,6 +178,14 @@ class Adapter:
         """
         if not self.tokenizers.source.has_character_map:
             return None
+        if self.signs and (signs := self.signs.find(sentence)):
+            read, origins = replace_parts(sentence, *zip(*signs, strict=True))
+            adapted = self._adapt(read, attempt) or AdaptedSentence(read)
+            spans = adapted.origins or [(place, place + 1) for place in range(len(read))]
+            return adapted._replace(origins=[join_spans(origins, span) for span in spans])
+        return self._adapt(sentence, attempt)
+
+    def _adapt(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         adapted = self._replace(sentence, attempt)
         if adapted and adapted.is_only_stand_ins:
             return adapted

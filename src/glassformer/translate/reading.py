@@ -27,7 +27,7 @@ from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import SetAside, set_aside, strip_symbols
-from ..text.unicode import Span
+from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
 
@@ -47,7 +47,7 @@ class NetworkText(NamedTuple):
         origins = self.origins
         if origins is None:
             return tokens
-        return tokens._replace(spans=tuple(_join_spans(origins, span) for span in tokens.spans))
+        return tokens._replace(spans=tuple(join_spans(origins, span) for span in tokens.spans))
 
 
 class Segment(NamedTuple):
@@ -211,11 +211,11 @@ class SentenceReader:
         adapted = self.adapter.adapt(sentence, attempt)
         text, origins = (adapted.text, adapted.origins) if adapted else (sentence, None)
         if aside := self.set_aside(text, adapted.asides if adapted else ()):
-            text, origins = aside.text, [_join_spans(origins, span) for span in aside.origins]
+            text, origins = aside.text, [join_spans(origins, span) for span in aside.origins]
         if self._is_unspaced:
             closed, kept = close_up_with_spans(text)
             if closed != text:
-                text, origins = closed, [_join_spans(origins, span) for span in kept]
+                text, origins = closed, [join_spans(origins, span) for span in kept]
         return NetworkText(text, origins, adapted, aside)
 
     def set_aside(self, sentence: str, parts: Sequence[Span] = ()) -> SetAside | None:
@@ -404,14 +404,3 @@ class _Ids(dict[str, _Encoded]):
 def _cut(text: str, spans: Iterable[Span]) -> list[Segment]:
     spans = [*spans]
     return [*map(Segment, spans, cut_spans(text, spans))]
-
-
-def _join_spans(origins: Sequence[Span] | None, span: Span) -> Span:
-    """Return the span that a span of characters comes from."""
-    if origins is None:
-        return span
-    start, end = span
-    if start == end:  # of the space before a text
-        place = origins[start][0] if start < len(origins) else origins[-1][1]
-        return place, place
-    return origins[start][0], origins[end - 1][1]

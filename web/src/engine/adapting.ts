@@ -69,6 +69,24 @@ export class Adapter {
   }
 
   adapt(sentence: string): Adapted {
+    const signs = this.findLone(sentence);
+    const { text, origins } = replaceParts(sentence, signs, signs.map(({ kind }) => kind));
+    const adapted = this.adaptWords(text);
+    return { ...adapted, origins: adapted.origins.map(([start, end]) => joinSpan(origins, start, end)) };
+  }
+
+  /** The lone signs of a text, of which the network reads `kind`. */
+  private findLone(text: string): Part[] {
+    const { spoken } = this.tables;
+    if (!Object.keys(spoken).some((sign) => text.includes(sign)) || !hasLetter(text)) return [];
+    const isUpper = text === text.toUpperCase();
+    return [...this.patterns.all("lone", text)].flatMap(({ 0: sign, index: start }): Part[] => {
+      const word = spoken[sign];
+      return word ? [{ start, end: start + sign.length, kind: isUpper ? word.toUpperCase() : word }] : [];
+    });
+  }
+
+  private adaptWords(sentence: string): Adapted {
     const isLabel = this.tables.stop.colon !== "" && this.patterns.fits("colon_label", sentence);
     if (isLabel || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
@@ -503,6 +521,12 @@ function replaceParts(text: string, parts: readonly Part[], chosen: readonly str
 }
 
 /** The span of each part without a stand-in, with its brackets, in the new text. */
+function joinSpan(origins: readonly Span[], start: number, end: number): Span {
+  if (start < end) return [origins[start]![0], origins[end - 1]![1]];
+  const place = origins[start]?.[0] ?? origins.at(-1)?.[1] ?? 0; // of the space before a text
+  return [place, place];
+}
+
 function placeApart(text: string, parts: readonly Part[], inside: readonly Part[], chosen: readonly string[]): Span[] {
   let grown = 0;
   return parts.flatMap((part): Span[] => {

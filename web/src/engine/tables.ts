@@ -20,6 +20,7 @@ export interface AdaptingTables {
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
+  spoken: Record<string, string>; // a sign that the network reads as a word: see `text/signs.py`
   dates: DateTables;
   stop: StopTables;
   enclosures: EnclosureTables;
@@ -80,7 +81,7 @@ interface EnclosureTables {
 type PatternName =
   | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
-  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word";
+  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
 export class Patterns {

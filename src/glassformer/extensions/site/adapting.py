@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
+from glassformer.extensions.signs import signs
 from glassformer.extensions.titles import titles
 from glassformer.text import (
     casing,
@@ -58,6 +59,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "spaced_dash": typography.SPACED_DASH,
     "dash": typography.DASHES,
     "marked_word": MARKED_WORD,
+    "lone": signs.LONE,
 }
 LISTS = {
     "trailing": verbatim.TRAILING,
@@ -112,6 +114,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "stand_ins": vars(adapter.stand_ins) | _describe_names(adapter),
         "titles": titles.find_titles(*adapter.languages),
         "quotes": quotes,
+        "spoken": adapter.signs.spoken,
         "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
         "capitals": [
             {chr(code): capital for code, capital in table.items()}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ..foundation.plurals import tell_count
-from .options import AS_JSON, DEVICE, arg, opt
-from .terminal import to_json
+from glassformer.cli.options import AS_JSON, DEVICE, arg, opt
+from glassformer.cli.terminal import to_json
+from glassformer.foundation.plurals import tell_count
 
 
 def average(
@@ -25,7 +25,7 @@ def average(
     \b
     glassformer average my-model --last 5 --out my-averaged-model
     """
-    from .. import train as training
+    import glassformer.train as training
 
     if last and best:
         raise ValueError("--last and --best both say which models to average: give one of them")
