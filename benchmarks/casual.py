@@ -12,11 +12,16 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 SHARE = 0.08  # of the pairs
-SPOKEN = {  # how words are typed by those in a hurry
+OFTEN = 0.6  # the chance of a word to be shortened
+BEFORE_VERB = (
+    r"(?= (?:ask|be|buy|call|change|come|do|drink|eat|find|get|give|go|have|help|hear|kill|know"
+    r"|leave|live|look|make|meet|need|play|read|say|see|sleep|stay|stop|take|talk|tell|try|wait|win)\b)"
+)
+SPOKEN = {  # how words are typed by those in a hurry: patterns, and what they become
     "en": {
-        "you": "u",
-        "your": "ur",
         "you're": "ur",
+        "your": "ur",
+        "you": "u",
         "are": "r",
         "please": "pls",
         "thanks": "thx",
@@ -24,9 +29,8 @@ SPOKEN = {  # how words are typed by those in a hurry
         "tonight": "2nite",
         "because": "cuz",
         "see you": "c u",
-        "going to": "gonna",
-        "want to": "wanna",
-        "got to": "gotta",
+        f"want to{BEFORE_VERB}": "wanna",
+        f"going to{BEFORE_VERB}": "gonna",
         "don't know": "dunno",
         "before": "b4",
         "about": "abt",
@@ -47,7 +51,7 @@ SPOKEN = {  # how words are typed by those in a hurry
         "salut": "slt",
         "quelque chose": "qqch",
         "rendez-vous": "rdv",
-        "c'est": "c",
+        "c'est(?!-)": "c",
         "message": "msg",
         "vous": "vs",
         "dans": "ds",
@@ -62,18 +66,18 @@ def type_casually(
 ) -> Iterator[tuple[str, str]]:
     """Yield SHARE of the pairs with a source as it is typed casually, if that differs."""
     rng = Random(seed)
-    spoken = SPOKEN.get(lang, {})
-    words = "|".join(sorted(map(re.escape, spoken), key=len, reverse=True))
-    pattern = re.compile(rf"\b(?:{words})\b", re.IGNORECASE) if words else None
+    spoken = [*SPOKEN.get(lang, {}).items()]
+    either = "|".join(f"({pattern})" for pattern, _ in spoken)
+    words = re.compile(rf"\b(?:{either})\b", re.IGNORECASE) if spoken else None
 
     def shorten(word: re.Match[str]) -> str:
-        short = spoken[word[0].lower()] if rng.random() < 0.6 else word[0]
+        short = spoken[(word.lastindex or 1) - 1][1] if rng.random() < OFTEN else word[0]
         return short.capitalize() if word[0][0].isupper() else short
 
     for source, target in pairs:
         if rng.random() >= SHARE:
             continue
-        typed = pattern.sub(shorten, source) if pattern else source
+        typed = words.sub(shorten, source) if words else source
         if rng.random() < 0.7:
             typed = APOSTROPHE.sub("", typed)
         if rng.random() < 0.3:
@@ -83,5 +87,6 @@ def type_casually(
 
 
 def remove_accents(text: str) -> str:
-    letters = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(x for x in letters if not unicodedata.combining(x)))
+    """Return a text with the Latin letters of ASCII for those with accents."""
+    letters = ((unicodedata.normalize("NFD", letter)[0], letter) for letter in text)
+    return "".join(base if base.isascii() else letter for base, letter in letters)

@@ -8,10 +8,10 @@ recipes/tatoeba-en-fr.toml, but for 6,500 updates (or `--steps`); its weights ar
 under src/glassformer/models, with the words of its training text and what its heads
 read, and examined as stored, on text as people write it, too. A training that is in RUNS already is
 only stored and examined. `--phrases N` mixes N expansions of our phrasebook (tools/phrasebook) into
-the training text, if it has both languages, but no line of the validation or test text, and some
-of all pairs once more as they are typed on a phone (see benchmarks/casual.py). One head
-learns to align words as eflomal does: `pip install eflomal`. Models of --forward and --backward
-translate the training text too, and what differs from it is learned as well (see
+the training text, and some of all pairs once more as they are typed on a phone (see
+benchmarks/casual.py), if it has both languages; none has a line of the validation or test text.
+One head learns to align words as eflomal does: `pip install eflomal`. Models of --forward and
+--backward translate the training text too, and what differs from it is learned as well (see
 benchmarks/diversify.py); with --parent the training starts from a model, with its tokens.
 """
 
@@ -74,30 +74,31 @@ def has_phrases(options: argparse.Namespace) -> bool:
     return options.phrases > 0 and {options.source, options.target} <= set(LANGUAGES)
 
 
-def make_phrases(
-    options: argparse.Namespace, held_out: Sequence[list[Path]]
-) -> list[tuple[str, str]]:
-    """Return what the phrasebook adds: no pair with a line of the validation or test text."""
-    known = [
-        {line for path in paths for line in read_lines(path)}
-        for paths in zip(*held_out, strict=True)
-    ]
+def list_held_out(pairs: dict[str, list[Path]]) -> list[set[str]]:
+    """Return the lines of the validation and test text of each side."""
+    held_out = zip(pairs["valid"], pairs["test"], strict=True)
+    return [{line for path in paths for line in read_lines(path)} for paths in held_out]
+
+
+def make_phrases(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return what the phrasebook adds."""
     return [
-        (said, translation)
+        pair
         for seed in range(options.phrases)
-        for said, translation in expand(options.source, options.target, seed, MOST)
-        if said not in known[0] and translation not in known[1]
+        for pair in expand(options.source, options.target, seed, MOST)
     ]
 
 
 def mix_phrases(options: argparse.Namespace, pairs: dict[str, list[Path]]) -> list[Path]:
     """Write training text, the phrasebook, and some of both as typed casually, under RUNS.
 
-    Return its files.
+    What is added has no line of the validation or test text. Return the files.
     """
     text = list(zip(*map(read_lines, pairs["train"]), strict=True))
-    text += make_phrases(options, [pairs["valid"], pairs["test"]])
-    text += type_casually(text.copy(), options.source)
+    added = make_phrases(options)
+    added += type_casually([*text, *added], options.source)
+    sources, targets = list_held_out(pairs)
+    text += [pair for pair in added if pair[0] not in sources and pair[1] not in targets]
     folder = options.out / f"everyday-{options.source}-{options.target}-text"
     folder.mkdir(parents=True, exist_ok=True)
     mixed = [folder / path.name for path in pairs["train"]]

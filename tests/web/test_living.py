@@ -243,6 +243,7 @@ PEOPLE = (
     "Mary-Jane Xi loves Gy\u0151r.",
     "Zoltán & I met Ngozi @ home & at AT&T. ",
     "BREAD & BUTTER",
+    "東京 & 大阪: run `a & b` on 6 = 5 + 1 June.",
     "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )

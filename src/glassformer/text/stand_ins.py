@@ -34,7 +34,7 @@ GENITIVE = ("de", "nl", "sv", "da", "nb", "nn", "no")  # languages with an s beh
 YEARS = ("1990", "1914", "1945", "2013")
 DIGITS = 4  # of a number that another one is near to
 YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
-OF_NUMBERS = ("number", "time", "date", "phone", "version")
+OF_NUMBERS = ("number", "time", "date", "phone", "version", "formula")
 NUMERIC = LazyPattern(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
 
 

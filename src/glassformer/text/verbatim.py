@@ -21,16 +21,16 @@ _UNITS = (
     r"|GHz|Hz|kV|V|W|°C|°F|°|ºC|%|‰|px|dB"
 )
 _DIGITS = r"\d++(?:[.,\u00a0\u202f '’]\d{3}(?!\d))*+(?:[.,:]\d++)?+"
-_TERM = r"[-\u2212]?\d++(?:[.,]\d++)?+"
 _MONEY = r"[$€£¥₹₽₩]"
 _TLD = r"(?:com|org|net|edu|gov|info|io|dev|app|ai|co|eu|uk|us|de|fr|es|it|nl|pl|ru|cn|jp|br|ch)"
 _FILE = (
     r"(?:txt|md|pdf|docx?|xlsx?|pptx?|odt|csv|tsv|json|xml|html?|css|js|ts|py|java|cpp?|rs|go|sh"
     r"|png|jpe?g|gif|svg|mp[34]|wav|zip|gz|tar|exe|log|ini|toml|ya?ml)"
 )
-_KEY = (
-    r"(?:Ctrl|Control|Strg|AltGr|Alt|Shift|Maj|Umschalt|Cmd|Command|Option|Windows|Win|Fn|Tab|Esc"
-    r"|Del|Delete|Entf|Enter|Return|Home|End)"
+_TERM = r"[-\u2212]?\d++(?:[.,]\d++)?+"
+_MODIFIER = (
+    r"(?:[Cc]trl|CTRL|Control|Strg|AltGr|Alt|ALT|Shift|SHIFT|Maj|Umschalt|[Cc]md|Command|Option"
+    r"|Windows|Win|Fn)"
 )
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
@@ -47,8 +47,14 @@ _KINDS = {
     "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
     rf"|\b[A-Za-z]:\\[^\s<>\"]++|(?<![\w.-])[\w-]++(?:\.[\w-]++)*?\.{_FILE}\b",
     "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++|(?<![\w-])-[a-z]\b(?=\s-)"
-    r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b"
-    rf"|\b{_KEY}(?:\s?\+\s?(?:{_KEY}|F?\d{{1,2}}|[A-Z])(?!\w))++",
+    r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b",
+    "keys": rf"\b{_MODIFIER}"
+    rf"(?:\s?\+\s?(?:{_MODIFIER}|F\d{{1,2}}|[A-Z][a-z]{{1,8}}|[A-Za-z\d])(?!\w)){{1,4}}+",
+    "formula": rf"(?<![\w.,/]){_TERM}(?:[ \u00a0]?[-\u2212+x×X*÷/:][ \u00a0]?{_TERM}){{1,4}}+"
+    rf"[ \u00a0]?=[ \u00a0]?{_TERM}(?![\w^/:]|[.,]\d)"
+    r"|(?<![\w.,/])\d{1,5}+(?:[x×]\d{1,5}+){1,2}+(?:cm|mm|m|px|p)?+(?![\w^/:-]|[.,]\d)",
+    "reference": r"(?<![\w#])(?:\d{1,6}-[A-Z]{1,2}(?:/\d{1,6}|\d{1,4}[A-Z]?)"
+    r"|\d{2,6}/[A-Z]{2,5}-\d{1,6}|[A-Z]{1,5}[-/]\d{1,6}/\d{1,6}|[A-Z]{1,3}/\d{1,6}|[A-Z]{1,2}&[A-Z]{1,2})(?![\w/-])",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
@@ -57,15 +63,11 @@ _KINDS = {
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
     r"|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
-    "sign": r"(?<![\w.,])(?=[A-Z/-]{0,20}\d)(?=[\d/-]{0,20}[A-Z])"
-    r"(?:\d++|[A-Z]++)(?:[-/]?(?:\d++|[A-Z]++))++\b"
-    r"|\b[A-Z]{1,4}+&[A-Z]{1,4}\b",
-    "formula": rf"(?<![\w.,]){_TERM}(?:"
-    rf"(?:(?:\s?[x×*÷+]\s?|\s[-\u2212/]\s){_TERM}){{0,8}}+(?:\s?=\s?{_TERM})++|(?:\s?[x×*÷+]\s?{_TERM})++"
-    r")(?![.,]?\w)",
     "number": rf"(?<![\w.,])(?:[-+\u2212±#](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}"
     r"(?:[-\u2013]\d++(?![-\w]))?"
     rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY})?(?![\w])",
+    "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++){0,6}+\b"
+    r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b",
 }
 SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")

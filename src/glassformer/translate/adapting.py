@@ -56,7 +56,7 @@ SMALL_NUMBER = 1  # digits: a model translates so small a number, perhaps with a
 SHORT_NUMBER = 4  # digits
 LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa may be
 # Kinds that a network is left with if there is no stand-in.
-PLAIN_KINDS = ("name", "location", "woman", "number", "sign")
+PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
@@ -178,7 +178,7 @@ class Adapter:
         """
         if not self.tokenizers.source.has_character_map:
             return None
-        if self.signs and (signs := self.signs.find(sentence)):
+        if signs := self.signs.find(sentence) if self.signs else ():
             read, origins = replace_parts(sentence, *zip(*signs, strict=True))
             adapted = self._adapt(read, attempt) or AdaptedSentence(read)
             spans = adapted.origins or [(place, place + 1) for place in range(len(read))]
@@ -433,7 +433,7 @@ def _is_left(sentence: str, part: Verbatim) -> bool:
 
 
 def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:
-    return any(other.start <= part.start < other.end for other in others)
+    return any(other.start < part.end and part.start < other.end for other in others)
 
 
 def _is_short_number(sentence: str, part: Verbatim) -> bool:

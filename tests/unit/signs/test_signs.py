@@ -21,7 +21,13 @@ ENGLISH = Signs("en", {}, {" and", " at"}.__contains__)
         ("AT&T, a&b, me@x.org, @anna", "AT&T, a&b, me@x.org, @anna"),
         ("5 & 6", "5 & 6"),
         ("& so on &", "& so on &"),
-        ("this && that & @ home", "this && that & @ home"),
+        ("this && that & @ home", "this && that and at home"),
+        (
+            "Run `a & b`, {x, y & z} or [[a & b]] & go",
+            "Run `a & b`, {x, y & z} or [[a & b]] and go",
+        ),
+        ("Tom\u00a0&\u00a0@anna", "Tom\u00a0and\u00a0@anna"),
+        ("東京 & 大阪", "東京 and 大阪"),
         ("", ""),
     ],
 )

@@ -79,10 +79,11 @@ export class Adapter {
   private findLone(text: string): Part[] {
     const { spoken } = this.tables;
     if (!Object.keys(spoken).some((sign) => text.includes(sign)) || !hasLetter(text)) return [];
-    const isUpper = text === text.toUpperCase();
-    return [...this.patterns.all("lone", text)].flatMap(({ 0: sign, index: start }): Part[] => {
+    const repeated = this.findVerbatim(text);
+    return this.patterns.all("lone", text).flatMap(({ 0: sign, index: start }): Part[] => {
       const word = spoken[sign];
-      return word ? [{ start, end: start + sign.length, kind: isUpper ? word.toUpperCase() : word }] : [];
+      if (!word || repeated.some((part) => part.start <= start && start < part.end)) return [];
+      return [{ start, end: start + sign.length, kind: isUpper(text) ? word.toUpperCase() : word }];
     });
   }
 
@@ -95,7 +96,7 @@ export class Adapter {
     const kind = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
     const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
-    const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start <= part.start && part.start < end);
+    const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start < part.end && part.start < end);
     parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()].sort((one, two) => one.start - two.start);
     const titled = new Map<Part, string>();
     if (this.tables.has_names && !this.isCommon(cased)) {
@@ -520,13 +521,14 @@ function replaceParts(text: string, parts: readonly Part[], chosen: readonly str
   return { text: left, origins };
 }
 
-/** The span of each part without a stand-in, with its brackets, in the new text. */
+/** The span of a sentence that a span of what was read comes from. */
 function joinSpan(origins: readonly Span[], start: number, end: number): Span {
   if (start < end) return [origins[start]![0], origins[end - 1]![1]];
   const place = origins[start]?.[0] ?? origins.at(-1)?.[1] ?? 0; // of the space before a text
   return [place, place];
 }
 
+/** The span of each part without a stand-in, with its brackets, in the new text. */
 function placeApart(text: string, parts: readonly Part[], inside: readonly Part[], chosen: readonly string[]): Span[] {
   let grown = 0;
   return parts.flatMap((part): Span[] => {

@@ -20,7 +20,7 @@ export interface AdaptingTables {
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
-  spoken: Record<string, string>; // a sign that the network reads as a word: see `text/signs.py`
+  spoken: Record<string, string>; // a sign that the network reads as a word: see `extensions/signs`
   dates: DateTables;
   stop: StopTables;
   enclosures: EnclosureTables;

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
-from glassformer.text.verbatim import Verbatim
+from glassformer.text.verbatim import Verbatim, find_verbatim
 
 RARE = 20  # of a sign in the training text
-LONE = LazyPattern(r"(?<=[^\s&@] )[&@](?= [^\s&@])")
+LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
 AT = {"en": "at"}
 AND = {
     **{"af": "en", "az": "və", "be": "і", "bg": "и", "bn": "এবং", "bs": "i", "ca": "i", "cs": "a"},
@@ -46,12 +46,14 @@ class Signs:
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
         """Return the signs of a text that stand between spaces, each with the word for it.
 
-        Text without letters, as "5 & 6", has none.
+        Text without letters, as "5 & 6", has none, nor has what a translation repeats, as code.
         """
         if not any(sign in text for sign in self.spoken) or not any(map(str.isalpha, text)):
             return []
+        repeated = find_verbatim(text)
         return [
-            (Verbatim(*match.span(), "sign"), word.upper() if text.isupper() else word)
+            (Verbatim(*match.span(), "word"), word.upper() if text.isupper() else word)
             for match in LONE.finditer(text)
             if (word := self.spoken.get(match[0]))
+            and not any(part.start <= match.start() < part.end for part in repeated)
         ]

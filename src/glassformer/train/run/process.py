@@ -86,7 +86,7 @@ def listen_for_stop(stop: Callable[[], None]) -> Iterator[None]:
         for each in former:
             is_key = each == signal.SIGINT
             signal.signal(each, signal.default_int_handler if is_key else signal.SIG_DFL)
-        stop()  # after that: a second signal that comes while it is said is a second one
+        stop()  # with those handlers set: a second signal, even during this, ends the training
 
     heard = [signal.SIGINT, signal.SIGTERM]
     if HANGUP and signal.getsignal(HANGUP) != signal.SIG_IGN:
