@@ -135,8 +135,8 @@ def test_the_pages(lang: str, tmp_path: Path) -> None:
 
 
 def test_the_search_is_the_models_own() -> None:
-    """As in the app: a greedy search says "oubliait" here."""
-    text = "The old man forgot where he had put his keys."
+    """As in the app: a greedy search says "Passez-vous" here."""
+    text = "Do you spend a lot of time with your friends?"
     translator = Translator.load("everyday-en-fr", device="cpu", precision="fp32")
     facts = collect_facts("everyday-en-fr", text)
     assert facts.translation == translator.translate(text)

@@ -61,7 +61,7 @@ def test_a_model_that_met_the_marks_reads_them() -> None:
     ("text", "translation"),
     [
         ("We went to “Paris” last year.", "Nous sommes allés à « Paris » l'année dernière."),
-        ("My sister (the oldest) is married.", "Ma sœur (la plus vieille) est mariée."),
+        ("My brother (a doctor) lives in Paris.", "Mon frère (un médecin) habite à Paris."),
         ("(It was raining.)", "(Il pleuvait.)"),
         ("“I love you,” she said.", "« Je t'aime », dit-elle."),
     ],

@@ -192,7 +192,7 @@ def test_symbols_within_a_sentence_are_placed_by_its_alignment(everyday: Transla
     assert (bare, best.text) == ("Je le connais très bien.", "Je le connais très 🍕 bien.")
     assert not judged.problems and best.text[slice(*best.parts[0].target)] == best.text
     assert everyday.translate("Give ❤ me that.") == "Donne-moi ❤ ça."
-    assert everyday.translate("I like pizza🍕, too 🎉.", split=False).count("pizza🍕") == 1
+    assert everyday.translate("I want pizza🍕 tonight 🎉.", split=False).count("pizza🍕") == 1
     once, twice = everyday.translate(["Give me that.", "Give 🎉 me that. 🍕 Give 🎉 me that."])
     assert twice.replace(" 🎉", "") == f"{once} 🍕 {once}"
 

@@ -16,7 +16,7 @@ from glassformer.translate.dropped import LEAST, CoverageRule, cover_words
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 
-DROPPED = "David lives in London with Maria."
+DROPPED = "John works in Paris with Anna every day."
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,9 @@ def find_dropped(translator: Translator, source: str, target: str) -> list[str]:
 @pytest.mark.parametrize(
     ("source", "target", "words"),
     [
-        (DROPPED, "David habite à Londres avec Maria.", []),
-        (DROPPED, "David habite à Londres.", ["Maria"]),
-        (DROPPED, "Maria habite à Londres avec David.", []),
+        (DROPPED, "John travaille à Paris avec Anna tous les jours.", []),
+        (DROPPED, "John travaille à Paris tous les jours.", ["Anna"]),
+        (DROPPED, "Anna travaille à Paris avec John tous les jours.", []),
         ("I bought bread and cheese.", "J'ai acheté du pain et du fromage.", []),
         ("I bought bread and cheese.", "J'ai acheté du pain.", ["cheese"]),
         ("Do you know my sister?", "Connais-tu ma sœur ?", []),
@@ -54,9 +54,9 @@ def test_a_word_without_attention_is_dropped(
 
 def test_what_was_dropped_is_searched_for_again(everyday: Translator) -> None:
     first = everyday.search(DROPPED)[0].text
-    assert find_dropped(everyday, DROPPED, first) == ["Maria"]
+    assert find_dropped(everyday, DROPPED, first) == ["Anna"]
     (checked,) = translate_checked(everyday, [DROPPED])
-    assert "Maria" in checked.best[0].text and checked.retried and not checked.problems
+    assert "Anna" in checked.best[0].text and checked.retried and not checked.problems
     assert everyday.translate(DROPPED) == checked.best[0].text
     assert everyday.translate(DROPPED, again=False) == first
 
@@ -64,7 +64,7 @@ def test_what_was_dropped_is_searched_for_again(everyday: Translator) -> None:
 def test_what_stays_dropped_is_named(everyday: Translator) -> None:
     (checked,) = translate_checked(everyday, [DROPPED], again=False)
     (problem,) = checked.problems
-    assert problem.kind == "dropped" and problem.said == "left out, it seems: Maria"
+    assert problem.kind == "dropped" and problem.said == "left out, it seems: Anna"
     assert checked.confidence <= 0.6
 
 
@@ -120,4 +120,4 @@ def test_a_damaged_rule_is_none(damaged: object, tmp_path: Path) -> None:
     write_text(folder / DOUBT, json.dumps(stored))
     translator = Translator.load(folder, device="cpu")
     assert translator.checker.dropped.rule is None
-    assert "Maria" not in translator.translate(DROPPED)
+    assert "Anna" not in translator.translate(DROPPED)

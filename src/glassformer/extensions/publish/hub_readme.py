@@ -156,7 +156,7 @@ def _write_body(
     message = "\n".join(f"- {escape_markdown(each)}" for each in reveals)
     parts.append(f"## What these files tell of the training text\n\n{message}")
     sentence = licence or "Not said. Mind the licence of the data: the weights were made from it."
-    names = [_name_origin(each) for each in origins if each.get("licence")]
+    names = dict.fromkeys(_name_origin(each) for each in origins if each.get("licence"))
     mind = f"\n\nIt was made from {' and '.join(names)}: mind that licence, too." if names else ""
     parts.append(f"## Licence\n\n{escape_markdown(sentence)}{mind}")
     return "\n\n".join(parts) + "\n"

@@ -100,10 +100,10 @@ def test_a_token_is_told_as_its_word() -> None:
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ("You look tired today.", "follows “Vous” alone; the beam keeps “Tu”"),
+        ("You are very kind.", "follows “Vous” alone; the beam keeps “Tu”"),
         (
-            "The kids are asleep, so please be quiet.",
-            "“dorment” ends likelier; “sont” wins by its score",
+            "The kids are sleeping, so be quiet.",
+            "“silencieux” ends likelier; “tranquilles” wins by its score",
         ),
         ("Could you help me with this?", "stays ahead to the end"),
     ],
@@ -124,7 +124,7 @@ def test_the_title_tells_what_the_search_found(text: str, title: str) -> None:
         assert first[0].log_prob < first[1].log_prob and one.log_prob > two.log_prob
         at = tree.steps.index(tree.ahead)
         assert [n for n, told in enumerate(scene.captions) if "overtakes" in told] == [at]
-        assert scene.captions[at] == f"token {tree.ahead + 1}: “Tu … fatigué” overtakes."
+        assert scene.captions[at] == f"token {tree.ahead + 1}: “Tu … gentil” overtakes."
 
 
 @pytest.mark.parametrize("how", [{"search": "greedy"}, {"search": "beam", "beam": 5}])
