@@ -4,7 +4,7 @@ Imports no torch.
 """
 
 EVERYDAY = "everyday-en-fr"
-DOUBT = "Could you help me with this?"  # at its first step that model hesitates: tu or vous?
+DOUBT = "Could you help me with this?"  # that model hesitates: tu or vous, and for what?
 TURN = "You are very kind."  # greedy search begins with vous, and tu ends likelier
 BEACH = "We went to the beach with our friends yesterday."  # of one layer all heads have a habit
 ELSEWHERE = {
