@@ -52,7 +52,7 @@ class Signs:
             return []
         repeated = find_verbatim(text)
         return [
-            (Verbatim(*match.span(), "word"), word.upper() if text.isupper() else word)
+            (Verbatim(match.start(), match.end(), "word"), word.upper() if text.isupper() else word)
             for match in LONE.finditer(text)
             if (word := self.spoken.get(match[0]))
             and not any(part.start <= match.start() < part.end for part in repeated)
