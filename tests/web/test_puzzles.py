@@ -354,6 +354,19 @@ def test_another_date_is_chosen_and_an_impossible_one_refused(page: Any, server:
     assert page.get_by_role("alert").count() == 0
 
 
+def test_a_date_that_is_typed_stays_when_the_network_comes(page: Any, server: Server) -> None:
+    held: list[Any] = []
+    page.route("**/api/models*", lambda route: held.append(route))
+    page.goto(server.url("puzzles/2026-13-45"))
+    date = page.get_by_label("The set of another date")
+    date.fill("2026-12-24")
+    with page.expect_response("**/api/models*"):
+        held.pop(0).continue_()
+    page.locator("form").first.get_by_role("button", name="Open").wait_for()
+    page.wait_for_timeout(300)  # until the list is read
+    assert date.input_value() == "2026-12-24"
+
+
 @pytest.mark.thorough
 def test_a_page_makes_all_twelve_whatever_its_worker_has_let_go(
     browser: Any, tmp_path: Path

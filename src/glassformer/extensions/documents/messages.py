@@ -36,13 +36,14 @@ async def start_reader(module: str) -> Process:
 async def exchange(process: Process, messages: Sequence[bytes]) -> tuple[bool, bytes]:
     """Send messages to a reader; return whether its answer tells an error, and the answer.
 
-    Raises OSError or IncompleteReadError if the reader has ended.
+    Raises OSError or IncompleteReadError if the reader has ended without an answer.
     """
     orders, answers = process.stdin, process.stdout
     assert orders and answers
     for message in messages:
         orders.write(len(message).to_bytes(LENGTH) + message)
-    await orders.drain()
+    with suppress(OSError):  # a reader that has ended may have answered before
+        await orders.drain()
     is_error = await answers.readexactly(1) == b"\1"
     length = int.from_bytes(await answers.readexactly(LENGTH))
     return is_error, await answers.readexactly(length)
