@@ -250,4 +250,4 @@ def _tell(value: float | None) -> str:
 
 
 def _tell_share(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    return "" if share is None else f"{round(100 * share, 1) + 0.0:.1f} %"  # not -0.0
