@@ -367,6 +367,18 @@ def test_a_date_that_is_typed_stays_when_the_network_comes(page: Any, server: Se
     assert date.input_value() == "2026-12-24"
 
 
+def test_a_puzzle_that_is_chosen_stays_when_the_network_comes(page: Any, server: Server) -> None:
+    held: list[Any] = []
+    page.route("**/api/models*", lambda route: held.append(route))
+    page.goto(server.url("puzzles/2026-12-05"))
+    page.locator("nav .square").nth(2).click()
+    held.pop(0).continue_()
+    page.locator("[data-puzzle=sure] h2").wait_for()
+    assert page.locator("nav .square").nth(2).get_attribute("aria-current") == "step"
+    page.goto(server.url("puzzles/2026-12-06"))
+    page.locator("[data-puzzle=read]").wait_for()
+
+
 @pytest.mark.thorough
 def test_a_page_makes_all_twelve_whatever_its_worker_has_let_go(
     browser: Any, tmp_path: Path
