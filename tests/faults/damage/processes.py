@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,8 @@ class Zygote:
                 raise AssertionError(f"{argv} hangs; it said {log.read_text(errors='replace')}")
             if due is not None and now >= due and pid and left:
                 if left == list(signals) or "Stopping" in log.read_text(errors="replace"):
-                    os.kill(pid, left.pop(0))
+                    with suppress(ProcessLookupError):  # it has ended, which is heard next
+                        os.kill(pid, left.pop(0))
                 due = now + 0.001 if left else None
             heard = self._hear(min(0.5, (due or now + 0.5) - now))
             if heard is None:
