@@ -1,4 +1,4 @@
-"""Text as it is typed on a phone: without apostrophes, accents and letters that are heard anyway.
+"""Text as it is typed on a phone: without apostrophes or accents, and with words cut short.
 
 A model for everyday sentences learns some of its training pairs once more with such a source; the
 translation stays as it is.
@@ -17,7 +17,7 @@ BEFORE_VERB = (
     r"(?= (?:ask|be|buy|call|change|come|do|drink|eat|find|get|give|go|have|help|hear|kill|know"
     r"|leave|live|look|make|meet|need|play|read|say|see|sleep|stay|stop|take|talk|tell|try|wait|win)\b)"
 )
-SPOKEN = {  # how words are typed by those in a hurry: patterns, and what they become
+SHORT_FORMS = {  # by language: patterns of words, and how they are typed in a hurry
     "en": {
         "you're": "ur",
         "your": "ur",
@@ -66,12 +66,12 @@ def type_casually(
 ) -> Iterator[tuple[str, str]]:
     """Yield SHARE of the pairs with a source as it is typed casually, if that differs."""
     rng = Random(seed)
-    spoken = [*SPOKEN.get(lang, {}).items()]
-    either = "|".join(f"({pattern})" for pattern, _ in spoken)
-    words = re.compile(rf"\b(?:{either})\b", re.IGNORECASE) if spoken else None
+    forms = [*SHORT_FORMS.get(lang, {}).items()]
+    either = "|".join(f"({pattern})" for pattern, _ in forms)
+    words = re.compile(rf"\b(?:{either})\b", re.IGNORECASE) if forms else None
 
     def shorten(word: re.Match[str]) -> str:
-        short = spoken[(word.lastindex or 1) - 1][1] if rng.random() < OFTEN else word[0]
+        short = forms[(word.lastindex or 1) - 1][1] if rng.random() < OFTEN else word[0]
         return short.capitalize() if word[0][0].isupper() else short
 
     for source, target in pairs:

@@ -64,6 +64,9 @@ collects{{phrasebook}}. Whoever passes the model on names Tatoeba and this licen
 
 `python -m benchmarks everyday --data DIR --out RUNS{{arguments}}`
 """
+EARLIER = """
+The models that it names are those that had these names before.
+"""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -169,8 +172,9 @@ def describe_origin(options: argparse.Namespace) -> str:
         for name in ("forward", "backward", "parent")
         if (models := getattr(options, name))
     ]
+    earlier = EARLIER if options.forward or options.backward or options.parent else ""
     phrasebook = ", and of our own phrasebook" if has_phrases(options) else ""
-    return ORIGIN.format(arguments="".join(arguments), phrasebook=phrasebook)
+    return ORIGIN.format(arguments="".join(arguments), phrasebook=phrasebook) + earlier
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -78,6 +78,8 @@ def test_what_models_say_is_added_where_it_differs(
     assert mixed[-2:] == [("A dog barks.", "Ein Hund ist da."), ("A dog.", "Ein Hund bellt.")]
     assert " --forward forward --backward backward" in describe_origin(options)
     assert "--parent" not in describe_origin(options)
+    assert "had these names before" in describe_origin(options)
+    assert "before" not in describe_origin(make_options(tmp_path))
 
 
 def test_parts_that_are_aligned_belong_to_words_in_white_space() -> None:

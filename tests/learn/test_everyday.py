@@ -19,6 +19,7 @@ from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.golden import check_golden
 from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
+from tools.phrasebook import read_phrases
 
 NAME, RIGHT = "everyday-en-fr", 26
 NAMES = (NAME, "everyday-fr-en", "everyday-en-de")
@@ -343,12 +344,14 @@ def test_it_names_the_words_that_it_never_met() -> None:
 
 
 def test_the_readme_shows_what_it_says() -> None:
-    """Ten everyday translations, good and bad, and which of the bad ones are flagged."""
+    """Ten translations, good and bad, of what was not learned, and which bad ones are flagged."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (right|wrong, .+?) \|$", readme, re.MULTILINE)
     translator = Translator.load(NAME, device="cpu")
     shown = translate_checked(translator, [source for source, _, _ in rows])
     assert len(rows) == 10
+    learned = {text for phrase in read_phrases() for text in phrase["en"]}
+    assert learned.isdisjoint(source for source, _, _ in rows)
     for (_, said, verdict), found in zip(rows, shown, strict=True):
         assert found.best[0].text == said
         assert bool(found.problems) == (verdict == "wrong, flagged")
