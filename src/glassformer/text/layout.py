@@ -88,12 +88,18 @@ def read_layout(
     """
     try:
         ids: dict[str, int] = value["model"]["vocab"]
-        vocabulary = sorted(ids, key=ids.__getitem__)
-        merges = [(left, right) for left, right in value["model"]["merges"]]
+        pairs: list[list[str]] = value["model"]["merges"]
+        vocabulary = [*ids]
+        if [*ids.values()] != [*range(len(ids))]:  # of another writer, which did not sort them
+            vocabulary.sort(key=ids.__getitem__)
+            ids = {token: id for id, token in enumerate(vocabulary)}
+        merges = [(left, right) for left, right in pairs]
         normalization = Normalization.parse(value["normalizer"]["normalizers"])
         whole = {left + right for left, right in merges}.union(*merges) <= ids.keys()
-        model = describe_merges(vocabulary, merges)
-        if whole and starts_right(vocabulary) and value == describe_layout(model, normalization):
+        typed = type(pairs) is list and {*map(type, pairs)} <= {list}
+        model = describe_merges((), ()) | {"vocab": ids, "merges": pairs}  # fast to compare
+        same = typed and value == describe_layout(model, normalization)
+        if same and whole and starts_right(vocabulary):
             "".join(vocabulary).encode()  # fails on a lone surrogate
             return vocabulary, merges, normalization
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

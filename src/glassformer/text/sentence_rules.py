@@ -51,11 +51,13 @@ class SentenceRules(NamedTuple):
 
 
 def find_list_labels(language: str | None) -> LazyPattern:
-    """Return what finds the label of a line in a list, such as "2) ", where a sentence begins.
+    """Return what finds the label of a line in a list, such as "2) ", where a sentence begins."""
+    return LABEL if has_ordinals(language) else NUMBERED
 
-    "2. " is no label in a language where it may be "2nd".
-    """
-    return LABEL if find_rules(language).has_ordinals else NUMBERED
+
+def has_ordinals(language: str | None) -> bool:
+    """Return whether "3." may be "3rd" in a language, and no label; in an unknown one it may."""
+    return (name_base(language) or "de") in DOTTED_ORDINALS
 
 
 @cache
@@ -80,7 +82,7 @@ def find_rules(language: str | None) -> SentenceRules:
         before_number=lists.get("before_number", none),
         starters=lists["starters"],
         suffixes=tuple(each[1:] for each in seldom if each.startswith("-")),
-        has_ordinals=not code or code in DOTTED_ORDINALS,
+        has_ordinals=has_ordinals(language),
     )
 
 

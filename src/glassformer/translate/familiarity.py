@@ -31,13 +31,25 @@ class Familiarity:
         """language: that of the sources. folder: that of the model, if it is in one."""
         self.language, self.tokenizer = name_base(language), tokenizers.source
         self.folder = folder
-        self.usual = measure_usual(folder, tokenizers) if folder else None
-        self.limit = read_limit(folder, self.usual) if folder else None
+        self._tokenizers = tokenizers
 
     @cached_property
     def words(self) -> frozenset[str] | None:
         """Return the words of the training text; None if they are not listed."""
         return read_known_words(self.folder) if self.folder else None
+
+    @cached_property
+    def usual(self) -> float | None:
+        """Return the mean confidence in the translations of golden.json; None without it."""
+        return measure_usual(self.folder, self._tokenizers) if self.folder else None
+
+    @cached_property
+    def limit(self) -> float | None:
+        """Return the confidence below which a model is unsure: calibrated, or a share of usual."""
+        try:
+            return float(read_json(self.folder / DOUBT)["confidence"]) if self.folder else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return SHARE * self.usual if self.usual else None
 
     def find_problems(self, sentence: Sentence, translation: Translation) -> Iterator[Problem]:
         """Yield each sign that the model was not trained on such a text."""
@@ -76,21 +88,9 @@ def measure_usual(folder: Path, tokenizers: Tokenizers) -> float | None:
     try:
         lines = read_json(folder / GOLDEN)["lines"]
         pairs = [(line["translation"], float(line["log_prob"])) for line in lines]
-        tokens = [
-            len(ids) + 1 for ids in tokenizers.target.encode_many([message for message, _ in pairs])
-        ]
-        shares = [math.exp(log_prob / n) for (_, log_prob), n in zip(pairs, tokens, strict=True)]
+        rows = tokenizers.target.encode_many([translation for translation, _ in pairs])
+        both = zip(pairs, rows, strict=True)
+        shares = [math.exp(log_prob / (len(row) + 1)) for (_, log_prob), row in both]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     return sum(shares) / len(shares) if shares else None
-
-
-def read_limit(folder: Path, usual: float | None) -> float | None:
-    """Return the confidence below which a model is unsure.
-
-    It is what a calibration put into doubt.json, or else a share of what is usual.
-    """
-    try:
-        return float(read_json(folder / DOUBT)["confidence"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return SHARE * usual if usual else None

@@ -308,8 +308,10 @@ def _describe_origin(config: Config, tokenizers: Tokenizers) -> dict[str, Any]:
 
 def tell_tokenizers(tokenizers: Tokenizers) -> str:
     """Return the digest by which both vocabularies are known."""
-    both = [tokenizers.source.vocabulary, tokenizers.target.vocabulary]
-    return sha256_hex(json.dumps(both).encode())[:16]
+    source, target = (each.vocabulary for each in tokenizers)  # most models share them
+    first = json.dumps(source)
+    second = first if source is target else json.dumps(target)
+    return sha256_hex(f"[{first}, {second}]".encode())[:16]
 
 
 def load_model(model: Path | str) -> tuple[Config, Tokenizers, EncoderDecoder]:

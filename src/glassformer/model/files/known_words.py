@@ -120,9 +120,8 @@ def _read(folder: Path) -> tuple[frozenset[str], frozenset[str]] | None:
 def _split_list(path: Path, *_: int) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words in small letters, and the others; of a file, by its size and its time."""
     text = read_text(path)
-    both = [*zip(text.split("\n"), text.lower().split("\n"), strict=True)]
-    small = frozenset(word for word, lowered in both if word and word == lowered)
-    return small, frozenset(word for word, lowered in both if word != lowered)
+    words, lowered = frozenset(text.split()), frozenset(text.lower().split())
+    return words & lowered, words - lowered
 
 
 def _is_small(word: str) -> bool:
