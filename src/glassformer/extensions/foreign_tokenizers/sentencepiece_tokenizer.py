@@ -7,7 +7,7 @@ of the network, which need not have them all.
 import re
 from abc import abstractmethod
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -58,7 +58,7 @@ class SentencepieceTokenizer(ImportedTokenizer):
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of any ids: controls and tags are left out, unknown ones are U+FFFD."""
-        joined = b"".join(self._bytes[id] if 0 <= id < len(self) else b"\xff" for id in ids)
+        joined = b"".join(self._texts[id] if 0 <= id < len(self) else b"\xff" for id in ids)
         text = joined.decode("utf-8", errors="replace")
         is_led = self.spec.add_dummy_prefix and not self.spec.treat_whitespace_as_suffix
         return text.removeprefix(" ") if is_led else text.rstrip(" ")
@@ -94,16 +94,11 @@ class SentencepieceTokenizer(ImportedTokenizer):
         """Return the tokens that texts yield, also those that the network has not."""
 
     @cached_property
-    def _bytes(self) -> list[bytes]:
+    def _texts(self) -> dict[int, bytes]:
         """Return the text of each token in UTF-8: nothing for controls and tags."""
-        texts = [token.replace(SPACE, " ").encode() for token in self.vocabulary]
-        for id, token in enumerate(self.vocabulary):
-            if token[:1] in MARKS:
-                texts[id] = self._read(token).encode()
-        for byte, id in enumerate(self._byte_ids):
-            if id != self._unknown:
-                texts[id] = bytes([byte])
-        return texts
+        single = {id: bytes([byte]) for byte, id in enumerate(self._byte_ids)}
+        single.pop(self._unknown, None)
+        return _Texts(lambda id: self._read(self.vocabulary[id]).encode(), single)
 
     def _read(self, token: str) -> str:
         if token == UNKNOWN:
@@ -161,6 +156,18 @@ class SentencepieceTokenizer(ImportedTokenizer):
         if self.byte_fallback and not self._is_known(token):
             return [self._byte_ids[byte] for byte in token.encode()]
         return [self._unknown]
+
+
+class _Texts(dict[int, bytes]):
+    """The texts of tokens, each made when it is asked for: few sentences need few of them."""
+
+    def __init__(self, make: Callable[[int], bytes], known: Mapping[int, bytes]) -> None:
+        super().__init__(known)
+        self._make = make
+
+    def __missing__(self, id: int) -> bytes:
+        text = self[id] = self._make(id)
+        return text
 
 
 def split_at_spaces(normal: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from random import Random
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from glassformer.text.dropout import LatticeSampler
 from glassformer.text.layout import CONTROLS, HEAD, spell_layout
@@ -48,9 +48,7 @@ class Unigram(SentencepieceTokenizer):
         yield, but that the network does not know. ValueError if the normaliser is damaged.
         """
         self.scores, self.others = tuple(scores), dict(others or {})
-        self._silent = {
-            token for token, score in zip(vocabulary, scores, strict=True) if score is None
-        }
+        self._silent = {vocabulary[id] for id in _list_silent(scores)}
         self._take_vocabulary(vocabulary, spec or NormalizerSpec(), byte_fallback)
 
     @classmethod
@@ -59,15 +57,17 @@ class Unigram(SentencepieceTokenizer):
         tokens, values = [token for token, _ in entries], [score for _, score in entries]
         border = tokens.index(BORDER) if BORDER in tokens else len(tokens)
         vocabulary, scores = tokens[:border], list[float | None](values[:border])
-        for id, token in enumerate(vocabulary):
-            if token[:1] == OUT_OF_REACH or (token[:1] in MARKS and is_code(token)):
+        for id in _list_marked(vocabulary):
+            token = vocabulary[id]
+            if token[:1] == OUT_OF_REACH or is_code(token):
                 vocabulary[id], scores[id] = token.removeprefix(OUT_OF_REACH), None
         others = dict(zip(tokens[border + 1 :], values[border + 1 :], strict=True))
         spec, byte_fallback = parse_spec(fields), fields["model"]["byte_fallback"]
+        types = [{*map(type, each)} for each in (entries, tokens, values)]
         if (
-            vocabulary[: len(CONTROLS)] != list(CONTROLS)
-            or {*map(type, values)} != {float}
-            or fields != _describe(vocabulary, scores, spec, others, byte_fallback)
+            types != [{list}, {str}, {float}]
+            or vocabulary[: len(CONTROLS)] != list(CONTROLS)
+            or fields != _describe(entries, vocabulary, scores, spec, byte_fallback)
         ):
             raise ValueError
         return cls(vocabulary, scores, spec, others=others, byte_fallback=byte_fallback)
@@ -93,9 +93,11 @@ class Unigram(SentencepieceTokenizer):
     @cached_property
     def _known(self) -> dict[str, float]:
         """Return the ln p of each token that texts yield."""
-        both = zip(self.vocabulary, self.scores, strict=True)
-        own = {token: score for token, score in both if score is not None and token in self._ids}
-        return {**own, **self.others}
+        own = dict(zip(self.vocabulary, self.scores, strict=True))
+        marked = {self.vocabulary[id] for id in _list_marked(self.vocabulary)}
+        for token in self._silent | (marked - self._ids.keys()):
+            del own[token]
+        return cast(dict[str, float], own) | self.others  # only what is silent has no ln p
 
     @cached_property
     def _viterbi(self) -> Viterbi:
@@ -106,42 +108,50 @@ class Unigram(SentencepieceTokenizer):
         return LatticeSampler(self._known)
 
     def _layout(self) -> str:
+        pairs = [*zip(self.vocabulary, self.scores, strict=True)]
+        if self.others:
+            pairs += [(BORDER, 0.0), *self.others.items()]
+        entries = [[*pair] for pair in pairs]
         return spell_layout(
-            _describe(self.vocabulary, self.scores, self.spec, self.others, self.byte_fallback)
+            _describe(entries, self.vocabulary, self.scores, self.spec, self.byte_fallback)
         )
 
 
+def _list_marked(vocabulary: Sequence[str]) -> list[int]:
+    """Return the ids of tokens that begin as those do which are no text: few of many thousands."""
+    return [id for id, token in enumerate(vocabulary) if token[:1] in MARKS]
+
+
+def _list_silent(scores: Sequence[float | None]) -> list[int]:
+    """Return the ids of the tokens that no text yields."""
+    return [id for id, score in enumerate(scores) if score is None]
+
+
 def _describe(
+    entries: Sequence[Sequence[str | float | None]],
     vocabulary: Sequence[str],
     scores: Sequence[float | None],
     spec: NormalizerSpec,
-    others: Mapping[str, float],
     byte_fallback: bool,
 ) -> dict[str, Any]:
-    entries = [
-        [token, score]
-        if score is not None and token[:1] not in MARKS
-        else [token, 0.0]
-        if is_code(token)
-        else [OUT_OF_REACH + token, 0.0]
-        if score is None
-        else [token, score]
-        for token, score in zip(vocabulary, scores, strict=True)
-    ]
-    if others:
-        entries += [[BORDER, 0.0], *map(list, others.items())]
+    """Return the content of the file, with the few entries replaced that are no text."""
+    codes = [id for id in _list_marked(vocabulary) if is_code(vocabulary[id])]
+    rows: list[Sequence[str | float | None]] = [*entries]
+    for id in _list_silent(scores):
+        rows[id] = [OUT_OF_REACH + vocabulary[id], 0.0]
+    for id in codes:
+        rows[id] = [vocabulary[id], 0.0]
     return {
         **HEAD,
         "added_tokens": [
-            {"id": id, "content": token, "special": True, **dict.fromkeys(ADDED, False)}
-            for id, token in enumerate(vocabulary)
-            if token[:1] in MARKS and is_code(token)
+            {"id": id, "content": vocabulary[id], "special": True, **dict.fromkeys(ADDED, False)}
+            for id in codes
         ],
         **describe_spaces(spec, byte_fallback),
         "model": {
             "type": "Unigram",
             "unk_id": vocabulary.index(UNKNOWN),
-            "vocab": entries,
+            "vocab": rows,
             "byte_fallback": byte_fallback,
             **describe_spec(spec),
         },
