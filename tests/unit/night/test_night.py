@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
+from itertools import product
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -15,12 +17,20 @@ from glassformer.cli import main
 from glassformer.cli.terminal import INTERRUPTED
 from glassformer.extensions.cluster.ray_calls import Cluster
 from glassformer.extensions.night import night as module
-from glassformer.extensions.night import publishing
+from glassformer.extensions.night import publishing, trainings
 from glassformer.extensions.night.night import Night
 from glassformer.extensions.night.parents import choose_dropout, choose_parent
-from glassformer.extensions.night.state import read_clock, read_state
-from glassformer.extensions.night.texts import gather_text
+from glassformer.extensions.night.state import (
+    NightRequest,
+    begin_state,
+    count_left,
+    read_clock,
+    read_state,
+    write_state,
+)
+from glassformer.extensions.night.texts import gather_text, write_parts
 from glassformer.foundation.disk import write_text
+from glassformer.foundation.progress import Reporter
 from tools.demo_corpus.files import write_pairs
 
 Run = Callable[..., tuple[int, str]]
@@ -99,9 +109,6 @@ def list_made(told: dict[str, Any]) -> list[str]:
 
 def begin(folder: Path, minutes: float, parent: str | None = "none", **given: Any) -> Night:
     """Return a night on the pairs in a folder."""
-    from glassformer.extensions.night.state import NightRequest, begin_state
-    from glassformer.foundation.progress import Reporter
-
     own: dict[str, Any] = {name: [str(folder / name)] for name in ("valid", "test")}
     data = [str(folder / f"train.{lang}") for lang in ("en", "fr")]
     request = NightRequest(data, "en", "fr", **own, parent=parent, **given)
@@ -185,6 +192,79 @@ def test_a_killed_night_goes_on_where_it_was(
     assert night.state.chosen == "student" and read_state(night.folder) == night.state
 
 
+def test_what_was_begun_goes_first_with_the_minutes_that_are_left(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    pretended["kill"] = "auto"
+    with pytest.raises(Killed):
+        begin(pairs, 120).run()
+    (planned,) = [each.minutes for each in pretended["made"]]
+    assert planned > 10
+    night = begin(pairs, 10)  # enough for one training, but another than the plan's first
+    assert [each.name for each in night.plan()] == ["auto"]
+    night.run()
+    assert list_made(pretended) == ["auto", "auto"]
+    assert pretended["made"][1].minutes == pytest.approx(10, abs=0.5)
+    assert not night.state.begun
+
+
+def test_a_training_that_was_begun_ends_earlier_if_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[list[str]]()
+
+    def resume(out: Path, *, changes: list[str], **_: Any) -> None:
+        made.append(changes)
+
+    monkeypatch.setattr(trainings, "resume", resume)
+    (tmp_path / "run").mkdir()
+    write_text(tmp_path / "run" / "run.json", "{}")
+    write_text(tmp_path / "run" / "config.toml", "[train]\nminutes = 30.0\n")
+    for minutes in (12.5, 30.0, 50.0):
+        job = trainings.TrainingJob(tmp_path, ("en", "fr"), [], [], minutes, 1)
+        trainings.run_training(job)
+    assert made == [["train.minutes=12.500"], [], []]
+    assert trainings.read_spent(tmp_path) == 0.0
+
+
+def test_a_time_of_day_that_has_passed_stays_the_end(tmp_path: Path) -> None:
+    request = NightRequest(["a", "b"], "en", "fr")
+    noon = datetime(2026, 3, 4, 12).timestamp()
+    state = begin_state(tmp_path, request, None, "12:30", lambda: noon)
+    write_state(tmp_path, state)
+    later = begin_state(tmp_path, request, None, "12:30", lambda: noon + 3600)
+    assert later.until == state.until and count_left(later, lambda: noon + 3600) == -30
+    other = begin_state(tmp_path, request, None, "13:30", lambda: noon + 3600)
+    assert count_left(other, lambda: noon + 3600) == 30
+
+
+def test_a_night_without_its_steps_only_says_what_came_of_it(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    night = begin(pairs, 20)
+    night.run()
+    module.drop_steps(night.folder, night.state)
+    assert not (night.folder / "steps").exists()
+    begin(pairs, 20).run()
+    assert list_made(pretended) == ["auto"]
+    with pytest.raises(ValueError, match="steps of this night were removed"):
+        begin(pairs, 200)
+
+
+def test_few_pairs_leave_ten_lines_to_test_on(tmp_path: Path) -> None:
+    words = [*map("".join, product("bdfgk", "aeiou", "lmnpr"))]
+    for lang in ("en", "fr"):
+        lines = (f"{one} {two} {lang}" for one, two in zip(words, reversed(words), strict=True))
+        write_text(tmp_path / f"a.{lang}", "".join(f"{line}\n" for line in lines))
+    data = [str(tmp_path / "a.en"), str(tmp_path / "a.fr")]
+    texts, _ = write_parts(tmp_path / "data", data, [], [], ("en", "fr"), 1)
+    assert [len(texts.read(part)[0]) for part in ("valid", "test")] == [10, 10]
+    write_pairs(tmp_path / "few", "en", "fr", {"test": 6})
+    test = [str(tmp_path / "few" / "test")]
+    with pytest.raises(ValueError, match="at least 10 lines, not 6"):
+        write_parts(tmp_path / "data2", data, [], test, ("en", "fr"), 1)
+
+
 def test_a_file_without_made_pairs_is_left_out(pairs: Path, pretended: dict[str, Any]) -> None:
     night = begin(pairs, 120)
     (night.folder / "made").mkdir()
@@ -243,13 +323,17 @@ def test_another_request_is_refused(pairs: Path, pretended: dict[str, Any]) -> N
     begin(pairs, 20).run()
     with pytest.raises(ValueError, match="began with another seed"):
         begin(pairs, 20, seed=2)
+    out = pairs / "made"
+    with pytest.raises(ValueError, match="began with another mono target, size"):
+        begin_state(out, NightRequest([], "", "", mono_target="a", size="tiny"), None, None)
+    assert begin_state(out, NightRequest([], "", ""), None, None).minutes == 20
 
 
 def test_the_clock_says_when_it_is_over() -> None:
     noon = 1_700_000_000 - 1_700_000_000 % 86_400 + 12 * 3600
     in_time = read_clock("23:30", noon)
     assert 0 < in_time - noon <= 86_400 and in_time % 60 == 0
-    for wrong in ("7 o'clock", "24:00", "12:60", "", "-1:00"):
+    for wrong in ("7 o'clock", "²:00", "24:00", "12:60", "", "-1:00"):
         with pytest.raises(ValueError, match="time of day"):
             read_clock(wrong, noon)
 

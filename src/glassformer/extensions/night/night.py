@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from glassformer.config import Config
 from glassformer.data.files import count_lines, read_lines
@@ -20,9 +20,9 @@ from glassformer.train import Summary
 from glassformer.train.plan.auto import choose_settings, measure_corpus
 from glassformer.translator import Translator
 
-from ..cluster.ray_calls import Cluster
 from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
+    SHORTEST,
     Circumstances,
     PlannedStep,
     StepResult,
@@ -30,16 +30,27 @@ from .planning import (
     measure_gain,
     pays,
     plan_steps,
+    read_scores,
 )
 from .publishing import finish
 from .state import NightState, count_left, write_state
 from .texts import PARTS, NightTexts, gather_text, write_parts
-from .trainings import TrainingJob, make_corpus, run_training, score_models
+from .trainings import TrainingJob, make_corpus, read_spent, run_training, score_models
+
+if TYPE_CHECKING:
+    from ..cluster.ray_calls import Cluster
 
 SINGLE = ("auto", "parent", "member-1", "member-2", "member-3", "student", "polish")
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
 BT, NONE = "bt", "none"
+# Pairs that models make: their names, and the tags before their sources.
+MADE: tuple[tuple[str, str | None], ...] = (
+    ("mono-back", BT),
+    ("mono-forward", None),
+    ("turned", None),
+    ("forward", None),
+)
 SHAPES = ("model.", "text.")  # settings of these are those of a parent
 
 
@@ -68,13 +79,29 @@ class Night:
 
     def run(self) -> Path:
         """Make all steps that are missing, and return the folder of the published model."""
+        if self.state.is_cleared:
+            return self.folder / "model"
         self.prepare()
-        while steps := plan_steps(self.circumstances, self.state.steps, count_left(self.state)):
+        while steps := self.plan():
             for step in steps:
                 self.say(f"{step.name}, about {_tell_minutes(step.minutes)}: {step.why}")
+            self.state.begun = [*steps]
+            write_state(self.folder, self.state)
             self.keep(self.make(*steps) if len(steps) == 1 else self.train_together(steps))
         self.choose()
         return finish(self)
+
+    def plan(self) -> list[PlannedStep]:
+        """Return the next steps: those that were stopped, with no more minutes than are left."""
+        left = count_left(self.state)
+        if not self.state.begun:
+            return plan_steps(self.circumstances, self.state.steps, left)
+        steps = list[PlannedStep]()
+        for step in self.state.begun:
+            spent = read_spent(self.place(step.name)) if self.state.until is not None else 0.0
+            minutes = max(SHORTEST, min(step.minutes, left + spent))
+            steps.append(replace(step, minutes=minutes))
+        return steps
 
     @property
     def circumstances(self) -> Circumstances:
@@ -113,6 +140,7 @@ class Night:
             self.state.chosen = ""
             score = "" if each.score is None else f": chrF++ {each.score:.2f}"
             self.say(f"{each.name} took {minutes:.1f} minutes{score}")
+            self.state.begun = []
         self.state.spent += 60 * minutes
         write_state(self.folder, self.state)
 
@@ -233,19 +261,19 @@ class Night:
         if choose_base(self.state.steps) == "parent" and not (name == "student" and request.size):
             job = replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "student":
-            return replace(job, size=request.size, corpora=self.list_corpora(("taught", None)))
-        corpora = self.list_corpora(*MADE) if pays(self.state.steps) else job.corpora
-        return replace(job, seed=request.seed + int(name[-1]) - 1, corpora=corpora)
+            more = MADE[:2] if pays(self.state.steps) else ()
+            corpora = self.list_corpora(("taught", None), *more)
+            return replace(job, size=request.size, corpora=corpora)
+        if pays(self.state.steps):
+            job = replace(job, corpora=self.list_corpora(*MADE))
+        return replace(job, seed=request.seed + int(name[-1]) - 1)
 
-    def list_corpora(
-        self, *result: tuple[str, str | None]
-    ) -> list[tuple[Sequence[str], str | None]]:
+    def list_corpora(self, *made: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
         """Return the pairs of people, and those made pairs that are there, with their tags.
 
         Of what a model makes that knows nothing yet, no pair is kept: such a file is a header.
         """
-        own = [*result, *(MADE[:2] if result != MADE and pays(self.state.steps) else ())]
-        there = [(self.made(name), tag) for name, tag in own]
+        there = [(self.made(name), tag) for name, tag in made]
         return [
             (self.texts.name("train"), None),
             *(
@@ -309,7 +337,7 @@ class Night:
 
     @property
     def scores(self) -> dict[str, float]:
-        return {each.name: each.score for each in self.state.steps if each.score is not None}
+        return read_scores(self.state.steps)
 
     def list_members(self) -> list[Path]:
         """Return the models of an ensemble: those with the vocabulary of the better pairs."""
@@ -351,15 +379,6 @@ class Night:
             self.keep()
 
 
-# Pairs that models make: their names, and the tags before their sources.
-MADE: tuple[tuple[str, str | None], ...] = (
-    ("mono-back", BT),
-    ("mono-forward", None),
-    ("turned", None),
-    ("forward", None),
-)
-
-
 def measure_load() -> float:
     """Return how many processes want each processor already.
 
@@ -375,8 +394,10 @@ def _tell_minutes(minutes: float) -> str:
     return f"{int(minutes // 60)} h {int(minutes % 60)} min"
 
 
-def drop_steps(folder: Path) -> None:
-    """Remove what only the night itself needed."""
+def drop_steps(folder: Path, state: NightState) -> None:
+    """Remove what only the night itself needed, and note that it cannot go on."""
+    state.is_cleared = True
+    write_state(folder, state)
     for name in ("steps", "made"):
         shutil.rmtree(folder / name, ignore_errors=True)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LONGEST, LONGEST_SHARE = 1.5, 1 / 8  # of its need, of all minutes: no training exceeds both
+LONGEST, LONGEST_SHARE = 1.5, 1 / 8  # of its need, of all minutes: more is for others to use
 POLISH = 0.75  # of the need of a training, at most
 END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
 LEAST = 2.0  # of `usual`: a program in which a training has less is not made
@@ -95,13 +95,14 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     left: the minutes that are left of all.
     """
     left = max(0.0, left - END * at.minutes)
-    scores = {each.name: each.score for each in done if each.score is not None}
+    scores = read_scores(done)
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
         if not scores and steps:
             if len(steps) == 1 or minutes[steps[0]] >= at.need:
-                whys = [_tell_program(at, steps), *(_explain(each, scores) for each in steps[1:])]
                 minutes[steps[0]] = max(SHORTEST, minutes[steps[0]])
+                first = _tell_program(at, steps, minutes[steps[0]])
+                whys = [first, *(_explain(each, scores) for each in steps[1:])]
                 return _pair(steps, minutes, whys, at.workers)
         elif steps and _suffices(minutes, at.need):
             return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
@@ -185,6 +186,11 @@ def list_all(at: Circumstances) -> list[str]:
     return [name for name in SHARES if name != left_out]
 
 
+def read_scores(done: Sequence[StepResult]) -> dict[str, float]:
+    """Return the chrF++ of each step that made a model."""
+    return {each.name: each.score for each in done if each.score is not None}
+
+
 def measure_gain(scores: dict[str, float]) -> float:
     """Return how much better the ensemble is than the best single model, in chrF++."""
     single = max(score for name, score in scores.items() if name != "ensemble")
@@ -193,7 +199,7 @@ def measure_gain(scores: dict[str, float]) -> float:
 
 def pays(done: Sequence[StepResult]) -> bool:
     """Return whether the pairs that models made have helped, or are not judged yet."""
-    scores = {each.name: each.score for each in done if each.score is not None}
+    scores = read_scores(done)
     if "member-1" not in scores:
         return True
     return scores["member-1"] >= scores[choose_base(done)]
@@ -201,7 +207,7 @@ def pays(done: Sequence[StepResult]) -> bool:
 
 def choose_base(done: Sequence[StepResult]) -> str:
     """Return which of the models of the pairs alone is better: auto, or that from a parent."""
-    scores = {each.name: each.score for each in done if each.score is not None}
+    scores = read_scores(done)
     return max(("auto", "parent"), key=lambda name: scores.get(name, -1.0))
 
 
@@ -227,7 +233,9 @@ REASONS = {
 }
 
 
-def _tell_program(at: Circumstances, steps: Sequence[str]) -> str:
+def _tell_program(at: Circumstances, steps: Sequence[str], minutes: float) -> str:
+    if minutes <= SHORTEST:
+        return "no time is left but for a first model"
     share = at.minutes / at.usual
     times = f"{share:.1f} times" if share >= 0.1 else "less than a tenth of"
     message = f"the time is {times} what auto takes for these pairs"

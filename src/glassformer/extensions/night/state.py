@@ -18,14 +18,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from glassformer.foundation.disk import write_json
 from glassformer.foundation.typed_json import read_typed
 
-from .planning import StepResult
+from .planning import PlannedStep, StepResult
 
 STATE = "night.json"
+DAY = 24 * 60 * 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ class NightState:
     cost: float = 1.0  # of a training from the parent, in times `usual`
     pairs: int = 0
     steps: list[StepResult] = field(default_factory=list)
+    begun: list[PlannedStep] = field(default_factory=list)  # those that are being made
     said: list[str] = field(default_factory=list)  # each choice, with its reason
     chosen: str = ""  # the step whose model is the result
     published: str = ""  # the step whose model was published
+    is_cleared: bool = False  # the models of the steps were removed: nothing can go on from them
 
 
 def read_state(folder: Path) -> NightState | None:
@@ -84,7 +86,9 @@ def begin_state(
 ) -> NightState:
     """Return the state of a night to begin or to go on with.
 
-    A night that has begun may get other minutes, but no other request. ValueError if it has.
+    A night that has begun may get other minutes, but no other request. The same time of day again
+    is the one that was given first, although it has passed. ValueError for another request, or if
+    its steps were removed.
     """
     end = read_clock(until, now()) if until else None
     state = read_state(folder)
@@ -93,11 +97,15 @@ def begin_state(
             raise ValueError("say how long it may take: --minutes 480, or --until 07:00")
         total = minutes if minutes is not None else ((end or 0) - now()) / 60
         return NightState(request, total, end)
-    if request.data and asdict(state.request) != asdict(request):
-        changed = name_changes(asdict(state.request), asdict(request))
+    if changed := name_changes(state.request, request):
         raise ValueError(
             f"{folder} holds a night that began with another {changed}: name another --out"
         )
+    if end is not None and state.until is not None and (end - state.until) % DAY == 0:
+        end = state.until
+    is_same = minutes in (None, state.minutes) and end in (None, state.until)
+    if state.is_cleared and not is_same:
+        raise ValueError(f"{folder}: the steps of this night were removed: name another --out")
     if minutes is not None:
         state.minutes, state.until = minutes, None
     elif end is not None:
@@ -105,9 +113,14 @@ def begin_state(
     return state
 
 
-def name_changes(then: dict[str, Any], now: dict[str, Any]) -> str:
-    """Return the names of what differs between two requests."""
-    return ", ".join(name.replace("_", " ") for name in then if then[name] != now[name])
+def name_changes(then: NightRequest, now: NightRequest) -> str:
+    """Return the names of what differs between two requests.
+
+    A request without pairs, which goes on with a night, may leave out the rest, too.
+    """
+    old, new, left_out = (asdict(each) for each in (then, now, NightRequest([], "", "")))
+    names = [name for name in old if now.data or new[name] != left_out[name]]
+    return ", ".join(name.replace("_", " ") for name in names if old[name] != new[name])
 
 
 def read_clock(text: str, now: float) -> float:
@@ -116,7 +129,7 @@ def read_clock(text: str, now: float) -> float:
     ValueError if it is no such time.
     """
     hours, _, minutes = text.strip().partition(":")
-    if not (hours.isdigit() and (minutes or "0").isdigit()):
+    if not (hours.isdecimal() and (minutes or "0").isdecimal()):
         raise ValueError(f"--until {text}: a time of day, such as 07:00")
     if int(hours) > 23 or int(minutes or 0) > 59:
         raise ValueError(f"--until {text}: a time of day, from 00:00 to 23:59")

@@ -13,6 +13,7 @@ from glassformer.foundation.disk import write_text
 from glassformer.foundation.plurals import tell_count
 
 from ..check_data import examine, fix, realign
+from ..honest.held_out import LEAST
 from ..honest.splitting import Pair, Pairs, Split, split_honestly
 
 PARTS = ("train", "valid", "test")
@@ -62,6 +63,8 @@ def write_parts(
             "at least"
         )
     split = _split(pairs, read_pairs_of(valid, langs), read_pairs_of(test, langs), seed)
+    if len(split.test) < LEAST:
+        raise ValueError(f"a test text has at least {LEAST} lines, not {len(split.test)}: --test")
     folder.mkdir(parents=True, exist_ok=True)
     texts = NightTexts(folder)
     for part, result in zip(PARTS, split, strict=True):
@@ -101,7 +104,7 @@ def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, s
 def _split(pairs: Pairs, valid: Pairs, test: Pairs, seed: int) -> Split:
     """Return the parts: those that are given, and the others held out."""
     counts = [
-        0 if paths else max(1, min(most, int(share * len(pairs))))
+        0 if paths else max(LEAST, min(most, int(share * len(pairs))))
         for paths, (most, share) in ((valid, VALID), (test, TEST))
     ]
     if valid and test:

@@ -13,9 +13,10 @@ from glassformer.data.files import count_lines
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.ideas.augmentation import Augmentation, make_pairs
 from glassformer.foundation.progress import Reporter
-from glassformer.model.files.directory import CONFIG, RECORD, RUN, open_model
+from glassformer.model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_model
 from glassformer.train import Summary, resume, train
 from glassformer.train.plan.init_from import inherit
+from glassformer.train.run.checkpoint import checkpoints, read_progress
 from glassformer.translator import Translator
 
 BEAM = 4  # of models whose own search is greedy
@@ -41,15 +42,24 @@ class TrainingJob:
 
 
 def run_training(job: TrainingJob, device: str = "auto") -> Summary:
-    """Begin or resume a training, and return its outcome."""
+    """Begin a training, or resume it with its minutes or those of the job, if these are less."""
     if (job.out / RUN / RECORD).is_file():
-        return resume(job.out, device=device)
+        planned = Config.load(job.out / RUN / CONFIG).train.minutes
+        is_cut = planned is not None and job.minutes < planned
+        changes = [f"train.minutes={job.minutes:.3f}"] if is_cut else []
+        return resume(job.out, changes=changes, accept_changed_settings=is_cut, device=device)
     if (job.out / CONFIG).exists():  # a model without its training: it cannot go on
         shutil.rmtree(job.out)
     start: dict[str, Any] = {}
     if job.parent:
         start = {"parent": job.parent, "new_tokens": job.has_new_tokens}
     return train(settle_config(job), [], job.out, valid=list(job.valid), device=device, **start)
+
+
+def read_spent(out: Path) -> float:
+    """Return the minutes that a training has spent until its last checkpoint."""
+    saved = checkpoints(out / RUN / CHECKPOINTS)
+    return read_progress(saved[-1]).spent / 60 if saved else 0.0
 
 
 def settle_config(job: TrainingJob) -> Config:

@@ -53,7 +53,7 @@ def night(
     changes: list[str] | None = opt(
         "KEY=VALUE", "A setting of each training, like text.vocabulary=4000.", "--set"
     ),
-    no_keep: bool = flag(
+    remove_steps: bool = flag(
         "Remove the models and pairs of the single steps at the end.", "--remove-steps"
     ),
     workers: int | None = opt(
@@ -77,7 +77,6 @@ def night(
     glassformer night train.en train.de --out my-night --until 07:00
     glassformer night train.en train.de --out my-night --minutes 60 --mono-target more.de
     """
-    from ...cluster.ray_calls import Cluster
     from ..night import drop_steps
     from ..state import NightRequest, read_state
 
@@ -98,17 +97,21 @@ def night(
         test=place(test),
         mono_source=str(mono_source.resolve()) if mono_source else None,
         mono_target=str(mono_target.resolve()) if mono_target else None,
-        parent=str(parent) if parent else None,
+        parent=name_model(parent) if parent else None,
         size=size,
         seed=seed,
         changes=changes or [],
     )
     if ray_address and not workers:
         raise ValueError("--ray-address needs --workers: how many trainings are made at a time")
-    cluster = Cluster(workers, ray_address) if workers else None
+    cluster = None
+    if workers:
+        from ...cluster.ray_calls import Cluster
+
+        cluster = Cluster(workers, ray_address)
     state, model = run_night(out, request, minutes, until, device, quiet, cluster)
-    if no_keep:
-        drop_steps(out)
+    if remove_steps:
+        drop_steps(out, state)
     print_outcome(out, state, model, as_json)
 
 
@@ -155,6 +158,11 @@ def print_outcome(out: Path, state: NightState, model: Path, as_json: bool) -> N
 def place(paths: list[str] | None) -> list[str]:
     """Return paths as they are in any folder."""
     return [str(Path(each).resolve()) for each in paths or ()]
+
+
+def name_model(model: Path) -> str:
+    """Return a model as it is named in any folder: a path, or the name of an installed one."""
+    return str(model.resolve() if model.exists() else model)
 
 
 def find_languages(
