@@ -116,6 +116,35 @@ def test_other_settings_are_another_batch(run: Callable[..., Any]) -> None:
     assert echo.batches == [["first"], ["0", "2", "4"], ["1", "3", "5"]]
 
 
+def test_only_waiting_counts_against_the_time_of_an_order(run: Callable[..., Any]) -> None:
+    """What is being translated does not wait, however many sentences it has."""
+    echo = Echo()
+    waited = list[ApiError]()
+
+    async def work(batcher: Batcher) -> None:
+        search = echo.checker.translate
+
+        def slowly(sentences: Any, options: Any) -> Any:
+            time.sleep(0.15)
+            return search(sentences, options)
+
+        echo.checker.translate = slowly
+        await ask(batcher, echo, *map(str, range(12)))  # some 0.9 seconds
+        echo.gate.clear()
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        await asyncio.sleep(0.3)
+        late = asyncio.ensure_future(ask(batcher, echo, "late"))
+        await asyncio.sleep(0.8)
+        echo.gate.set()
+        await first
+        with pytest.raises(ApiError, match=r"waited longer than 0\.5 seconds") as caught:
+            await late
+        waited.append(caught.value)
+
+    run(work, batch=2, seconds=0.5)
+    assert waited
+
+
 def test_full(run: Callable[..., Any]) -> None:
     echo = Echo()
     echo.gate.clear()

@@ -24,25 +24,30 @@ class Limits(Settings):
     """
 
     characters: int = setting(20_000, "The most characters of one request.", ge=1)
-    document: int = setting(200_000, "Characters of one document.")
-    texts: int = setting(256, "Texts in one request.")
+    document: int = setting(200_000, "The most characters of one document.")
+    texts: int = setting(256, "The most texts in one request.")
     seconds: float = setting(60.0, "The most seconds for one request.", ge=0.1)
-    document_seconds: float = setting(600.0, "Longest for a document.")
-    file: int = setting(32 << 20, "Bytes of a document.")
-    upload: int = setting(256 << 20, "Bytes of a saved trace, packed and unpacked.")
+    document_seconds: float = setting(600.0, "The most seconds for one document.")
+    file: int = setting(32 << 20, "The most bytes of a document.")
+    upload: int = setting(256 << 20, "The most bytes of a saved trace, packed and unpacked.")
     waiting: int = setting(
-        2048, "How many sentences may wait; further requests are told when to try again.", ge=1
+        2048,
+        "How many sentences may wait; further requests are told when to try again, unless none "
+        "waits.",
+        ge=1,
     )
     batch: int = setting(64, "How many sentences are translated together.", ge=1)
     beam: int = setting(16, "The widest beam.")
-    alternatives: int = setting(8, "Translations of one text beside the best.")
-    tokens: int = setting(256, "Tokens of a sentence that is recorded.")
+    alternatives: int = setting(8, "The most translations of one text beside the best.")
+    tokens: int = setting(256, "The most tokens of a sentence that is recorded.")
     recordings: int = setting(256, "Memory for recordings, in MiB.", ge=1)
     cache: int = setting(64, "Memory for translated sentences, in MiB; 0: none are kept.", ge=0)
-    files: int = setting(64 << 20, "Bytes of translated documents that wait to be fetched.")
-    jobs: int = setting(16, "Recordings and streams waiting.")
+    files: int = setting(
+        64 << 20, "The most bytes of translated documents that wait to be fetched."
+    )
+    jobs: int = setting(16, "The most recordings and streams that wait.")
     loaded: int = setting(4, "How many models are kept in memory.", ge=1)
-    connections: int = setting(1024, "Connections at once.")
+    connections: int = setting(1024, "The most connections at once.")
 
     @property
     def body(self) -> int:

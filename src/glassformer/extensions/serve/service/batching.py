@@ -51,8 +51,8 @@ class Order:
         seconds: float,
     ) -> None:
         self.translator, self.sentences, self.options = translator, sentences, options
-        self.begun = time.monotonic()
-        self.deadline, self.seconds = self.begun + seconds, seconds
+        self.begun, self.seconds = time.monotonic(), seconds
+        self.deadline = self.begun + seconds  # for its next turn
         self.next, self.left = 0, len(sentences)
         self.translated: list[Sentence | None] = [None] * len(sentences)
         self.error: ApiError | None = None  # of the last sentence that cannot be translated
@@ -63,6 +63,12 @@ class Order:
     def key(self) -> Key:
         """Return the key; requests with equal keys may be translated together."""
         return id(self.translator), self.options.decode, self.options.n_best
+
+    def take(self) -> int:
+        """Return the place of the next sentence; those behind it wait anew from now on."""
+        self.next += 1
+        self.deadline = time.monotonic() + self.seconds
+        return self.next - 1
 
     def put(self, place: int, sentence: Sentence) -> None:
         self.translated[place] = sentence
@@ -203,8 +209,7 @@ class Batcher:
             if order.key != key:
                 others.append(order)
                 continue
-            batch.append((order, order.next))
-            order.next += 1
+            batch.append((order, order.take()))
             if order.next < len(order.sentences):
                 self._orders.append(order)
         self._orders = others + self._orders
