@@ -1,4 +1,4 @@
-"""Record one translation: search on the fast path, then run once more and keep the tensors.
+"""Record one translation: search in PyTorch, then run once more and keep the tensors.
 
 Letters: B one sentence; S source; T rows of the decoder; V vocabulary.
 """
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..config import Decode
 from ..decode.sample import find_draw_probabilities
+from ..decode.sentences import Hypothesis
 from ..foundation.machine.device import autocast
 from ..foundation.tap import record as watch
 from ..foundation.version import __version__
@@ -89,7 +90,7 @@ def record(
     progress: called at each step of the search with the step and with ids and log-probabilities of
     its likeliest tokens; called with None and [] while other sentences are translated. An exception
     that it raises ends the recording.
-    The translation is made in the translator's precision, the recording in fp32.
+    The search is PyTorch's, also where `translate` computes in int8; the recording is in fp32.
     Raises ValueError for arguments that do not fit the text, the model or each other.
     """
     original = translator
@@ -275,7 +276,7 @@ def _describe(
         text=edited.text,
         translation=passage.text,
         source=tuple(source),
-        words=read_words(tokenizers.source, source),
+        words=read_words(translator.searcher.tokenizers.source, source),  # with its stand-ins
         target=tuple(target),
         predicted=tuple(predicted),
         settings=translator.config.model,
@@ -305,14 +306,14 @@ def _judge(translator: TranslationStages, text: str, passage: Passage) -> dict[s
     if passage.search is None or passage.log_probs is None:
         return {}
     first = len(translator.reader.begin)  # a tag is not judged
-    tokens = [translator.tokenizers.target.token(id) for id in passage.written[first:]]
-    log_probs, log_prob = [*passage.log_probs[first:]], sum(passage.log_probs[first:])
-    translation = Translation(
-        passage.text, tokens, log_prob, log_prob, log_probs, passage.finished, parts=[]
-    )
+    ids, log_probs = [*passage.written[first:]], [*passage.log_probs[first:]]
+    tokens = [*map(translator.searcher.tokenizers.target.token, ids)]
+    result = Hypothesis(ids, sum(log_probs), sum(log_probs), log_probs, passage.finished)
+    translation = Translation(passage.text, tokens, *result[1:], parts=[])
     own = text.rpartition("\n")[2] if translator.reader.context else text
     read = translator.reader.prepare(own)
-    sentence = Sentence(own, adapted=read.adapted, aside=read.aside, translations=[translation])
+    sentence = Sentence(own, ids=passage.source, adapted=read.adapted, aside=read.aside)
+    sentence = sentence._replace(hypotheses=[result], translations=[translation])
     problems = translator.checker.check(sentence).problems
     noticed = tuple(FoundProblem(kind=each.kind, said=each.said) for each in problems)
     return {"confidence": cap_confidence(translation, problems), "problems": noticed}

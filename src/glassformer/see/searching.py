@@ -1,4 +1,4 @@
-"""Find the translation that is recorded: search on the fast path, and keep each step."""
+"""Find the translation that is recorded: search with a KV cache, and keep each step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -144,7 +144,7 @@ class Tokenizer:
         return twin
 
     def rename(self, names: Mapping[str, str]) -> Tokenizer:
-        """Return a tokenizer that writes some tokens otherwise, and reads as this one does.
+        """Return a tokenizer for writing alone, which writes some tokens otherwise.
 
         names: what is written for a token, whose space before it stays.
         """

@@ -58,6 +58,7 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 # Kinds that a network is left with if there is no stand-in.
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
+JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
 
@@ -215,9 +216,8 @@ class Adapter:
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
         parts = sorted([*parts, *days])
         titled = dict[Verbatim, str]()
-        is_late = attempt == TRIES - 1
-        left = [each for each in parts if is_late and _is_short_number(cased, each)]
-        parts = [each for each in parts if not (is_late and _is_short_number(cased, each))]
+        left = [x for x in parts if attempt == TRIES - 1 and _is_short_number(cased, x)]
+        parts = [each for each in parts if each not in left]
         if self.has_names and not self._is_common(cased):
             parts = sorted([*parts, *find_names(cased, self._is_name, parts, self._belongs)])
             if case is None and self.join_titles:
@@ -284,14 +284,14 @@ class Adapter:
         if adapted and adapted.stop:
             translation = strip_stop(translation, adapted.stop) + adapted.behind
         segments = [*cut_at_stand_ins(translation, adapted.list_repeated() if adapted else ())]
-        shaped = [shape_marks(sentence, text, self.target_lang, kind) for text, _ in segments]
+        shaped = [text for text, _ in segments]
+        if JOINT not in translation:  # marks belong to the whole, also around a stand-in
+            shaped = shape_marks(sentence, JOINT.join(shaped), self.target_lang, kind).split(JOINT)
         if case:
             shaped = [put_case_back(text, case, self.target_lang) for text in shaped]
         if case == "lower":
             shaped[0] = lower_first(shaped[0], self._cut_target)
-        joined = "".join(
-            text + original for text, (_, original) in zip(shaped, segments, strict=True)
-        )
+        joined = "".join(text + own for text, (_, own) in zip(shaped, segments, strict=True))
         return close_quote(sentence, open_quote(sentence, joined))
 
     def adapt_translation(

@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
-from ..config import EOS
+from ..config import EOS, Model
 from ..foundation.disk import read_json
 from ..model.files.directory import DOUBT
 from ..text.unicode import Span
@@ -22,7 +23,7 @@ from .sentence import Sentence, Translation
 
 LEAST = 0.15  # the least coverage of a word that is said
 MOST = 0.3  # of the score: a translation that drops less may have so much less
-_WORD = re.compile(r"[^\W\d_]{3,}(?:['’][^\W\d_]+)*")
+WORD = re.compile(r"[^\W\d_]{3,}(?:['’][^\W\d_]+)*")
 
 
 class CoverageRule(NamedTuple):
@@ -41,6 +42,18 @@ class CoverageRule(NamedTuple):
         ]
 
 
+def read_rule(folder: Path | None, model: Model) -> CoverageRule | None:
+    """Return the rule in the directory of a model; None if it was not calibrated."""
+    try:
+        stored = read_json(folder / DOUBT)["dropped"] if folder else {}
+        layer, head, shift = stored["head"]
+        is_there = layer in model.attending_layers and (head is None or 0 <= head < model.heads)
+        unsaid, ratio = frozenset(map(str, stored["unsaid"])), float(stored["ratio"])
+        return CoverageRule(layer, head, int(bool(shift)), unsaid, ratio) if is_there else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 class DroppedWords:
     """A check of translations for words of the source that they drop."""
 
@@ -50,16 +63,7 @@ class DroppedWords:
     @cached_property
     def rule(self) -> CoverageRule | None:
         """Return the rule of the model; None if it was not calibrated."""
-        folder = self.searcher.folder
-        try:
-            stored = read_json(folder / DOUBT)["dropped"] if folder else {}
-            layer, head, shift = stored["head"]
-            model, unsaid = self.searcher.config.model, frozenset(map(str, stored["unsaid"]))
-            is_there = layer in model.attending_layers and (head is None or 0 <= head < model.heads)
-            rule = CoverageRule(layer, head, int(bool(shift)), unsaid, float(stored["ratio"]))
-            return rule if is_there else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        return read_rule(self.searcher.folder, self.searcher.config.model)
 
     def find(self, ways: Iterable[tuple[Sentence, Translation]]) -> list[list[str]]:
         """Return the words that each translation drops of its sentence.
@@ -67,19 +71,15 @@ class DroppedWords:
         One that is longer than is usual drops nothing, as a rule, and is not looked at.
         """
         pairs, rule = [*ways], self.rule
-        known = [] if rule is None else [self._find_ids(*each) for each in pairs]
         dropped: list[list[str]] = [[] for _ in pairs]
-        places = [
-            n
-            for n, ids in enumerate(known)
-            if rule and 0 < len(ids) <= rule.ratio * len(pairs[n][0].ids)
-        ]
-        if rule and places:
-            measured = self.measure(
-                rule, [pairs[n][0].read_text for n in places], [known[n] for n in places]
-            )
-            for number, covered in measured:
-                dropped[places[number]] = rule.list_dropped(covered)
+        if rule is None:
+            return dropped
+        known = [self._find_ids(*each) for each in pairs]
+        most = [rule.ratio * len(sentence.ids) for sentence, _ in pairs]
+        places = [n for n, ids in enumerate(known) if 0 < len(ids) <= most[n]]
+        texts = [pairs[n][0].read_text for n in places]
+        for number, covered in self.measure(rule, texts, [known[n] for n in places]):
+            dropped[places[number]] = rule.list_dropped(covered)
         return dropped
 
     def measure(
@@ -121,7 +121,7 @@ def cover_words(
     text: str, spans: Sequence[Span], sums: Sequence[float]
 ) -> Iterator[tuple[str, float]]:
     """Yield each word of a text, and the greatest coverage of one of its tokens."""
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         first, last = match.span()
         own = [sums[n] for n, (begin, end) in enumerate(spans) if begin < last and end > first]
         if own:

@@ -30,8 +30,7 @@ class Familiarity:
     def __init__(self, language: str | None, tokenizers: Tokenizers, folder: Path | None) -> None:
         """language: that of the sources. folder: that of the model, if it is in one."""
         self.language, self.tokenizer = name_base(language), tokenizers.source
-        self.folder = folder
-        self._tokenizers = tokenizers
+        self.folder, self._tokenizers = folder, tokenizers
 
     @cached_property
     def words(self) -> frozenset[str] | None:

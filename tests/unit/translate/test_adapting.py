@@ -84,6 +84,24 @@ def test_curly_marks_come_back_curly() -> None:
     assert "'" in straight and curly == straight.replace("'", "\u2019")
 
 
+@pytest.mark.parametrize("text", ["“I am Tom,” she said.", "The word ‘Tom’ is a name."])
+def test_marks_around_a_stand_in_are_those_around_a_known_name(text: str) -> None:
+    translator = load()
+    known, unknown = translator.translate([text, text.replace("Tom", "Zoltán")])
+    assert unknown == known.replace("Tom", "Zoltán") and not {'"', "'"} & {*unknown}
+    whole = "Do you know Tom?", "Do you know Zoltán?"
+    known, unknown = translator.translate([*whole], decode={"typography": "language"})
+    assert unknown == known.replace("Tom", "Zoltán") and known.endswith("\u202f?")
+
+
+def test_a_joint_in_a_text_changes_nothing(adapter: Adapter) -> None:
+    text = "“I am Zoltán \ua7f7,” she said."
+    adapted = adapter.adapt(text)
+    assert adapted and len(adapted.stand_ins) == 1
+    name = adapted.stand_ins[0].text
+    assert adapter.restore(adapted, text, f'"{name} \ua7f7."') == '"Zoltán \ua7f7."'
+
+
 @pytest.mark.parametrize(
     ("model", "text", "translation"),
     [

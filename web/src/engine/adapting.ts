@@ -38,6 +38,7 @@ export interface Adapted {
 }
 
 const NO_LETTER = "0";
+const JOINT = "\ua7f7"; // a letter that no text has, where a stand-in was
 const NO_ONE: readonly string[] = [];
 const NAME_JOINS = [" ", "\u00a0"];
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
@@ -149,9 +150,13 @@ export class Adapter {
     const placed = aside ? new Placement(this.tables, this.patterns, aside, written, attend).write() : written;
     const whole = stop ? this.stripStop(placed, stop) + behind : placed;
     const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
-    const joined = this.cutAt(whole, [...standIns, ...left])
-      .map(([own, original], n) => {
-        let text = this.shapeMarks(sentence, own);
+    const segments = this.cutAt(whole, [...standIns, ...left]);
+    const texts = segments.map(([own]) => own);
+    // Marks belong to the whole, also around a stand-in.
+    const shaped = whole.includes(JOINT) ? texts : this.shapeMarks(sentence, texts.join(JOINT)).split(JOINT);
+    const joined = segments
+      .map(([, original], n) => {
+        let text = shaped[n]!;
         if (kind) text = this.casing.putBack(text, kind);
         if (kind === "lower" && !n) text = this.casing.lowerFirst(text, (word) => this.target.encode(word));
         return text + original;

@@ -4,6 +4,17 @@ import type { Problem } from "../data/document";
 import { count, hasAlnum } from "./tables";
 import { findUnknown } from "./unknown";
 
+/** How words that a translation drops are found: see `translate/dropped.py`. */
+export interface CoverageRule {
+  layer: number; // of the decoder
+  head: number | null; // null: the mean of all
+  shift: number; // the row of the first token of the translation
+  unsaid: string[]; // words that may stay unsaid
+  ratio: number; // the most tokens of a translation for one of the source
+  least: number; // the least coverage of a word that is said
+  word: string; // a pattern
+}
+
 export interface JudgingTables {
   own: string; // the language of the sources
   limit: number | null; // of the confidence, below which the model is unsure
@@ -13,6 +24,7 @@ export interface JudgingTables {
   function_words: Record<string, string[]>;
   numerals: string[]; // Roman ones, by number
   number_words: string[] | null; // the pattern of each number in the target language
+  dropped: CoverageRule | null;
   patterns: Record<"wide" | "number" | "groups" | "myriads" | "address" | "placeholder" | "letters", string>;
   longest_unit: number;
   times: number;
@@ -39,6 +51,7 @@ export interface Judged {
   isFinished: boolean;
   confidence: number;
   usual: number | null;
+  dropped?: readonly string[]; // words of `read`
 }
 
 const without = (text: string, parts: readonly string[]): string => parts.reduce((left, part) => left.replaceAll(part, " "), text);
@@ -53,7 +66,12 @@ export class Judge {
   }
 
   list(judged: Judged): Problem[] {
-    return [...this.findFaults(judged), ...this.findSigns(judged)];
+    const dropped = (judged.dropped ?? []).map((word) => this.describe("dropped", { list: word }));
+    return [...this.findFaults(judged), ...dropped, ...this.findSigns(judged)];
+  }
+
+  get rule(): CoverageRule | null {
+    return this.tables.dropped;
   }
 
   /** A confidence that is no higher than the problems allow. */

@@ -103,7 +103,8 @@ export function* record(
   const ops = about.ops.map((op) => bind(op, source.length, target.length));
   const apart = passage.logProbs?.map((each, row) => Math.abs(each - predictions[row]!.log_prob));
   const confidence = passage.logProbs && Math.exp(passage.logProbs.reduce((sum, each) => sum + each, 0) / passage.logProbs.length);
-  const problems = confidence === null ? [] : findProblems(own, text, translation, passage.finished, confidence);
+  const dropped = listDropped(own, text, state, passage.written);
+  const problems = confidence === null ? [] : findProblems(own, text, translation, passage.finished, confidence, dropped);
   const document: TraceDocument = {
     schema_version: 3, glassformer: "", text, translation, source, target, predicted,
     settings: about.settings.model,
@@ -177,17 +178,25 @@ function readAttention({ about, network, source, target }: Opened, text: string,
   if (!about.alignment || Math.max(keys.length, queries.length) >= longest) return null;
   const { layer, head, row } = about.alignment;
   const state = network.pass([...keys.map(({ id }) => id), EOS], [BOS, ...queries.map(({ id }) => id)]);
-  const found = state.tensors.get(`decoder.${layer}.cross_attention.weights`);
-  if (!found || found.shape.length !== 3) return null;
-  const [heads, first] = [found.shape[0]!, Number(row === "reads")];
-  const [perHead, perQuery, perKey] = (found as { steps?: number[] }).steps ?? strides(found.shape);
-  const at = (one: number, query: number, key: number) => found.data[one * perHead! + (first + query) * perQuery! + key * perKey!]!;
-  const mean = (query: number, key: number) => Array.from({ length: heads }, (_, one) => at(one, query, key)).reduce((a, b) => a + b, 0) / heads;
+  const weight = readHead(state, layer, head);
+  if (!weight) return null;
+  const first = Number(row === "reads");
   const inHalves = (whole: string, pieces: readonly { start: number; end: number }[]) => pieces.map(({ start, end }) => utf16(whole, [start, end]));
   return {
     source: inHalves(text, keys), target: inHalves(message, queries),
-    weights: head === null ? mean : (query, key) => at(head, query, key),
+    weights: (query, key) => weight(first + query, key),
   };
+}
+
+/** The cross-attention of one head of a layer, or of the mean of all, by row and column. */
+function readHead(state: State, layer: number, head: number | null): ((query: number, key: number) => number) | null {
+  const found = state.tensors.get(`decoder.${layer}.cross_attention.weights`);
+  if (!found || found.shape.length !== 3) return null;
+  const heads = found.shape[0]!;
+  const [perHead, perQuery, perKey] = (found as { steps?: number[] }).steps ?? strides(found.shape);
+  const at = (one: number, query: number, key: number) => found.data[one * perHead! + query * perQuery! + key * perKey!]!;
+  const mean = (query: number, key: number) => Array.from({ length: heads }, (_, one) => at(one, query, key)).reduce((a, b) => a + b, 0) / heads;
+  return head === null ? mean : (query, key) => at(head, query, key);
 }
 
 function* find(
@@ -380,13 +389,32 @@ export function readTensor({ state, opened }: Recorded, name: string): Tensor {
 }
 
 /** What looks wrong with a translation that was searched for. */
-function findProblems(own: Opened, text: string, translation: string, isFinished: boolean, confidence: number): Problem[] {
+function findProblems(
+  own: Opened, text: string, translation: string, isFinished: boolean, confidence: number, dropped: readonly string[] = [],
+): Problem[] {
   const bare = text.trim();
   const adapted = own.adapter?.adapt(bare);
   const read = adapted?.text ?? bare;
   const unknown = own.source.findUnknown(read);
   const repeated = (adapted?.standIns ?? []).map(({ original }) => original);
-  return own.judge.list({ text, read, unknown, translation, repeated, isFinished, confidence, usual: own.about.usual });
+  return own.judge.list({ text, read, unknown, translation, repeated, isFinished, confidence, usual: own.about.usual, dropped });
+}
+
+/** The words of a sentence that get next to no attention from its translation: it drops them. */
+function listDropped({ judge: { rule }, source, about, adapter }: Opened, text: string, state: State, written: readonly number[]): string[] {
+  const bare = text.trim();
+  const read = adapter?.adapt(bare).text ?? bare;
+  const tokens = source.read(read, about.unspaced);
+  if (!rule || written.length > rule.ratio * (tokens.length + 1)) return [];
+  const weight = readHead(state, rule.layer, rule.head);
+  if (!weight) return [];
+  const covered = tokens.map((_, key) => written.reduce<number>((sum, _id, row) => sum + weight(rule.shift + row, key), 0));
+  const words = [...read.matchAll(new RegExp(rule.word, "gu"))].filter(([word], n, all) => {
+    const start = count(read.slice(0, all[n]!.index));
+    const own = covered.filter((_, key) => tokens[key]!.start < start + count(word) && tokens[key]!.end > start);
+    return own.length && Math.max(...own) < rule.least && !rule.unsaid.includes(word.toLowerCase());
+  });
+  return words.map(([word]) => word);
 }
 
 /** A sentence of a longer text; `key` is what sampling draws it with. */

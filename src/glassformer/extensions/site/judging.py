@@ -8,12 +8,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from glassformer.config import Config
 from glassformer.foundation.messages import read_messages
 from glassformer.model.files.directory import Tokenizers
 from glassformer.text import function_words, number_words
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
-from glassformer.translate import quality_check
+from glassformer.translate import dropped, quality_check
 from glassformer.translate.familiarity import Familiarity
 
 from .regexp import write_for_javascript
@@ -44,11 +45,9 @@ LIMITS = {
 }
 
 
-def describe_judging(
-    languages: tuple[str | None, str | None], tokenizers: Tokenizers, folder: Path
-) -> dict[str, Any]:
-    """Return the limits, lists and patterns of all checks; languages: of source and target."""
-    source, target = languages
+def describe_judging(config: Config, tokenizers: Tokenizers, folder: Path) -> dict[str, Any]:
+    """Return the limits, lists and patterns of all checks."""
+    source, target = config.data.source_lang, config.data.target_lang
     familiarity = Familiarity(source, tokenizers, folder)
     message = {kind: read_messages().texts[f"problem.{kind}"]["en"] for kind in quality_check.CAPS}
     return {
@@ -60,9 +59,19 @@ def describe_judging(
         "function_words": {code: sorted(own) for code, own in function_words.WORDS.items()},
         "numerals": [*map(number_words.spell_roman, range(number_words.LARGEST + 1))],
         "number_words": _describe_numbers(name_base(target)),
+        "dropped": _describe_rule(dropped.read_rule(folder, config.model)),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LIMITS,
     }
+
+
+def _describe_rule(rule: dropped.CoverageRule | None) -> dict[str, Any] | None:
+    """Return the rule for words that a translation drops, with its limit and its pattern."""
+    if rule is None:
+        return None
+    pattern = write_for_javascript(dropped.WORD.pattern)
+    described = rule._asdict() | {"unsaid": sorted(rule.unsaid)}
+    return described | {"least": dropped.LEAST, "word": pattern}
 
 
 def _describe_numbers(code: str) -> list[str] | None:

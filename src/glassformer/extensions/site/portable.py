@@ -77,7 +77,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "known_words": sorted(read_known_words(folder) or ()),
         "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
         "alignment": _describe_head(folder, config),
-        "judging": describe_judging(languages, tokenizers, folder),
+        "judging": describe_judging(config, tokenizers, folder),
         "portraits": read_portraits(folder),
         "examples": list_examples(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
