@@ -16,7 +16,7 @@ from statistics import median
 
 from glassformer.data.files import read_lines
 from glassformer.evaluate.quality import score_quality
-from glassformer.translate.dropped import CoverageRule
+from glassformer.extensions.coverage.dropped import CoverageRule
 from glassformer.translator import Translator
 
 from .tables import tell_table

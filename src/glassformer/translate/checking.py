@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from ..config import Decode
+from ..foundation.extensions import find_addition
 from ..foundation.validation_errors import check_list
-from .dropped import MOST, DroppedWords
 from .familiarity import Familiarity, measure_confidence
 from .options import SearchOptions
 from .quality_check import CAPS, UNLIKE, find_problems
@@ -18,6 +19,7 @@ from .writing import Writer, join_translations, take_apart
 
 SHOWN = 12  # characters of a word that could not be read
 WIDE = 10  # hypotheses, among which one may drop fewer words
+MOST = 0.3  # of the score: a translation that drops less may have so much less
 ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
 
 
@@ -26,8 +28,13 @@ class Checker:
 
     def __init__(self, writer: Writer) -> None:
         self.writer, self.searcher = writer, writer.searcher
-        self.dropped = DroppedWords(writer.searcher)
         self.language = self.searcher.config.data.target_lang
+
+    @cached_property
+    def dropped(self) -> Any:
+        """Return what finds dropped words; None if no extension does."""
+        make = find_addition("dropped")
+        return make(self.searcher) if make else None
 
     @cached_property
     def familiarity(self) -> Familiarity:
@@ -117,7 +124,8 @@ class Checker:
 
     def _find_faults(self, ways: Sequence[tuple[Sentence, Translation]]) -> Iterator[list[Problem]]:
         """Yield the visible faults of each translation of a sentence."""
-        for (sentence, each), words in zip(ways, self.dropped.find(ways), strict=True):
+        dropped = self.dropped.find(ways) if self.dropped else [()] * len(ways)
+        for (sentence, each), words in zip(ways, dropped, strict=True):
             faults = [
                 *find_problems(sentence.text, each, self.language, _list_names(sentence)),
                 *(Problem.describe("dropped", list=word) for word in words),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.checked import translate_checked
 
+from glassformer.extensions.coverage.dropped import LEAST, CoverageRule, cover_words
 from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.unsaid import find_unsaid, list_unsaid
 from glassformer.model.files.directory import DOUBT, SHIPPED, write_text
-from glassformer.translate.dropped import LEAST, CoverageRule, cover_words
 from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 

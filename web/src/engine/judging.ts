@@ -4,7 +4,7 @@ import type { Problem } from "../data/document";
 import { count, hasAlnum } from "./tables";
 import { findUnknown } from "./unknown";
 
-/** How words that a translation drops are found: see `translate/dropped.py`. */
+/** How words that a translation drops are found: see `extensions/coverage/dropped.py`. */
 export interface CoverageRule {
   layer: number; // of the decoder
   head: number | null; // null: the mean of all

@@ -1,7 +1,7 @@
 """The words that right translations leave unsaid, by text that a model never saw.
 
 The head that aligns words says how much of each source word is in its right translation (see
-`translate.dropped`). Words that have next to none of it now and then, such as *do* and *going*, are
+`coverage.dropped`). Words that have next to none of it now and then, such as *do* and *going*, are
 no sign of a fault. All others are, if the head is good enough: in the other half of the text hardly
 a right translation may look as if it dropped one.
 """
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassformer.translate.align.alignments import find_head
-from glassformer.translate.dropped import LEAST, CoverageRule, DroppedWords
 from glassformer.translator import Translator
+
+from ..coverage.dropped import LEAST, CoverageRule, DroppedWords
 
 ALARMS = 0.025  # of the right translations: with more alarms, the head says too little
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
+from glassformer.foundation.extensions import find_addition
 from glassformer.foundation.messages import read_messages
 from glassformer.model.files.directory import Tokenizers
 from glassformer.text import function_words, number_words
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
-from glassformer.translate import dropped, quality_check
+from glassformer.translate import quality_check
 from glassformer.translate.familiarity import Familiarity
 
 from .regexp import write_for_javascript
@@ -59,19 +60,17 @@ def describe_judging(config: Config, tokenizers: Tokenizers, folder: Path) -> di
         "function_words": {code: sorted(own) for code, own in function_words.WORDS.items()},
         "numerals": [*map(number_words.spell_roman, range(number_words.LARGEST + 1))],
         "number_words": _describe_numbers(name_base(target)),
-        "dropped": _describe_rule(dropped.read_rule(folder, config.model)),
+        "dropped": _describe_rule(config, folder),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LIMITS,
     }
 
 
-def _describe_rule(rule: dropped.CoverageRule | None) -> dict[str, Any] | None:
-    """Return the rule for words that a translation drops, with its limit and its pattern."""
-    if rule is None:
-        return None
-    pattern = write_for_javascript(dropped.WORD.pattern)
-    described = rule._asdict() | {"unsaid": sorted(rule.unsaid)}
-    return described | {"least": dropped.LEAST, "word": pattern}
+def _describe_rule(config: Config, folder: Path) -> dict[str, Any] | None:
+    """Return the rule for words that a translation drops; None without one."""
+    describe = find_addition("dropped_rule")
+    rule = describe(folder, config.model) if describe else None
+    return rule and rule | {"word": write_for_javascript(rule["word"])}
 
 
 def _describe_numbers(code: str) -> list[str] | None:

@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..config import EOS, Model
-from ..foundation.disk import read_json
-from ..model.files.directory import DOUBT
-from ..text.unicode import Span
-from .searching import Searcher
-from .sentence import Sentence, Translation
+from glassformer.config import EOS, Model
+from glassformer.foundation.disk import read_json
+from glassformer.model.files.directory import DOUBT
+from glassformer.text.unicode import Span
+from glassformer.translate.searching import Searcher
+from glassformer.translate.sentence import Sentence, Translation
 
 LEAST = 0.15  # the least coverage of a word that is said
-MOST = 0.3  # of the score: a translation that drops less may have so much less
 WORD = re.compile(r"[^\W\d_]{3,}(?:['’][^\W\d_]+)*")
 
 
@@ -52,6 +51,13 @@ def read_rule(folder: Path | None, model: Model) -> CoverageRule | None:
         return CoverageRule(layer, head, int(bool(shift)), unsaid, ratio) if is_there else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def describe_rule(folder: Path, model: Model) -> dict[str, Any] | None:
+    """Return the rule of a model for JSON, with its limit and its pattern; None without one."""
+    if (rule := read_rule(folder, model)) is None:
+        return None
+    return rule._asdict() | {"unsaid": sorted(rule.unsaid), "least": LEAST, "word": WORD.pattern}
 
 
 class DroppedWords:

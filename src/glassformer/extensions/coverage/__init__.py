@@ -1,0 +1,3 @@
+"""Words of a source that its translation drops, by how much attention they get."""
+
+ADDS = {"dropped": "dropped.DroppedWords", "dropped_rule": "dropped.describe_rule"}
