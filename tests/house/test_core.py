@@ -127,3 +127,18 @@ def test_the_core_trains(core: Path) -> None:
 def test_what_is_not_there_says_so(core: Path, arguments: tuple[str, ...], purpose: str) -> None:
     shown = glassformer(core, *arguments, code=2)
     assert f"{purpose} needs an extension" in shown
+
+
+@pytest.mark.thorough
+def test_an_extension_without_another_says_so(core: Path) -> None:
+    for name in ("night", "check_data", "ideas", "short_list", "publish"):  # but not `honest`
+        shutil.copytree(
+            PACKAGE / EXTENSIONS / name, core / "src" / "glassformer" / EXTENSIONS / name
+        )
+    try:
+        shown = glassformer(core, "night", "a.en", "a.fr", "-o", "b", "--minutes", "1", code=2)
+    finally:
+        shutil.rmtree(core / "src" / "glassformer" / EXTENSIONS)
+    assert shown == (
+        "glassformer: this needs the extension honest of glassformer, which was removed\n"
+    )

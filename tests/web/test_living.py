@@ -244,6 +244,10 @@ PEOPLE = (
     "Zoltán & I met Ngozi @ home & at AT&T. ",
     "BREAD & BUTTER",
     "東京 & 大阪: run `a & b` on 6 = 5 + 1 June.",
+    "We open at 9AM, not 9am-5pm & not 10-11am; see Amazon.com\u2026",
+    "\u201cI am Zolt\u00e1n,\u201d he said \u2013 it is 32\u00b0C, \u20ac10-\u20ac20 for "
+    "\u0442\u0435\u0431\u044f \u4e16\u754c in 9.58s.",
+    "%d%% of %1$.1fx, %n and %1 of 1-800-555-0199 cost $25.",
     "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )

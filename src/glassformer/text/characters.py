@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain
 from unicodedata import normalize
 
-from .final_stops import count_stops
+from .final_stops import LINES, count_stops
 from .patterns import LazyPattern
 from .unicode import Span
 
@@ -52,6 +52,7 @@ _FORMS = (
 
 COUNTED = "".join(dict.fromkeys("".join((*CLASSES, *WIDE_MARKS, *WIDE_MARKS.values(), JOINERS))))
 COUNTED += SPACES + "".join(mark for mark in SPELLED_OUT if mark not in COUNTED)
+SELDOM = 10_000  # lines for one mark: a network learns nothing of what it meets less often
 RARE = 0.2  # of the marks of one purpose: a rarer one is read as the most frequent
 _UNUSUAL = "[^!-~ ]|  |^ | $"
 _SEVERAL = LazyPattern(r" {2,}")
@@ -180,8 +181,13 @@ class CharacterMap:
                 yield old, new
         dash = " - " if self.is_known("-") else " "
         for old, new in (SPELLED_OUT | dict.fromkeys(DASHES, dash)).items():
-            if not self.is_known(old):
+            if not self._is_met(old):
                 yield old, new
+
+    def _is_met(self, mark: str) -> bool:
+        """Return whether a mark is a token that a source's training text has now and then."""
+        least = self.counts.get(LINES, 0) / SELDOM if self.is_source and self.is_counted else 0
+        return self.is_known(mark) and self.counts.get(mark, 0) >= least
 
     def _map_spaces(self) -> Iterator[tuple[str, str]]:
         for space in SPACES:
@@ -202,7 +208,7 @@ class CharacterMap:
 
     def _map_class(self, marks: str) -> dict[str, str]:
         main, rare = self._list_rare(marks)
-        is_spelled_out = marks in (DASHES, ELLIPSES) and not self.is_known(main)
+        is_spelled_out = marks in (DASHES, ELLIPSES) and not self._is_met(main)
         return {} if is_spelled_out else dict.fromkeys(rare, main)
 
     def _map_quotes(self) -> Iterator[tuple[str, str]]:

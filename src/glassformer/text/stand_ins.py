@@ -35,6 +35,15 @@ YEARS = ("1990", "1914", "1945", "2013")
 DIGITS = 4  # of a number that another one is near to
 YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
 OF_NUMBERS = ("number", "time", "date", "phone", "version", "formula")
+# What a network may write behind a number that it reads alone, by language: "Il me doit 30 ans."
+NOUNS = {
+    "fr": "ans?|heures?|minutes?|euros?|dollars?",
+    "de": "Jahren?|Uhr|Stunden?|Minuten?|Euro|Dollar",
+    "en": "years?|o'clock|hours?|minutes?|euros?|dollars?",
+}
+AMOUNTS = ("number", "phone", "date", "version", "formula")
+# More than a number: it has a unit or a sign, or is a code such as 0042.
+AMOUNT = LazyPattern(r"[^\d.,\u00a0\u202f '’+\u2212±\u2013-]|^0\d|\d{4}-\d{4}")
 NUMERIC = LazyPattern(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
 
 
@@ -116,6 +125,18 @@ def stand_for_name(text: str, original: str, language: str | None) -> StandIn:
     spellings = "|".join(list_names_written(text))
     pattern = rf"(?<![\w])(?<!\d[.,])(?:{spellings})(?={ending}(?!\w|[.,:]\d))"
     return StandIn(text, original, pattern=pattern)
+
+
+def stand_for_amount(text: str, original: str, kind: str, language: str | None) -> StandIn:
+    """Return a stand-in for a part; behind one with a unit, no noun of the network's own stays.
+
+    language: that of the target. kind: that of the part.
+    """
+    nouns = NOUNS.get(name_base(language))
+    if not nouns or kind not in AMOUNTS or not text.isdecimal() or not AMOUNT.search(original):
+        return StandIn(text, original)
+    behind = rf"(?:[ \u00a0\u202f](?:{nouns})(?!\w))?"
+    return StandIn(text, original, pattern=rf"(?<!\w)(?<!\d[.,]){text}{behind}(?!\w|[.,:]\d)")
 
 
 def replace_parts(

@@ -18,8 +18,9 @@ from .patterns import LazyPattern
 
 _UNITS = (
     r"km/h|m/s|mph|kWh|kW|MW|GW|kg|mg|g|km|cm|mm|nm|m[²³]|km²|m|ml|cl|dl|l|kB|KB|MB|GB|TB|kHz|MHz"
-    r"|GHz|Hz|kV|V|W|°C|°F|°|ºC|%|‰|px|dB"
+    r"|GHz|Hz|kV|V|W|°C|°F|°|ºC|%%|%|‰|px|dB"
 )
+_BEHIND = rf"{_UNITS}|s|ms|h|min|x|B|pt|st|nd|rd|th"  # what may touch a number
 _DIGITS = r"\d++(?:[.,\u00a0\u202f '’]\d{3}(?!\d))*+(?:[.,:]\d++)?+"
 _MONEY = r"[$€£¥₹₽₩]"
 _TLD = r"(?:com|org|net|edu|gov|info|io|dev|app|ai|co|eu|uk|us|de|fr|es|it|nl|pl|ru|cn|jp|br|ch)"
@@ -37,11 +38,13 @@ _KINDS = {
     "code": r"`[^`\n]++`",
     "placeholder": r"\{\{[^{}\n]{0,200}+\}\}|[$#@]\{[^{}\n]{0,200}+\}"
     r"|\{\s*+\w++\s*+,(?:[^{}\n]|\{[^{}\n]*+\})*+\}|\{[\w.:!,\[\]-]{0,60}+\}"
-    r"|(?<![\w%])%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh?|ll?)?[sdifuxXeEgGcr@](?!\w)"
+    r"|(?<![\d%])%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh?|ll?|z)?[sdifuxXeEgGcr@]"
+    rf"(?:{_BEHIND})?+(?!\w)|%(?:L?\d{{1,2}}|n)(?!\w)|%%(?!\w)"
     r"|%[A-Z][A-Z0-9_]++%|__[A-Z]\w*+__|\$[A-Za-z_]\w++|\[\[[^\[\]\n]{1,80}+\]\]",
     "tag": r"</?[A-Za-z][\w:-]*+(?:\s[^<>\n]{0,300}+)?/?>|&(?:[A-Za-z]{2,10}|#\d{1,6});",
     "link": r"(?:https?|ftp|file|mailto):/{0,2}[^\s<>\"“”«»]++|www\.[^\s<>\"“”«»]++"
-    rf"|(?<![\w@.-])(?:[a-z0-9][a-z0-9-]*+\.)++{_TLD}\b(?:/[^\s<>\"“”«»]*+)?",
+    rf"|(?<![\w@.-])(?:[A-Za-z0-9][a-z0-9-]*+\.)+?{_TLD}(?![\w-]|\.\w)(?::\d{{2,5}})?+"
+    r"(?:/[^\s<>\"“”«»]*+)?",
     "mail": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
     "handle": r"(?<![\w@/])@[A-Za-z_]\w*+|(?<![\w&#/])\#\w*[A-Za-z_]\w*+",
     "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
@@ -63,16 +66,21 @@ _KINDS = {
     r"(?:\s?[ap](?:m\b|\.m\.(?=\s++[a-z])|\.m\b))?",
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
-    r"|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
-    "number": rf"(?<![\w.,])(?:[-+\u2212±#](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}"
-    r"(?:[-\u2013]\d++(?![-\w]))?"
-    rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY})?(?![\w])",
+    r"|\b1-\d{3}-\d{3}-\d{4}\b|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
+    "number": r"(?<![\w.,])\d{1,2}(?:[ap]m)?[-\u2013]\d{1,2}[ap]m\b"
+    r"|(?<![\w.,])\d++(?:[.,]\d++)?+[kK](?!\w)|(?<![\w.,])\d++[.,]\d++(?:ms|s|min|h)(?!\w)"
+    rf"|(?<![\w.,])(?:[-+\u2212±#](?=\d))?(?:{_MONEY}\s?)?{_DIGITS}(?:[-\u2013](?:{_MONEY}\s?)?"
+    rf"\d++(?:[.,]\d++)?+(?:(?=\s?(?:{_UNITS})(?!\w))|(?![-\w])))?"
+    rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY}|[½¼¾⅓⅔])?(?![\w])",
     "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++){0,6}+\b"
     r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b",
 }
 SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")
 )
+_BEYOND = r"\u0000-\u024f\u1e00-\u1eff"  # letters of the Latin script
+_FOREIGN_WORD = rf"(?![{_BEYOND}])[^\W\d_][^\s{_BEYOND}\u2000-\u206f\u3000-\u3003\uff01-\uff1f]*+"
+FOREIGN = LazyPattern(rf"{_FOREIGN_WORD}(?: {_FOREIGN_WORD})*+")  # words of another script
 HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
 TRAILING = ".,;:!?…'’\"”»"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
@@ -90,7 +98,7 @@ class Verbatim(NamedTuple):
 
     start: int
     end: int
-    kind: str  # a key of _KINDS, or "name", "location" or "woman"
+    kind: str  # a key of _KINDS, or "name", "location", "woman" or "foreign"
 
 
 def find_verbatim(text: str) -> list[Verbatim]:

@@ -36,12 +36,14 @@ from ..text.stand_ins import (
     cut_at_stand_ins,
     has_each_once,
     replace_parts,
+    stand_for_amount,
     stand_for_name,
 )
 from ..text.typography import Typography, close_quote, open_quote, shape_marks
 from ..text.unicode import Span, join_spans
 from ..text.verbatim import (
     CAPITAL_NOUNS,
+    FOREIGN,
     Verbatim,
     find_names,
     find_verbatim,
@@ -214,7 +216,7 @@ class Adapter:
         cased = self._truecase(sentence, kept, case) if case else sentence
         days = self._find_days(cased, attempt)
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
-        parts = sorted([*parts, *days])
+        parts = sorted([*parts, *days, *self._find_foreign(cased, [*parts, *days])])
         titled = dict[Verbatim, str]()
         left = [x for x in parts if attempt == TRIES - 1 and _is_short_number(cased, x)]
         parts = [each for each in parts if each not in left]
@@ -245,6 +247,16 @@ class Adapter:
         ]
         return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
 
+    def _find_foreign(self, text: str, taken: Collection[Verbatim]) -> Iterator[Verbatim]:
+        """Yield words in a script of which the model knows no letter."""
+        if text.isascii() or not self.has_names:
+            return
+        for match in FOREIGN.finditer(text):
+            part = Verbatim(match.start(), match.end(), "foreign")
+            unknown = self.tokenizers.source.find_unknown(match[0])
+            if all(x in unknown for x in filter(str.isalpha, match[0])) and not _is_in(part, taken):
+                yield part
+
     def _find_days(self, text: str, attempt: int) -> dict[Verbatim, StandIn]:
         is_possible = attempt < TRIES - 1 and _DIGIT.search(text) and self.days
         return dict(self.days.find(text, attempt)) if is_possible else {}
@@ -267,8 +279,9 @@ class Adapter:
     def _stand_in(self, kind: str, text: str, own: str) -> StandIn:
         if text in NAMES:
             return stand_for_name(text, own, self.target_lang)
-        is_told = kind == "time" and self.days
-        return self.days.stand_for_time(own, text) if is_told else StandIn(text, own)
+        if kind == "time" and self.days:
+            return self.days.stand_for_time(own, text)
+        return stand_for_amount(text, own, kind, self.target_lang)
 
     def restore(
         self,

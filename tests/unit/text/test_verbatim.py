@@ -82,6 +82,22 @@ KNOWN |= {"table", "tables"}  # a known word with an ending tells that others ma
         ("the 19th of the 1990s, e.g. so. It works, O.K.", []),
         ("3 < 4 and 5 > 2; a and/or b", ["3", "4", "5", "2"]),
         ("pages 10\u201320", ["10\u201320"]),
+        (
+            "%d%% of %dMB, %1$.1fx, %1 and %n, day%s",
+            ["%d%%", "%dMB", "%1$.1fx", "%1", "%n", "%s"],
+        ),
+        ("a %increase of 5 %, 100%sure", ["5 %", "100"]),
+        (
+            "Go to example.com. Or Amazon.com, bbc.co.uk!",
+            ["example.com", "Amazon.com", "bbc.co.uk"],
+        ),
+        ("see example.com:8080/a?b. It is", ["example.com:8080/a?b"]),
+        ("9am-5pm, 10-11am, 1.5-2.5 kg", ["9am-5pm", "10-11am", "1.5-2.5 kg"]),
+        (
+            "\u20ac10-\u20ac20, 9.58s, 10k, 1\u00bd",
+            ["\u20ac10-\u20ac20", "9.58s", "10k", "1\u00bd"],
+        ),
+        ("1-800-555-0199 or 555-0199", ["1-800-555-0199", "555-0199"]),
     ],
 )
 def test_each_kind_is_found(text: str, parts: list[str]) -> None:

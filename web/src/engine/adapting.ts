@@ -78,14 +78,24 @@ export class Adapter {
 
   /** The lone signs of a text, of which the network reads `kind`. */
   private findLone(text: string): Part[] {
-    const { spoken } = this.tables;
-    if (!Object.keys(spoken).some((sign) => text.includes(sign)) || !hasLetter(text)) return [];
-    const repeated = this.findVerbatim(text);
-    return this.patterns.all("lone", text).flatMap(({ 0: sign, index: start }): Part[] => {
-      const word = spoken[sign];
-      if (!word || repeated.some((part) => part.start <= start && start < part.end)) return [];
-      return [{ start, end: start + sign.length, kind: isUpper(text) ? word.toUpperCase() : word }];
-    });
+    const { spoken, halves, hours } = this.tables;
+    const found: Part[] = [];
+    if (Object.keys(spoken).some((sign) => text.includes(sign)) && hasLetter(text)) {
+      for (const { 0: sign, index: start } of this.patterns.all("lone", text)) {
+        if (spoken[sign]) found.push({ start, end: start + sign.length, kind: spoken[sign] });
+      }
+    }
+    for (const { 0: own, 1: hour, 2: small, 3: large, index: start } of this.patterns.all("half", text)) {
+      const half = (small ?? large)!.toLowerCase();
+      if (halves.includes(half)) found.push({ start, end: start + own.length, kind: `${hour} ${half}` });
+    }
+    if (!found.length) return [];
+    const repeated = this.findVerbatim(text).filter(({ kind }) => !hours.includes(kind));
+    const isRepeated = ({ start }: Part) => repeated.some((part) => part.start <= start && start < part.end);
+    return found
+      .filter((part) => !isRepeated(part))
+      .map((part) => ({ ...part, kind: isUpper(text) ? part.kind.toUpperCase() : part.kind }))
+      .sort((one, two) => one.start - two.start);
   }
 
   private adaptWords(sentence: string): Adapted {
@@ -98,7 +108,8 @@ export class Adapter {
     const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start < part.end && part.start < end);
-    parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()].sort((one, two) => one.start - two.start);
+    parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()];
+    parts = [...parts, ...this.findForeign(cased, parts)].sort((one, two) => one.start - two.start);
     const titled = new Map<Part, string>();
     if (this.tables.has_names && !this.isCommon(cased)) {
       parts = [...parts, ...this.findNames(cased, parts)];
@@ -129,6 +140,17 @@ export class Adapter {
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
       standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns, stop, behind,
     };
+  }
+
+  /** Words in a script of which the model knows no letter. */
+  private findForeign(text: string, taken: readonly Part[]): Part[] {
+    if (!this.tables.has_names) return [];
+    return this.patterns.all("foreign", text).flatMap(({ 0: own, index: start }): Part[] => {
+      const part = { start, end: start + own.length, kind: "foreign" };
+      const unknown = this.source.findUnknown(own);
+      const isUnread = Array.from(own).every((letter) => !hasLetter(letter) || unknown.includes(letter));
+      return isUnread && !taken.some((other) => other.start < part.end && part.start < other.end) ? [part] : [];
+    });
   }
 
   /** A text without what the network does not read; null if there is no such thing. */
@@ -413,7 +435,11 @@ export class Adapter {
   private standIn(kind: string, text: string, own: string): StandIn {
     const { names, genitive } = this.tables.stand_ins;
     if (names.includes(text)) return { text, original: own, pattern: patternOf(this.spell(text).join("|"), "", genitive), names: [[text, own]] };
-    return kind === "time" ? this.tellTime(own, text) : { text, original: own, pattern: patternOf(text), names: [[text, own]] };
+    if (kind === "time") return this.tellTime(own, text);
+    const { amounts, amount, nouns } = this.tables.stand_ins;
+    const isAmount = nouns && amounts.includes(kind) && /^\p{Nd}+$/u.test(text) && new RegExp(amount, "u").test(own);
+    const behind = isAmount ? `(?:[ \\u00a0\\u202f](?:${nouns})(?![\\p{L}\\p{N}_]))?` : "";
+    return { text, original: own, pattern: patternOf(text, behind), names: [[text, own]] };
   }
 
   /** The stand-in for a time like 7:45 or 8:00 p.m., which the network reads as `text`. */

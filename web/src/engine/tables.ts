@@ -13,6 +13,7 @@ export interface AdaptingTables {
   stand_ins: {
     copies: string[]; names: string[]; numbers: string[]; years: string[];
     places: string[]; women: string[]; spellings: string[][]; genitive: boolean;
+    nouns: string | null; amounts: string[]; amount: string; // see `text/stand_ins.py`
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
   quotes: [string, string];
@@ -20,6 +21,8 @@ export interface AdaptingTables {
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
+  halves: string[]; // of a day: whether 9am is read as 9 am
+  hours: string[]; // kinds of what is repeated that such an hour may look like
   spoken: Record<string, string>; // a sign that the network reads as a word: see `extensions/signs`
   dates: DateTables;
   stop: StopTables;

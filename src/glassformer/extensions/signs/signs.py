@@ -5,14 +5,17 @@ A network whose training text hardly had the sign has learned nothing of it, but
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
+from glassformer.text.unicode import Span
 from glassformer.text.verbatim import Verbatim, find_verbatim
 
 RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
+HALF = LazyPattern(r"(?<![\w:.,/-])(\d{1,2})(?:(am|pm)| ?(AM|PM))\b(?![-\u2013])")  # of a day
+OWN = ("number", "sign")  # kinds of what is repeated that an hour may look like
 AT = {"en": "at"}
 AND = {
     **{"af": "en", "az": "və", "be": "і", "bg": "и", "bn": "এবং", "bs": "i", "ca": "i", "cs": "a"},
@@ -35,6 +38,7 @@ class Signs:
     ) -> None:
         """counts: how often the training text had characters; nothing if they were not counted."""
         base = name_base(language)
+        self.halves = [half for half in ("am", "pm") if base == "en" and has_token(f" {half}")]
         words = {sign: table[base] for sign, table in (("&", AND), ("@", AT)) if base in table}
         self.spoken = {
             sign: word
@@ -46,14 +50,24 @@ class Signs:
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
         """Return the signs of a text that stand between spaces, each with the word for it.
 
-        Text without letters, as "5 & 6", has none, nor has what a translation repeats, as code.
+        Hours such as 9am are among them, with a space. Text without letters, as "5 & 6", has none,
+        nor has what a translation repeats, as code.
         """
-        if not any(sign in text for sign in self.spoken) or not any(map(str.isalpha, text)):
-            return []
-        repeated = find_verbatim(text)
+        pairs = [*self._find_lone(text), *self._find_halves(text)]
+        repeated = [each for each in find_verbatim(text) if each.kind not in OWN] if pairs else []
         return [
-            (Verbatim(match.start(), match.end(), "word"), word.upper() if text.isupper() else word)
-            for match in LONE.finditer(text)
-            if (word := self.spoken.get(match[0]))
-            and not any(part.start <= match.start() < part.end for part in repeated)
+            (Verbatim(start, end, "word"), word.upper() if text.isupper() else word)
+            for (start, end), word in sorted(pairs)
+            if not any(part.start <= start < part.end for part in repeated)
         ]
+
+    def _find_lone(self, text: str) -> Iterator[tuple[Span, str]]:
+        if any(sign in text for sign in self.spoken) and any(map(str.isalpha, text)):
+            for match in LONE.finditer(text):
+                if word := self.spoken.get(match[0]):
+                    yield match.span(), word
+
+    def _find_halves(self, text: str) -> Iterator[tuple[Span, str]]:
+        for match in HALF.finditer(text) if self.halves else ():
+            if (half := (match[2] or match[3]).lower()) in self.halves:
+                yield match.span(), f"{match[1]} {half}"

@@ -36,6 +36,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "hint": verbatim.HINT,
     "verbatim": verbatim.SCAN,
     "word": verbatim.WORD,
+    "foreign": verbatim.FOREIGN,
     "possessive": verbatim.POSSESSIVE,
     "year": stand_ins.YEAR,
     "numeric": stand_ins.NUMERIC,
@@ -60,6 +61,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "dash": typography.DASHES,
     "marked_word": MARKED_WORD,
     "lone": signs.LONE,
+    "half": signs.HALF,
 }
 LISTS = {
     "trailing": verbatim.TRAILING,
@@ -115,6 +117,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "titles": titles.find_titles(*adapter.languages),
         "quotes": quotes,
         "spoken": adapter.signs.spoken,
+        "halves": adapter.signs.halves,
+        "hours": signs.OWN,
         "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
         "capitals": [
             {chr(code): capital for code, capital in table.items()}
@@ -136,6 +140,9 @@ def _describe_names(adapter: Adapter) -> dict[str, Any]:
         "women": stand_ins.WOMEN,
         "spellings": stand_ins.SPELLINGS,
         "genitive": name_base(adapter.target_lang) in stand_ins.GENITIVE,
+        "nouns": stand_ins.NOUNS.get(name_base(adapter.target_lang)),
+        "amounts": stand_ins.AMOUNTS,
+        "amount": write_for_javascript(stand_ins.AMOUNT.pattern),
     }
 
 

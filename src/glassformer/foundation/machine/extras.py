@@ -12,6 +12,7 @@ EXTRAS |= {
     "huggingface_hub": "hub",
 }
 EXTRAS["eflomal"] = "eflomal"
+EXTENSIONS = "glassformer.extensions."
 EXTRAS |= dict.fromkeys(("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"), "serve")
 
 
@@ -24,7 +25,12 @@ def need(package: str) -> Any:
 
 
 def explain_missing(error: ModuleNotFoundError) -> str:
-    """Return in one sentence what to install; "" if no extra brings what is missing."""
+    """Return in one sentence what to install; "" if neither an extra nor an extension is missing.
+
+    An extension that was removed leaves those that import it without it.
+    """
+    if (name := error.name or "").startswith(EXTENSIONS):
+        return f"this needs the extension {name.split('.')[2]} of glassformer, which was removed"
     if extra := EXTRAS.get((error.name or "").partition(".")[0]):
         command = f"pip install 'glassformer[{extra}]'"
         return f"this needs {error.name}, which is not installed: {command}"
