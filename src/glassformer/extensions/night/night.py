@@ -268,12 +268,12 @@ class Night:
             job = replace(job, corpora=self.list_corpora(*MADE))
         return replace(job, seed=request.seed + int(name[-1]) - 1)
 
-    def list_corpora(self, *made: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
+    def list_corpora(self, *more: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
         """Return the pairs of people, and those made pairs that are there, with their tags.
 
         Of what a model makes that knows nothing yet, no pair is kept: such a file is a header.
         """
-        there = [(self.made(name), tag) for name, tag in made]
+        there = [(self.made(name), tag) for name, tag in more]
         return [
             (self.texts.name("train"), None),
             *(
