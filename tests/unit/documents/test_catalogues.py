@@ -178,6 +178,41 @@ def test_android() -> None:
         open_document(b"<a>text</a>", "a.xml")
 
 
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        (r"A\u0020dog.", r"L\'ami."),
+        (r'"A dog."', r'"L\'ami."'),
+        (r"\"A dog.\"", r"\"L\'ami.\""),
+        (r"Hello\u00a0!", "Bonjour !"),
+    ],
+)
+def test_escapes_of_android_come_back(text: str, translation: str) -> None:
+    file = f"<resources><string name='a'>{text}</string></resources>"
+    WORDS['"A dog."'] = '"L\'ami."'
+    root = etree.fromstring(translate(open_document(file.encode(), "strings.xml")))
+    assert root.find("string").text == translation
+
+
+@pytest.mark.parametrize("mark", ["mtype='protected'", "translate='no'"])
+def test_what_xliff_protects_stays(mark: str) -> None:
+    inner = f"The cat is <mrk {mark}>files</mrk> here."
+    file = (
+        "<xliff xmlns='urn:oasis:names:tc:xliff:document:1.2'>"
+        f"<u><source>{inner}</source></u></xliff>"
+    )
+    made = etree.fromstring(translate(open_document(file.encode(), "a.xlf")))
+    (target,) = made.iter("{*}target")
+    (protected,) = target
+    assert protected.tag.endswith("}mrk") and protected.text == "files"
+    assert " ".join("".join(target.itertext()).replace("files", "").split()) == "Le chat est là."
+
+
+def test_an_empty_file_is_in_utf_8() -> None:
+    assert open_document(b"", "a.po").fill([]).isascii()
+    assert b"\0" not in open_document(b"", "a.po").fill([])
+
+
 STRINGS = r"""/* A dog. = "kept" */
 "key.one" = "The cat is here.";
 // "A dog."

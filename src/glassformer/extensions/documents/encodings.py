@@ -92,7 +92,7 @@ def _find_unmarked(data: bytes) -> str:
     """Return which UTF-16 a file without a mark is in, by where its zero bytes are; "" if none."""
     head = data[: HEAD & ~1]
     zeros = head[::2].count(0), head[1::2].count(0)
-    if 5 * max(zeros) < len(head) or 4 * min(zeros) > max(zeros):
+    if not head or 5 * max(zeros) < len(head) or 4 * min(zeros) > max(zeros):
         return ""
     return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
 

@@ -17,11 +17,15 @@ from .paragraphs import Paragraph, empty
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
 _TO_DO = frozenset(("", "initial", "new", "needs-translation"))  # states of a target
 _FORMATS = "a b big em font i s small strike strong sub sup tt u"
+_PROTECTED = "-protected"
 _ANDROID = Dialect(
     paragraphs=("string", "item"),
     wrappers=frozenset(_FORMATS.split()),
     verbatim=re.compile(r"\\(?:u[0-9a-fA-F]{4}|[^\s\w']|[nt])"),
 )
+_CODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NO_BREAK = "\u00a0\u202f"  # spaces that nobody sees in a file
+_LINE_END = re.compile(r"\\n[ \u00a0]+")
 
 
 class XmlCatalogue:
@@ -94,13 +98,27 @@ def _is_to_do(unit: Any, source: Any, target: Any) -> bool:
     return not translation or (translation == text and state in _TO_DO)
 
 
+def _is_element(node: Any) -> bool:
+    return isinstance(node.tag, str)  # that of a comment is a function
+
+
+def _is_protected(element: Any) -> bool:
+    """Return whether an element says that it is not to be translated."""
+    is_marked = element.get("mtype") == "protected" or element.get("translate") == "no"
+    return _is_element(element) and is_marked
+
+
 def _make_target(source: Any, target: Any, dialect: Dialect) -> MarkedMessage:
     """Return the message of a unit, whose target gets its translation and the source's elements."""
     result = deepcopy(source)
     result.tag, result.tail = dialect.paragraphs[0], source.tail
     result.attrib.clear()
+    for mark in filter(_is_protected, [*result.iter()]):
+        mark.tag += _PROTECTED  # so it is no wrapper, and stays as it is
 
     def finish() -> None:
+        for mark in result.iter():
+            mark.tag = mark.tag.removesuffix(_PROTECTED) if _is_element(mark) else mark.tag
         if target is not None:
             empty(target)
             target.text = result.text
@@ -141,13 +159,51 @@ def read_android(root: Any) -> Iterator[MarkedMessage]:
             continue
         is_reference = (element.text or "").lstrip().startswith(("@", "?"))
         if not is_reference and any(map(str.isalnum, "".join(element.itertext()))):
-            _replace_text(element, "\\'", "'")
-            yield MarkedMessage(element, _ANDROID, partial(_replace_text, element, "'", "\\'"))
+            yield _read_android_text(element)
 
 
-def _replace_text(element: Any, old: str, new: str) -> None:
-    """Replace one text by another in an element and all that is in it."""
+def _read_android_text(element: Any) -> MarkedMessage:
+    """Return a message without Android's escapes, which come back once it is filled in.
+
+    Quotes around a whole text protect its white space, and are no part of it.
+    """
+    text = element.text or ""
+    is_quoted = len(element) == 0 and len(text) > 2 and text[0] == text[-1] == '"' != text[-2]
+    is_spaced = any(map(_LINE_END.search, element.itertext()))
+    if is_quoted:
+        element.text = text[1:-1]
+    _replace_text(element, _unescape)
+
+    def finish() -> None:
+        _replace_text(element, partial(_escape, is_spaced=is_spaced))
+        if is_quoted:
+            element.text = f'"{element.text}"'
+
+    return MarkedMessage(element, _ANDROID, finish)
+
+
+def _unescape(text: str) -> str:
+    """Return a text of Android with the quotes and characters that its escapes name."""
+
+    def spell(match: re.Match[str]) -> str:
+        character = chr(int(match[1], 16))
+        is_text = character.isprintable() or character in _NO_BREAK
+        return character if is_text and character != "\\" else match[0]
+
+    return _CODE.sub(spell, text.replace("\\'", "'").replace('\\"', '"'))
+
+
+def _escape(text: str, *, is_spaced: bool) -> str:
+    """Return a text with its quotes as Android wants them; is_spaced: the source has `\\n `."""
+    text = text if is_spaced else _LINE_END.sub(r"\\n", text)
+    for space in _NO_BREAK:
+        text = text.replace(space, f"\\u{ord(space):04x}")
+    return text.replace("'", "\\'").replace('"', '\\"')
+
+
+def _replace_text(element: Any, change: Callable[[str], str]) -> None:
+    """Change the text of an element and of all that is in it."""
     for each in element.iter():
-        each.text = each.text and each.text.replace(old, new)
+        each.text = each.text and change(each.text)
         if each is not element:
-            each.tail = each.tail and each.tail.replace(old, new)
+            each.tail = each.tail and change(each.tail)
