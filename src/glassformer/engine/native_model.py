@@ -30,6 +30,7 @@ KNOWN: dict[str, tuple[str, ...] | None] = {
     **dict.fromkeys(("dropout", "attention_dropout", "activation_dropout")),  # of training only
     **dict.fromkeys(f"positions.{name}" for name in ("offset", "amplitude", "max_positions")),
 }
+MOST_INPUTS = 65_536  # of a linear map in int8: more products of 255 * 127 overflow 32 bits
 OUT_OF_MEMORY = 1  # the code of native/errors.h
 
 
@@ -77,6 +78,9 @@ class NativeModel:
     ):
         if why := explain_settings(settings):
             raise ValueError(why)
+        widest = max(settings.d_model, settings.d_ff, settings.heads * settings.width)
+        if precision == "int8" and widest > MOST_INPUTS:
+            raise ValueError(f"int8 sums of {widest:,} numbers would overflow: use precision=fp32")
         self.library, self.precision, self._handle = library, precision, c_void_p()
         self.budget = choose_budget(settings, vocabularies[1])
         library.model_open.argtypes = (c_void_p, c_void_p, c_int32, c_void_p, c_void_p, c_int32)

@@ -14,11 +14,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.config import Config, Decode
+from glassformer.config import Config, Decode, Model
 from glassformer.decode import score_targets, search
 from glassformer.decode.sentences import Budget
 from glassformer.engine.native_engine import NativeEngine
-from glassformer.engine.native_model import choose_budget, choose_workers
+from glassformer.engine.native_model import NativeModel, choose_budget, choose_workers
 from glassformer.foundation.shared_library import load_library
 from glassformer.foundation.tap import record
 from glassformer.model.files.tensors import store_tensors
@@ -247,3 +247,10 @@ def test_a_smaller_number_at_work_is_not_remembered(engine: NativeEngine) -> Non
     found = engine.search([[5, 2]] * 3, SEARCHES["greedy"], budget=budget)
     assert budget.tokens == 100_000
     assert [each[0].tokens for each in found] == [each[0].tokens for each in wanted]
+
+
+def test_sums_that_would_overflow_are_refused() -> None:
+    """66,311 products of 255 and 127 are more than 32 bits hold."""
+    settings = Model(d_model=8, heads=1, d_ff=70_016, encoder_layers=1, decoder_layers=1)
+    with pytest.raises(ValueError, match=r"int8 sums of 70,016 numbers would overflow"):
+        NativeModel(load_library("engine"), settings, (300, 300), {}, "int8")
