@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,3 +148,19 @@ def test_machines_train_at_a_time_what_waits_for_nothing() -> None:
     assert "member-3" in names(walk(at, {}))
     assert "member-3" not in names(walk(replace(at, workers=1), {}))
     assert set(names(one)) <= set(names(several))
+
+
+@pytest.mark.parametrize(
+    ("more", "limit"),
+    [
+        ({}, 7.1),
+        ({"has_parent": True, "cost": 1, "pairs": 5000}, 7.1),
+        ({"has_parent": True, "cost": 5, "pairs": 5000}, 16.0),
+        ({"has_parent": True, "cost": 5, "pairs": 30_000}, 20.8),
+    ],
+)
+def test_from_when_on_a_night_has_several_trainings(more: dict[str, Any], limit: float) -> None:
+    """The limits that docs/night.md names."""
+    for share, several in ((0.97, False), (1.03, True)):
+        steps = walk(Circumstances(minutes=5 * share * limit, usual=5, **more), {})
+        assert (len(steps) > 1) == several

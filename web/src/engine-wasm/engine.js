@@ -5,7 +5,7 @@
  *   const [best] = engine.translate([[17, 250, 2]], { beam: 5 });
  *   best.tokens
  *
- * `wasm` is what `python -m glassformer.extensions.wheels.targets wasm32` builds, `weights` the bytes of
+ * `wasm` is what `python -m glassformer.extensions.wheels.targets engine.wasm` builds, `weights` the bytes of
  * a model.safetensors. Nothing here needs a page: it runs in a worker and in Node too.
  *
  * @typedef {{ beam?: number, alpha?: number, penalty?: "none" | "gnmt" | "power", stop?: "exact" | "first",
