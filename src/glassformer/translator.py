@@ -164,10 +164,11 @@ class Translator(TranslationStages, Reloadable):
         unless it is too long for the model. Text without a letter or digit is not translated.
         Sampling is keyed by `seed` and by the number of the line, counted from `first_line`.
         glossary: terms of the source and how they have to be translated: see
-        `data.glossary.Glossary`; it is searched with a beam. A model that was trained with a context reads each sentence with
-        those before it in its text. as_document: the texts of a list follow each other, so that
-        those before count as well; an empty one ends the document. contexts: what is before each
-        text, if not that, and is not translated itself. Both change nothing for other models.
+        `data.glossary.Glossary`; it is searched with a beam. A model that was trained with a
+        context reads each sentence with those before it in its text. as_document: the texts of a
+        list follow each other, so that those before count as well; an empty one ends the document.
+        contexts: what is before each text, if not that, and is not translated itself. Both change
+        nothing for other models.
         """
         options = choose_options(self.config.decode, n_best=n_best, **keywords)
         lines = [texts] if (is_one := isinstance(texts, str)) else texts

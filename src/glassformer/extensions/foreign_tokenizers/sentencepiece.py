@@ -72,7 +72,7 @@ class Sentencepiece:
 
     @cached_property
     def scores(self) -> dict[str, float]:
-        """Return the score of each token that texts yield, bytes among them, in the order of ids."""
+        """Return the score of each token that texts yield, bytes too, in the order of ids."""
         normal = [piece.score for piece in self.tokens if piece.type == NORMAL]
         best = max(normal, default=0.0)
         scores: dict[str, float] = {}
