@@ -58,7 +58,11 @@ if TYPE_CHECKING:
 
 
 MANY_MACHINES = "Many machines"
-PACKED = (".docx", ".odp", ".odt", ".pptx")  # documents that have no lines of text
+# The ending of documents whose lines are no text; .txt and .xml may be either.
+DOCUMENTS = (
+    *(".docx", ".htm", ".html", ".odp", ".odt", ".po", ".pot", ".pptx", ".resx", ".srt"),
+    *(".strings", ".vtt", ".xhtml", ".xlf", ".xliff"),
+)
 
 
 @takes("decode")
@@ -67,8 +71,8 @@ def translate(
     model: Path = MODEL,
     file: Path = arg(
         "FILE",
-        "A text file with lines of any length, or a .docx, .odp, .odt or .pptx file; - is the "
-        "standard input.",
+        "A text file with lines of any length, or a document, as with --file, if its ending is one "
+        "such as .docx or .html; - is the standard input.",
         default=STANDARD,
     ),
     document: Path | None = opt(
@@ -155,7 +159,7 @@ def translate(
     from ..model.files.directory import name_pair
 
     fields = {**context.params, "model": name_pair(model, to)}
-    if document is None and file.suffix.lower() in PACKED:
+    if document is None and file.suffix.lower() in DOCUMENTS:
         document, fields["file"] = file, STANDARD
     if document:
         need_addition("translate_file", "a document")(document, output, fields)

@@ -28,11 +28,15 @@ DOTTED_ORDINALS = {
 # What stands before a line of a list, as "2) " or a bullet; or before the subject of an answer.
 _ANSWER = r"(?:R[Ee]|F[Ww][Dd]?|AW|WG|TR)[ \u00a0]?:"
 _LABEL = (
-    r"[-–—*•·▪◦‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|\d{1,3}(?:\.\d{1,3}){2,}\.?"
+    r"(?:[-*+]\s)?\[[ xX]?\](?=\s)|\#{1,6}(?=\s)|>(?=\s)|[-–—*•·▪◦‣]"
+    r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|\d{1,3}(?:\.\d{1,3}){2,}\.?"
     rf"|(?:{_ANSWER}\s+)*{_ANSWER}"
 )
 LABEL = LazyPattern(rf"(?:{_LABEL})\s+(?=\S)")
-NUMBERED = LazyPattern(rf"(?:(?:{_LABEL})\s+(?=\S)|\d{{1,3}}\.\s+(?![a-z])(?=[^\W\d_]))")
+NUMBERED = LazyPattern(
+    rf"(?:(?:{_LABEL})\s+(?=\S)|\d{{1,3}}\.\s+(?![a-z])(?=[^\W\d_])"
+    r"|\d{1,2}\.\d{1,2}\s+(?![a-z]|[MBT]r?illi|Thousand)(?=[^\W\d_]{2}))"  # 3.2 The garden
+)
 
 
 class SentenceRules(NamedTuple):

@@ -60,6 +60,7 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 # Kinds that a network is left with if there is no stand-in.
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
+LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s]*$")  # a cell or a label, but not I
 JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
@@ -207,7 +208,7 @@ class Adapter:
     def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""
         is_formula = self.has_letters and not any(map(str.isalpha, sentence))  # 1 + 1 = 2
-        if is_formula or (self.colon and is_label(sentence)):
+        if is_formula or LETTER.search(sentence) or (self.colon and is_label(sentence)):
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
         if parts or not is_usual(sentence):

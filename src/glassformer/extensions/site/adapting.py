@@ -43,6 +43,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "cased_word": casing.WORD,
     "elided": casing.ELIDED,
     "before_place": adapting.BEFORE_PLACE,
+    "letter": adapting.LETTER,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
     "enclosed": enclosures.ENCLOSED,
