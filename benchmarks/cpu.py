@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,10 @@ ENGINES = {  # precisions
     "transformers": ("fp32",),
 }
 GREEDY = {"fxtranslate", "onnxruntime"}  # they have no beam search here
+EXPORTERS = {
+    "ctranslate2": "ctranslate2",
+    "onnxruntime": "onnx",
+}  # packages that write their models
 HELD = {"glassformer", "ctranslate2"}  # these can be held to an instruction set
 FAILURES = (
     *(ValueError, OSError, ImportError, KeyError, StopIteration),
@@ -141,12 +146,23 @@ def choose_options(options: argparse.Namespace) -> None:
         for name in split(given):
             if name not in known:
                 raise ValueError(f"{name}: one of {', '.join(known)}")
+    missing = [name for name in split(options.engines) if is_exporter_missing(name)]
+    if missing:
+        raise ValueError(
+            f"what writes models for {' and '.join(missing)} is not installed here: "
+            "pip install -e '.[bridge,onnx]', or leave them out with --engines"
+        )
     for name in ("cores", "beams"):
         given = split(getattr(options, name))
         if not given or not all(each.isdigit() and int(each) for each in given):
             raise ValueError(f"--{name} {getattr(options, name)}: whole numbers from 1")
     if options.count < 1 or options.rounds < 1:
         raise ValueError("--count and --rounds are whole numbers from 1")
+
+
+def is_exporter_missing(engine: str) -> bool:
+    """Return whether an engine's models cannot be written, since a package is missing."""
+    return engine in EXPORTERS and find_spec(EXPORTERS[engine]) is None
 
 
 def measure_model(

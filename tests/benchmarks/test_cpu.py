@@ -205,6 +205,15 @@ def test_what_cannot_be_measured_is_said_at_once(
     assert not (tmp_path / "work").exists()
 
 
+def test_an_engine_without_what_writes_its_models_is_named_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a stranger's result would lack the main rivals, which is seen after an hour."""
+    monkeypatch.setattr(cpu, "find_spec", lambda name: None)
+    said = fail(tmp_path, capsys, engines="ctranslate2,fxtranslate,onnxruntime")
+    assert "ctranslate2 and onnxruntime" in said and "pip install -e '.[bridge,onnx]'" in said
+
+
 def test_a_result_goes_on_only_where_it_was_begun(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -208,7 +208,8 @@ class Adapter:
     def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""
         is_formula = self.has_letters and not any(map(str.isalpha, sentence))  # 1 + 1 = 2
-        if is_formula or LETTER.search(sentence) or (self.colon and is_label(sentence)):
+        is_letter = self.is_cased and LETTER.search(sentence)  # not of a model that learned letters
+        if is_formula or is_letter or (self.colon and is_label(sentence)):
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
         if parts or not is_usual(sentence):

@@ -194,6 +194,13 @@ def test_escapes_of_android_come_back(text: str, translation: str) -> None:
     assert root.find("string").text == translation
 
 
+def test_what_android_has_no_words_in_stays() -> None:
+    text = r"\'%1$s\' \u2019 \"%2$s\""
+    file = f"<resources><string name='a'>{text}</string><string name='b'>Open</string></resources>"
+    root = etree.fromstring(translate(open_document(file.encode(), "strings.xml")))
+    assert [each.text for each in root.iter("string")] == [text, "Ouvrir"]
+
+
 @pytest.mark.parametrize("mark", ["mtype='protected'", "translate='no'"])
 def test_what_xliff_protects_stays(mark: str) -> None:
     inner = f"The cat is <mrk {mark}>files</mrk> here."

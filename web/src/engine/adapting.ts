@@ -100,7 +100,8 @@ export class Adapter {
 
   private adaptWords(sentence: string): Adapted {
     const isLabel = this.tables.stop.colon !== "" && this.patterns.fits("colon_label", sentence);
-    if (isLabel || this.patterns.has("letter", sentence) || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
+    const isLetter = this.tables.is_cased && this.patterns.has("letter", sentence);
+    if (isLabel || isLetter || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);

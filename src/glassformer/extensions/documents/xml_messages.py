@@ -159,27 +159,45 @@ def read_android(root: Any) -> Iterator[MarkedMessage]:
             continue
         is_reference = (element.text or "").lstrip().startswith(("@", "?"))
         if not is_reference and any(map(str.isalnum, "".join(element.itertext()))):
-            yield _read_android_text(element)
+            yield AndroidText(element)
 
 
-def _read_android_text(element: Any) -> MarkedMessage:
-    """Return a message without Android's escapes, which come back once it is filled in.
+class AndroidText(MarkedMessage):
+    """A text without Android's escapes, which come back once it is filled in.
 
-    Quotes around a whole text protect its white space, and are no part of it.
+    Quotes around a whole text protect its white space, and are no part of it. A text that is not
+    translated stays as it was.
     """
-    text = element.text or ""
-    is_quoted = len(element) == 0 and len(text) > 2 and text[0] == text[-1] == '"' != text[-2]
-    is_spaced = any(map(_LINE_END.search, element.itertext()))
-    if is_quoted:
-        element.text = text[1:-1]
-    _replace_text(element, _unescape)
 
-    def finish() -> None:
-        _replace_text(element, partial(_escape, is_spaced=is_spaced))
-        if is_quoted:
-            element.text = f'"{element.text}"'
+    def __init__(self, element: Any) -> None:
+        text = element.text or ""
+        self.element = element
+        self.originals = [(each, each.text, each.tail) for each in element.iter()]
+        self.is_spaced = any(map(_LINE_END.search, element.itertext()))
+        is_quoted = len(element) == 0 and len(text) > 2 and text[0] == text[-1] == '"'
+        self.is_quoted = is_quoted and text[-2] != "\\"
+        if self.is_quoted:
+            element.text = text[1:-1]
+        _replace_text(element, _unescape)
+        super().__init__(element, _ANDROID, self._escape)
+        if not self.texts:
+            self._leave()
 
-    return MarkedMessage(element, _ANDROID, finish)
+    def fill(self, translations: Sequence[str]) -> None:
+        try:
+            super().fill(translations)
+        except Exception:
+            self._leave()
+            raise
+
+    def _escape(self) -> None:
+        _replace_text(self.element, partial(_escape, is_spaced=self.is_spaced))
+        if self.is_quoted:
+            self.element.text = f'"{self.element.text}"'
+
+    def _leave(self) -> None:
+        for each, text, tail in self.originals:
+            each.text, each.tail = text, tail
 
 
 def _unescape(text: str) -> str:
