@@ -185,8 +185,12 @@ class CharacterMap:
                 yield old, new
 
     def _is_met(self, mark: str) -> bool:
-        """Return whether a mark is a token that a source's training text has now and then."""
-        least = self.counts.get(LINES, 0) / SELDOM if self.is_source and self.is_counted else 0
+        """Return whether a mark is a token that a source's training text has now and then.
+
+        Of a dash, a network keeps the place also if it met few: that was better than a hyphen.
+        """
+        has_limit = self.is_source and self.is_counted and mark not in DASHES
+        least = self.counts.get(LINES, 0) / SELDOM if has_limit else 0
         return self.is_known(mark) and self.counts.get(mark, 0) >= least
 
     def _map_spaces(self) -> Iterator[tuple[str, str]]:
