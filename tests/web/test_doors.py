@@ -95,7 +95,7 @@ def test_on_a_phone_all_of_why_is_in_sight(page: Any, server: Server) -> None:
     assert min(left for left, _ in places) >= 0 and max(right for _, right in places) <= 390
     cut = page.locator("tr.top td.number").nth(1)
     assert cut.evaluate("each => each.scrollWidth <= each.clientWidth")
-    sentence = page.locator(".source").inner_text()
+    sentence = page.locator("p.source").inner_text()
     assert sentence.endswith("too tired."), "no space before the full stop"
 
 
