@@ -66,10 +66,8 @@ ENGINES = {  # precisions
     "transformers": ("fp32",),
 }
 GREEDY = {"fxtranslate", "onnxruntime"}  # they have no beam search here
-EXPORTERS = {
-    "ctranslate2": "ctranslate2",
-    "onnxruntime": "onnx",
-}  # packages that write their models
+# The packages that write the models of other engines.
+EXPORTERS = {"ctranslate2": "ctranslate2", "onnxruntime": "onnx"}
 HELD = {"glassformer", "ctranslate2"}  # these can be held to an instruction set
 FAILURES = (
     *(ValueError, OSError, ImportError, KeyError, StopIteration),
