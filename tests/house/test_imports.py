@@ -449,7 +449,7 @@ WITHOUT_TORCH = (
     "translate.checking",
     "engine.weights",
     "extensions.serve.running",
-    "data.shards",
+    "extensions.ideas.shards",
     "extensions.cluster.ray_job",
     "cli.translate",
     "cli.score",

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from glassformer.data.files import read_lines
-from glassformer.data.shards import Shard, cut_file, join_shards, read_shard
 from glassformer.extensions.cluster import ray_job
 from glassformer.extensions.cluster.ray_job import ShardJob, Worker, translate_shards
+from glassformer.extensions.ideas.shards import Shard, cut_file, join_shards, read_shard
 from glassformer.translate.sentence import CheckedTranslation
 from glassformer.translator import Translator
 

@@ -248,6 +248,8 @@ PEOPLE = (
     "\u201cI am Zolt\u00e1n,\u201d he said \u2013 it is 32\u00b0C, \u20ac10-\u20ac20 for "
     "\u0442\u0435\u0431\u044f \u4e16\u754c in 9.58s.",
     "%d%% of %1$.1fx, %n and %1 of 1-800-555-0199 cost $25.",
+    "Btw idk :( wait 5 min on the 2nd floor w/ him :-) See 5 SIM cards! xD <3",
+    "In 90min or 2 hrs, 6ft away (TTYL, ty) :D Bye 😀 Now \u2764\ufe0f Yes :)",
     "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )

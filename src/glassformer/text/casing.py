@@ -162,7 +162,8 @@ def _choose_forms(
     for low, high, own in forms:
         cuts = next(tokens), next(tokens), next(tokens)
         if case == "words":  # in capitals it may be an abbreviation, unless it is a word as well
-            chosen.append(low if len(cuts[0]) == 1 < len(cuts[2]) else own)
+            is_word = len(cuts[0]) == 1 < len(cuts[2]) and _is_among(low, known)
+            chosen.append(low if is_word else own)
         elif len(cuts[2]) < min(len(cuts[0]), len(cuts[1])):
             chosen.append(own)
         else:
@@ -177,11 +178,15 @@ def is_capitalized(
 
     low, high: its tokens in small letters and with a capital.
     """
-    if known is not None and word.replace("\u2019", "'") not in known:
+    if not _is_among(word, known):
         return True
     if len(low) == len(high) == 1:
         return OFTEN * high[0] < low[0]
     return len(high) < len(low)
+
+
+def _is_among(word: str, known: Collection[str] | None) -> bool:
+    return known is None or word.replace("\u2019", "'") in known
 
 
 def _lower(text: str) -> str:

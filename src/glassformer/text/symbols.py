@@ -24,8 +24,17 @@ _SIGN = (
     "[\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u2500-\u2767\u2794-\u27bf\u2900-\u297f\u2b00-\u2bff"
 )
 _SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
+# Faces and hearts that are typed with marks, apart from words: :-) <3
+_EMOTICON = (
+    r"(?<!\S)(?:>?[:;=]['o^-]?[)(DPpOo/\\|*]{1,3}|[xX]D+|</?3+|\^_?\^|-_-|\\o/)(?![^\s.,!?…])"
+)
+EMOTICON = LazyPattern(_EMOTICON)
+_OF_EMOTICONS = frozenset(":;=<^_\\D")  # each has one of these
+# What people end a sentence with: faces and hands, but no heart, which may be its verb.
+_FACES = "[\U0001f44b-\U0001f44f\U0001f600-\U0001f64f\U0001f910-\U0001f92f\U0001f970-\U0001f97a]"
+FACE = LazyPattern(rf"(?!<){_EMOTICON}|{_FACES}")
 _JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
-_SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+"
+_SYMBOL = rf"(?:(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+|{_EMOTICON})"
 RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
 _ANY = rf"(?:{_SYMBOL}|[©®™•]{_JOINED}*+)"
 _ANYS = rf"{_ANY}(?:\s*+{_ANY})*+"
@@ -35,6 +44,17 @@ TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
 MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
 END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
+
+
+def has_emoticon(text: str) -> bool:
+    """Return whether a text has a face or a heart that is typed with marks."""
+    return not _OF_EMOTICONS.isdisjoint(text) and EMOTICON.search(text) is not None
+
+
+def is_new_emoticon(text: str, has_token: Callable[[str], bool]) -> bool:
+    """Return whether a text has emoticons, of which a tokenizer has none as a token."""
+    runs = EMOTICON.findall(text) if has_emoticon(text) else ()
+    return bool(runs) and not any(has_token(run) or has_token(f" {run}") for run in runs)
 
 
 def strip_symbols(
@@ -48,7 +68,7 @@ def strip_symbols(
     label = labels.match(text) if labels else None
     start, end = label.end() if label else 0, len(text)
     begin = start
-    if text.isascii():
+    if text.isascii() and not has_emoticon(text):
         return start, end
     for run in reversed([*RUN.finditer(text)]):
         is_first, is_last = run.start() == begin, END.fullmatch(text, run.end(), end)
@@ -59,6 +79,26 @@ def strip_symbols(
         else:
             end = len(text[: run.start()].rstrip())
     return start, end
+
+
+def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[Span]:
+    """Return the spans of the sentences of a text that unknown faces part: "Thanks :) See you".
+
+    Each but the last ends with its faces. One ends only before a capital, as people also write
+    faces within a sentence.
+    """
+    if text.isascii() and not has_emoticon(text):
+        return [(0, len(text))]
+    ends = [
+        run.end()
+        for run in RUN.finditer(text)
+        if run[0][-1:].isspace()
+        and text[run.end() : run.end() + 1].isupper()
+        and FACE.search(run[0])
+        and any(map(str.isalnum, text[: run.start()]))
+        and is_unknown(run[0])
+    ]
+    return [*zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
 class Aside(NamedTuple):
@@ -94,7 +134,7 @@ def set_aside(
     whose marks are taken out.
     """
     spans = [*parts]
-    if not text.isascii() and _HINT.search(text):
+    if (not text.isascii() and _HINT.search(text)) or has_emoticon(text):
         spans += [
             run.span("aside")
             for run in ASIDE.finditer(text)

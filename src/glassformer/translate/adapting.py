@@ -162,7 +162,11 @@ class Adapter:
         """Return what finds signs that are read as words; None if no extension does."""
         make = find_addition("signs")
         has_token = self.tokenizers.source.has_token
-        return make(self.source_lang, self.counts, has_token) if make else None
+
+        def is_word(word: str) -> bool:
+            return word in self.words if self.words is not None else has_token(f" {word}")
+
+        return make(self.source_lang, self.counts, has_token, is_word) if make else None
 
     @cached_property
     def usual_stop(self) -> str:
@@ -376,9 +380,9 @@ class Adapter:
     def _is_acronym(self, word: str) -> bool:
         """Return whether capitals like NASA are no token, and no word with emphasis like SO."""
         has_token = self.tokenizers.source.has_token
-        is_known = (
-            self.words is not None and word.lower() in self.words and len(word) > LONGEST_ACRONYM
-        )
+        if self.words is not None and word.lower() not in self.words:
+            return True  # SIM, though sim may be a token: the beginning of simple
+        is_known = self.words is not None and len(word) > LONGEST_ACRONYM
         return not (is_known or has_token(f" {word}") or has_token(f" {word.lower()}"))
 
     def _is_known_acronym(self, word: str, _: bool) -> bool:

@@ -26,7 +26,7 @@ from ..text.enclosures import Enclosures
 from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
-from ..text.symbols import SetAside, set_aside, strip_symbols
+from ..text.symbols import SetAside, is_new_emoticon, set_aside, split_behind_faces, strip_symbols
 from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
@@ -221,7 +221,7 @@ class SentenceReader:
     def set_aside(self, sentence: str, parts: Sequence[Span] = ()) -> SetAside | None:
         """Return a sentence without its unknown symbols and some parts; None if it has none."""
         enclosures = () if self._is_unspaced else self.enclosures.find(sentence)
-        return set_aside(sentence, self.tokenizers.source.find_unknown, parts, enclosures)
+        return set_aside(sentence, self._is_unread, parts, enclosures)
 
     def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:
         """Return the tokens of each source that limits count: not its context; None without any."""
@@ -260,7 +260,7 @@ class SentenceReader:
         """Yield the spans of the sentences with a letter or digit, without symbols around them."""
         begin = 0
         for line in text.splitlines(keepends=True):
-            for start, stop in split_sentences(line, self.config.data.source_lang):
+            for start, stop in self._split_line(line):
                 first, last = self._strip(line[start:stop])
                 at = begin + start + first
                 whole = text[at : begin + start + last]
@@ -269,13 +269,23 @@ class SentenceReader:
                     yield from ((at + left, at + right) for left, right in parts)
             begin += len(line)
 
+    def _split_line(self, line: str) -> Iterator[Span]:
+        """Yield the spans of the sentences of a line, with symbols and white space behind them."""
+        for start, stop in split_sentences(line, self.config.data.source_lang):
+            for left, right in split_behind_faces(line[start:stop], self._is_unread):
+                yield start + left, start + right
+
     def _strip(self, sentence: str) -> Span:
         """Return the span of a sentence without its label, and unknown symbols at its edges."""
         if find_language_mark(sentence):
             return 0, len(sentence)
+        labels = self._labels if self.tokenizers.source.has_character_map else None
+        return strip_symbols(sentence, self._is_unread, labels)
+
+    def _is_unread(self, symbols: str) -> bool:
+        """Return whether the network never met a character of symbols, or an emoticon."""
         source = self.tokenizers.source
-        labels = self._labels if source.has_character_map else None
-        return strip_symbols(sentence, source.find_unknown, labels)
+        return bool(source.find_unknown(symbols)) or is_new_emoticon(symbols, source.has_token)
 
     def _split_long(
         self, text: str, sentences: list[Segment], most: int, longest: int, ids: _Ids

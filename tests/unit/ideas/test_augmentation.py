@@ -17,9 +17,9 @@ import pytest
 from glassformer.cli import main
 from glassformer.config import Decode
 from glassformer.data.corpus import find_data
-from glassformer.data.shards import Shard
 from glassformer.extensions.ideas import augmentation
 from glassformer.extensions.ideas.augmentation import Augmentation, Maker, make_pairs
+from glassformer.extensions.ideas.shards import Shard
 
 LINES = ["The cat is on the mat.", "", "A dog sleeps.", "The old cat sees the\tdog.", "🙂"] * 4
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import pytest
 
 from glassformer import Translator
 from glassformer.extensions.signs.signs import RARE, Signs
 from glassformer.text.stand_ins import replace_parts
 
-ENGLISH = Signs("en", {}, {" and", " at"}.__contains__)
+WORDS = [
+    *("and", "at", "minute", "minutes", "hour", "hours", "am", "pm", "first", "second", "third"),
+    *("tenth", "foot", "feet", "thx", "lol"),
+]
+
+
+def make_signs(language: str | None, counts: Mapping[str, int], words: Collection[str]) -> Signs:
+    return Signs(language, counts, {f" {word}" for word in words}.__contains__, words.__contains__)
+
+
+ENGLISH = make_signs("en", {}, WORDS)
+OF_FRENCH = ["minute", "minutes", "heure", "heures", "deuxième", "première", "et", "svp"]
+FRENCH = make_signs("fr", {}, OF_FRENCH)
 
 
 @pytest.mark.parametrize(
@@ -32,19 +46,81 @@ ENGLISH = Signs("en", {}, {" and", " at"}.__contains__)
     ],
 )
 def test_lone_signs(text: str, read: str) -> None:
-    signs = ENGLISH.find(text)
-    parts, words = [part for part, _ in signs], [word for _, word in signs]
-    assert replace_parts(text, parts, words)[0] == read
+    assert read_text(ENGLISH, text) == read
+
+
+def read_text(signs: Signs, text: str) -> str:
+    parts = signs.find(text)
+    return replace_parts(text, [part for part, _ in parts], [word for _, word in parts])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Wait 5 min, or 90min.", "Wait 5 minutes, or 90 minutes."),
+        ("A 10 Min. walk, 1 hr by bus.", "A 10 minutes walk, 1 hour by bus."),
+        ("It takes 1.5 hrs.", "It takes 1.5 hours."),
+        ("He is 6ft tall and weighs 150 lbs.", "He is 6 feet tall and weighs 150 lbs."),
+        ("At 9am, 9 am and 9 PM", "At 9 am, 9 am and 9 pm"),
+        ("WAIT 5 MIN", "WAIT 5 MINUTES"),
+        (
+            "The 2nd floor, my 1st day, in 3rd place",
+            "The second floor, my first day, in third place",
+        ),
+        ("The 4th of July, on May 3rd, the 10th", "The 4th of July, on May 3rd, the 10th"),
+        ("The 10th time", "The tenth time"),
+        ("9am-5pm, 5min/km, 10:30, v1.5h, x5 min", "9am-5pm, 5min/km, 10:30, v1.5h, x5 min"),
+        ("idk, btw thx", "I don't know, by the way thx"),
+        ("Btw, IDK. lol", "By the way, I don't know. lol"),
+        ("Tea w/ milk, w/o sugar", "Tea with milk, without sugar"),
+        ("Ty and I met in 44 BC at an ATM.", "Ty and I met in 44 BC at an ATM."),
+        ("ty @btw #idk btw.com /idk", "thank you @btw #idk btw.com /idk"),
+        ("min max 5", "min max 5"),
+    ],
+)
+def test_short_forms(text: str, read: str) -> None:
+    assert read_text(ENGLISH, text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Dans 5 min à 20h.", "Dans 5 minutes à 20 heures."),
+        ("À 18h15, 7 h 45 ou 1 h", "À 18:15, 7:45 ou 1 heure"),
+        ("Le 2e étage, la 1ère fois", "Le deuxième étage, la première fois"),
+        ("le 1er mai, 24h/24, 2e", "le 1er mai, 24h/24, 2e"),
+        ("dsl, jsp svp", "désolé, je ne sais pas svp"),
+    ],
+)
+def test_short_forms_of_french(text: str, read: str) -> None:
+    assert read_text(FRENCH, text) == read
+
+
+def test_short_forms_whose_words_a_network_lacks_stay() -> None:
+    text = "Wait 5 min on the 2nd floor."
+    assert not make_signs("en", {}, ["minute"]).find(text)
+    assert not make_signs(None, {}, WORDS).find(text) and not make_signs("tr", {}, WORDS).find(text)
+
+
+def test_hurried_words_are_read_by_the_everyday_models() -> None:
+    everyday = Translator.load("everyday-en-fr")
+    assert everyday.translate("idk what to do") == "Je ne sais pas quoi faire"
+    assert everyday.translate("Can you wait 10 mins?") == "Pouvez-vous attendre 10 minutes ?"
 
 
 def test_a_sign_is_read_if_training_knew_its_word_and_hardly_the_sign() -> None:
-    words = {" and", " at", "&", " et", " und"}.__contains__
-    assert Signs("en", {}, words).spoken == {"@": "at"}
-    assert Signs("en-GB", {"&": RARE - 1}, words).spoken == {"&": "and", "@": "at"}
-    assert Signs("en", {"&": RARE, "@": 3}, words).spoken == {"@": "at"}
-    assert Signs("fr", {"a": 9}, words).spoken == {"&": "et"}
-    assert not Signs("es", {}, words).spoken and not Signs("zh", {}, words).spoken
-    assert not Signs(None, {}, bool).spoken
+    words = ["and", "at", "et", "und"]
+    has_token = {"&", *(f" {word}" for word in words)}.__contains__
+
+    def choose(language: str | None, counts: Mapping[str, int]) -> Mapping[str, str]:
+        return Signs(language, counts, has_token, words.__contains__).spoken
+
+    assert choose("en", {}) == {"@": "at"}
+    assert choose("en-GB", {"&": RARE - 1}) == {"&": "and", "@": "at"}
+    assert choose("en", {"&": RARE, "@": 3}) == {"@": "at"}
+    assert choose("fr", {"a": 9}) == {"&": "et"}
+    assert not choose("es", {}) and not choose("zh", {})
+    assert not choose(None, {})
 
 
 def test_tokens_come_from_the_sign() -> None:

@@ -9,7 +9,13 @@ from glassformer.see.sentences import choose_sentence, translate_whole
 from glassformer.text.sentence_rules import find_list_labels
 from glassformer.text.sentences import cut_spans
 from glassformer.text.spacing import join_sentences
-from glassformer.text.symbols import find_moved_marks, set_aside, strip_symbols
+from glassformer.text.symbols import (
+    find_moved_marks,
+    is_new_emoticon,
+    set_aside,
+    split_behind_faces,
+    strip_symbols,
+)
 from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 
@@ -230,3 +236,59 @@ def test_a_long_sentence_with_symbols_ends(everyday: Translator) -> None:
         < everyday.reader.longest
     )
     assert everyday.translate(text).count("🍕") == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Thanks :)", "Thanks"),
+        ("Thanks :-) !", "Thanks"),
+        (":( I miss you <3 xD", "I miss you"),
+        ("Really? :O", "Really?"),
+        ("Fine ;) ^^", "Fine"),
+        (
+            "Note:) 1:2 :3 a=) x) f(x) =(3) (he smiled:)",
+            "Note:) 1:2 :3 a=) x) f(x) =(3) (he smiled:)",
+        ),
+        ("See http://a.b :/c", "See http://a.b :/c"),
+    ],
+)
+def test_faces_that_are_typed_are_left_out(text: str, read: str) -> None:
+    assert text[slice(*strip_symbols(text, lambda run: True))] == read
+    assert strip_symbols(text, lambda run: False) == (0, len(text))
+
+
+def test_a_face_within_a_sentence_is_set_aside() -> None:
+    aside = set_aside("We :) are here <3 now", lambda run: True)
+    assert aside and aside.text == "We are here now"
+    assert [each.symbols for each in aside.asides] == [":)", "<3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Thanks :) See you", ["Thanks :) ", "See you"]),
+        ("Hi 😀👋 How are you? :D", ["Hi 😀👋 ", "How are you? :D"]),
+        ("Hi :) how are you", ["Hi :) how are you"]),
+        ("I <3 Paris and ❤ Rome", ["I <3 Paris and ❤ Rome"]),
+        (":) Thanks", [":) Thanks"]),
+        ("", [""]),
+    ],
+)
+def test_a_face_before_a_capital_ends_a_sentence(text: str, parts: list[str]) -> None:
+    spans = split_behind_faces(text, lambda run: True)
+    assert [text[start:end] for start, end in spans] == parts
+    assert split_behind_faces(text, lambda run: False) == [(0, len(text))]
+
+
+def test_a_face_that_is_a_token_is_left_to_the_network() -> None:
+    assert is_new_emoticon(":) xD", {"x"}.__contains__)
+    assert not is_new_emoticon(":) xD", {" :)"}.__contains__)
+    assert not is_new_emoticon("no face: D", {"x"}.__contains__)
+
+
+def test_messages_with_faces_are_translated(everyday: Translator) -> None:
+    assert everyday.translate("Thanks :) See you tomorrow!") == "Merci :) À demain !"
+    assert everyday.translate("I miss you :(") == "Tu me manques :("
+    trace = everyday.see("Thanks :) See you tomorrow!")
+    assert not any(":" in token.text for token in trace.source)

@@ -43,6 +43,7 @@ def test_most_sentences_stay_as_they_are(adapter: Adapter) -> None:
         ("The train leaves at 7:45.", ["7:45"]),
         ("He works for NASA.", ["NASA"]),
         ("The FBI met NATO.", ["FBI", "NATO"]),
+        ("Where can I buy a SIM card?", ["SIM"]),  # sim begins simple, and is a token
     ],
 )
 def test_what_has_to_be_repeated_is(text: str, kept: list[str]) -> None:

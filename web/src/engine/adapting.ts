@@ -3,12 +3,12 @@
  * what its translation repeats is read as stand-ins, capitals as the usual case, symbols not at all.
  */
 
-import { Casing, isUsual, type Case, type Cut } from "./casing";
+import { capitalize, Casing, isUsual, type Case, type Cut } from "./casing";
 import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables, type ShortWords } from "./tables";
 
 interface Part {
   start: number;
@@ -48,6 +48,11 @@ const countOf = (text: string, part: string): number => text.split(part).length 
 const isAlone = (text: string, mark: string, other: string): boolean =>
   mark === other ? countOf(text, mark) % 2 > 0 : text.includes(mark) && !text.includes(other);
 const spaceOf = (before: string, next: string | undefined): string => (before === "«" && next && isSpace(next) ? next : "");
+/** What the network reads for a short form; "" if it knows no words for it. */
+function readShort({ before, short, hour, minute }: Record<string, string>, words: ShortWords): string {
+  const read = short ? words[short.toLowerCase()]?.[before === "1" ? 0 : 1] : `${Number(hour)}:${minute}`;
+  return read ? [before, read].filter(Boolean).join(" ") : "";
+}
 const isDecimal = (text: string): boolean => /^\p{Nd}+$/u.test(text);
 
 export class Adapter {
@@ -56,6 +61,7 @@ export class Adapter {
   private readonly casing: Casing;
   private readonly firstNames: ReadonlySet<string>;
   private readonly knownNames: ReadonlySet<string>;
+  private readonly shortForms: { pattern: RegExp; words: ShortWords; typed: boolean }[];
   private readonly cuts = new Map<string, number[]>();
 
   constructor(
@@ -63,39 +69,51 @@ export class Adapter {
     private readonly source: Tokenizer, private readonly target: Tokenizer,
   ) {
     this.patterns = new Patterns(tables.patterns);
-    this.symbols = new Symbols(tables, this.patterns, (text) => source.findUnknown(text).length > 0);
+    this.symbols = new Symbols(tables, this.patterns, (text) => source.findUnknown(text).length > 0 || this.isNewEmoticon(text));
+    this.shortForms = tables.short_forms.map((form) => ({ ...form, pattern: new RegExp(form.pattern, "gu") }));
     this.casing = new Casing(tables, this.patterns, tables.has_words ? known : null);
     this.firstNames = new Set(tables.first_names);
     this.knownNames = new Set(tables.known_names);
   }
 
   adapt(sentence: string): Adapted {
-    const signs = this.findLone(sentence);
+    const signs = this.findSigns(sentence);
     const { text, origins } = replaceParts(sentence, signs, signs.map(({ kind }) => kind));
     const adapted = this.adaptWords(text);
     return { ...adapted, origins: adapted.origins.map(([start, end]) => joinSpan(origins, start, end)) };
   }
 
-  /** The lone signs of a text, of which the network reads `kind`. */
-  private findLone(text: string): Part[] {
-    const { spoken, halves, hours } = this.tables;
+  /** The lone signs and short forms of a text, of which the network reads `kind`. */
+  private findSigns(text: string): Part[] {
+    const { spoken, short_kinds } = this.tables;
     const found: Part[] = [];
     if (Object.keys(spoken).some((sign) => text.includes(sign)) && hasLetter(text)) {
       for (const { 0: sign, index: start } of this.patterns.all("lone", text)) {
         if (spoken[sign]) found.push({ start, end: start + sign.length, kind: spoken[sign] });
       }
     }
-    for (const { 0: own, 1: hour, 2: small, 3: large, index: start } of this.patterns.all("half", text)) {
-      const half = (small ?? large)!.toLowerCase();
-      if (halves.includes(half)) found.push({ start, end: start + own.length, kind: `${hour} ${half}` });
+    for (const { pattern, words, typed } of this.shortForms) {
+      for (const match of text.matchAll(pattern)) {
+        const read = readShort(match.groups!, words);
+        const kind = typed && isUpper(firstOf(match[0])) ? capitalize(read) : read;
+        if (kind && kind !== match[0]) found.push({ start: match.index, end: match.index + match[0].length, kind });
+      }
     }
     if (!found.length) return [];
-    const repeated = this.findVerbatim(text).filter(({ kind }) => !hours.includes(kind));
-    const isRepeated = ({ start }: Part) => repeated.some((part) => part.start <= start && start < part.end);
-    return found
-      .filter((part) => !isRepeated(part))
-      .map((part) => ({ ...part, kind: isUpper(text) ? part.kind.toUpperCase() : part.kind }))
-      .sort((one, two) => one.start - two.start);
+    const repeated = this.findVerbatim(text).filter(({ kind }) => !short_kinds.includes(kind));
+    const meets = (one: Part, two: Part) => one.start < two.end && two.start < one.end;
+    const parts: Part[] = [];
+    for (const part of found.sort((one, two) => one.start - two.start || two.end - one.end)) {
+      if ([...repeated, ...parts].some((other) => meets(part, other))) continue;
+      parts.push({ ...part, kind: isUpper(text) ? part.kind.toUpperCase() : part.kind });
+    }
+    return parts;
+  }
+
+  /** Whether a text has faces or hearts typed with marks, of which the tokenizer has none as a token. */
+  private isNewEmoticon(text: string): boolean {
+    const runs = this.patterns.all("emoticon", text).map(([run]) => run);
+    return runs.length > 0 && !runs.some((run) => this.source.hasToken(run) || this.source.hasToken(` ${run}`));
   }
 
   private adaptWords(sentence: string): Adapted {
@@ -358,7 +376,8 @@ export class Adapter {
   /** Capitals like NASA that are no token, and no word with emphasis like SO. */
   private isAcronym(word: string): boolean {
     const small = word.toLowerCase();
-    const isKnown = this.tables.has_words && this.known.has(small) && count(word) > this.tables.longest_acronym;
+    if (this.tables.has_words && !this.known.has(small)) return true;
+    const isKnown = this.tables.has_words && count(word) > this.tables.longest_acronym;
     return !isKnown && !this.source.hasToken(` ${word}`) && !this.source.hasToken(` ${small}`);
   }
 

@@ -81,16 +81,20 @@ export class Casing {
     const low = lower(own);
     const high = capitalize(low);
     const [lowCut, highCut, ownCut] = [cut(low), cut(high), cut(own)];
-    if (kind === "words") return lowCut.length === 1 && ownCut.length > 1 ? low : own;
+    if (kind === "words") return lowCut.length === 1 && ownCut.length > 1 && this.isKnown(low) ? low : own;
     if (ownCut.length < Math.min(lowCut.length, highCut.length)) return own;
     return this.isCapitalized(low, lowCut, highCut) ? high : low;
   }
 
   /** Whether a word is rather written with a capital; `word` null: only its tokens tell. */
   private isCapitalized(word: string | null, low: readonly number[], high: readonly number[]): boolean {
-    if (word !== null && this.known && !this.known.has(word.replaceAll("\u2019", "'"))) return true;
+    if (word !== null && !this.isKnown(word)) return true;
     if (low.length === 1 && high.length === 1) return this.tables.often * high[0]! < low[0]!;
     return high.length < low.length;
+  }
+
+  private isKnown(word: string): boolean {
+    return !this.known || this.known.has(word.replaceAll("\u2019", "'"));
   }
 
   private writeTitle(text: string): string {
@@ -106,7 +110,7 @@ function lower(text: string): string {
   return Array.from(text, (each) => (count(each.toLowerCase()) === 1 ? each.toLowerCase() : each)).join("");
 }
 
-function capitalize(text: string): string {
+export function capitalize(text: string): string {
   const first = firstOf(text);
   const high = first.toUpperCase();
   return count(high) === 1 ? high + text.slice(first.length) : text;

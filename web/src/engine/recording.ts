@@ -434,15 +434,21 @@ function split({ about, adapter }: Opened, text: string): Part[] {
     let part = 0;
     for (const { segment, index } of joinWithin(adapter?.findVerbatim(line) ?? [], segmenter.segment(line))) {
       const start = begin + index + segment.length - segment.trimStart().length;
-      const own = segment.trim();
-      const [first, last] = adapter?.symbols.strip(own) ?? [0, own.length];
-      const bare = own.slice(first, last);
-      if (!hasAlnum(bare)) continue;
-      let at = 0;
-      for (const end of adapter?.findColons(bare) ?? [bare.length]) {
-        at += bare.slice(at).search(/\S/u);
-        found.push({ span: [start + first + at, start + first + end], key: number + PART * part++ });
-        at = end;
+      const whole = segment.trim();
+      let left = 0;
+      for (const right of adapter?.symbols.splitBehindFaces(whole) ?? [whole.length]) {
+        const own = whole.slice(left, right);
+        const [first, last] = adapter?.symbols.strip(own) ?? [0, own.length];
+        const bare = own.slice(first, last);
+        const origin = start + left + first;
+        left = right;
+        if (!hasAlnum(bare)) continue;
+        let at = 0;
+        for (const end of adapter?.findColons(bare) ?? [bare.length]) {
+          at += bare.slice(at).search(/\S/u);
+          found.push({ span: [origin + at, origin + end], key: number + PART * part++ });
+          at = end;
+        }
       }
     }
     begin += line.length;

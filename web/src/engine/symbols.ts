@@ -1,7 +1,7 @@
 /** Symbols that training lacked, which the network does not read, as `text/symbols.py` has it. */
 
 import type { Enclosure } from "./enclosures";
-import { hasAlnum, isAlnum, isSpace, type AdaptingTables, type Patterns } from "./tables";
+import { hasAlnum, isAlnum, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
 
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
@@ -37,6 +37,16 @@ export class Symbols {
       else end = text.slice(0, run.index).trimEnd().length;
     }
     return [start, end];
+  }
+
+  /** Where the sentences of a text end that unknown faces part: before a capital. */
+  splitBehindFaces(text: string): number[] {
+    const ends = this.patterns.all("symbols", text).flatMap(({ 0: run, index }) => {
+      const end = index + run.length;
+      const parts = isSpace(run.at(-1)) && isUpper(text.slice(end, end + 1)) && this.patterns.has("face", run);
+      return parts && hasAlnum(text.slice(0, index)) && this.isUnknown(run) ? [end] : [];
+    });
+    return [...ends, text.length];
   }
 
   /** The marks behind symbols that follow a sentence, which belong to it. */

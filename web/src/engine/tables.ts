@@ -21,8 +21,8 @@ export interface AdaptingTables {
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
-  halves: string[]; // of a day: whether 9am is read as 9 am
-  hours: string[]; // kinds of what is repeated that such an hour may look like
+  short_forms: { pattern: string; words: ShortWords; typed: boolean }[]; // see `extensions/signs`
+  short_kinds: string[]; // kinds of what is repeated that a short form may look like
   spoken: Record<string, string>; // a sign that the network reads as a word: see `extensions/signs`
   dates: DateTables;
   stop: StopTables;
@@ -51,6 +51,9 @@ export interface AdaptingTables {
   small_word: number;
   emphasis: number;
 }
+
+/** What short forms are read as, behind 1 and behind other numbers. */
+export type ShortWords = Record<string, [one: string, several: string]>;
 
 /** How days are found, what stands for them, and how the target language writes them: see `text/dates.py`. */
 interface DateTables {
@@ -82,7 +85,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "end"
+  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "emoticon" | "face" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 

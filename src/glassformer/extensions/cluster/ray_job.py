@@ -18,7 +18,7 @@ from typing import Any
 
 from glassformer.config import Decode
 from glassformer.data.files import take_fingerprint
-from glassformer.data.shards import (
+from glassformer.extensions.ideas.shards import (
     MANIFEST,
     Shard,
     begin_parts,

@@ -17,7 +17,14 @@ from typing import Any
 
 from glassformer.config import Decode
 from glassformer.data.files import take_fingerprint
-from glassformer.data.shards import (
+from glassformer.foundation.disk import take_lock, write_text
+from glassformer.model.files.directory import WEIGHTS, locate
+from glassformer.translate.checking import split_ways
+from glassformer.translate.options import choose_options
+from glassformer.translate.sentence import CheckedTranslation
+from glassformer.translator import Translator
+
+from .shards import (
     Shard,
     begin_parts,
     cut_file,
@@ -25,12 +32,6 @@ from glassformer.data.shards import (
     name_shard,
     read_shard,
 )
-from glassformer.foundation.disk import take_lock, write_text
-from glassformer.model.files.directory import WEIGHTS, locate
-from glassformer.translate.checking import split_ways
-from glassformer.translate.options import choose_options
-from glassformer.translate.sentence import CheckedTranslation
-from glassformer.translator import Translator
 
 KINDS = ("back", "forward")
 LOST = {"empty", "loop", "copy", "short", "long", "cut"}  # problems that spoil a pair

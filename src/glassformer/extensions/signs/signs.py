@@ -1,6 +1,7 @@
-"""Signs that are read as words: "salt & pepper" is read as "salt and pepper".
+"""Signs and short forms that are read as words: "salt & pepper" as "salt and pepper".
 
-A network whose training text hardly had the sign has learned nothing of it, but knows the word.
+A network whose training text hardly had a sign has learned nothing of it, but knows the word. So it
+is with 5 min and the 2nd floor, which `short_forms` has by language.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from glassformer.text.spacing import name_base
 from glassformer.text.unicode import Span
 from glassformer.text.verbatim import Verbatim, find_verbatim
 
+from .short_forms import list_short_forms
+
 RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
-HALF = LazyPattern(r"(?<![\w:.,/-])(\d{1,2})(?:(am|pm)| ?(AM|PM))\b(?![-\u2013])")  # of a day
-OWN = ("number", "sign")  # kinds of what is repeated that an hour may look like
+OWN = ("number", "sign", "time")  # kinds of what is repeated that a short form may look like
+DIGIT = LazyPattern(r"\d")
 AT = {"en": "at"}
 AND = {
     **{"af": "en", "az": "və", "be": "і", "bg": "и", "bn": "এবং", "bs": "i", "ca": "i", "cs": "a"},
@@ -31,14 +34,22 @@ AND = {
 
 
 class Signs:
-    """The signs that one network reads as words of its language."""
+    """The signs and short forms that one network reads as words of its language."""
 
     def __init__(
-        self, language: str | None, counts: Mapping[str, int], has_token: Callable[[str], bool]
+        self,
+        language: str | None,
+        counts: Mapping[str, int],
+        has_token: Callable[[str], bool],
+        is_word: Callable[[str], bool],
     ) -> None:
-        """counts: how often the training text had characters; nothing if they were not counted."""
+        """counts: how often the training text had characters; nothing if they were not counted.
+
+        is_word: whether the network has met a word, which is in small letters.
+        """
         base = name_base(language)
-        self.halves = [half for half in ("am", "pm") if base == "en" and has_token(f" {half}")]
+        self.is_word = is_word
+        self.forms = [*list_short_forms(base, has_token)]
         words = {sign: table[base] for sign, table in (("&", AND), ("@", AT)) if base in table}
         self.spoken = {
             sign: word
@@ -48,18 +59,21 @@ class Signs:
         }
 
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
-        """Return the signs of a text that stand between spaces, each with the word for it.
+        """Return the signs and short forms of a text, each with the words for it.
 
-        Hours such as 9am are among them, with a space. Text without letters, as "5 & 6", has none,
-        nor has what a translation repeats, as code.
+        Signs stand between spaces. Text without letters, as "5 & 6", has none, nor has what a
+        translation repeats, as code.
         """
-        pairs = [*self._find_lone(text), *self._find_halves(text)]
+        pairs, at = [*self._find_lone(text), *self._find_short(text)], 0
+        pairs.sort(key=lambda pair: (pair[0][0], -pair[0][1]))  # the longest first
         repeated = [each for each in find_verbatim(text) if each.kind not in OWN] if pairs else []
-        return [
-            (Verbatim(start, end, "word"), word.upper() if text.isupper() else word)
-            for (start, end), word in sorted(pairs)
-            if not any(part.start <= start < part.end for part in repeated)
-        ]
+        results = list[tuple[Verbatim, str]]()
+        for (start, end), word in pairs:
+            if start >= at and not any(part.start < end and start < part.end for part in repeated):
+                read = word.upper() if text.isupper() else word
+                results.append((Verbatim(start, end, "word"), read))
+                at = end
+        return results
 
     def _find_lone(self, text: str) -> Iterator[tuple[Span, str]]:
         if any(sign in text for sign in self.spoken) and any(map(str.isalpha, text)):
@@ -67,7 +81,11 @@ class Signs:
                 if word := self.spoken.get(match[0]):
                     yield match.span(), word
 
-    def _find_halves(self, text: str) -> Iterator[tuple[Span, str]]:
-        for match in HALF.finditer(text) if self.halves else ():
-            if (half := (match[2] or match[3]).lower()) in self.halves:
-                yield match.span(), f"{match[1]} {half}"
+    def _find_short(self, text: str) -> Iterator[tuple[Span, str]]:
+        has_digit = DIGIT.search(text)
+        for form in self.forms:
+            for match in form.pattern.finditer(text) if has_digit or form.is_typed else ():
+                words = form.read(match)
+                is_known = form.is_typed and self.is_word(match["short"].lower())
+                if words and words != match[0] and not is_known:
+                    yield match.span(), words

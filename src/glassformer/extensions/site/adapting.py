@@ -46,6 +46,8 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "letter": adapting.LETTER,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
+    "emoticon": symbols.EMOTICON,
+    "face": symbols.FACE,
     "enclosed": enclosures.ENCLOSED,
     "enclosed_hint": enclosures.HINT,
     "stop": enclosures.STOP,
@@ -62,7 +64,6 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "dash": typography.DASHES,
     "marked_word": MARKED_WORD,
     "lone": signs.LONE,
-    "half": signs.HALF,
 }
 LISTS = {
     "trailing": verbatim.TRAILING,
@@ -118,8 +119,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "titles": titles.find_titles(*adapter.languages),
         "quotes": quotes,
         "spoken": adapter.signs.spoken,
-        "halves": adapter.signs.halves,
-        "hours": signs.OWN,
+        "short_forms": _describe_short_forms(adapter.signs),
+        "short_kinds": signs.OWN,
         "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
         "capitals": [
             {chr(code): capital for code, capital in table.items()}
@@ -132,6 +133,22 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         **LISTS,
         **LIMITS,
     }
+
+
+def _describe_short_forms(own: signs.Signs) -> list[dict[str, Any]]:
+    """Return the short forms that a network reads as words, without those that it knows."""
+    return [
+        {
+            "pattern": write_for_javascript(form.pattern.pattern),
+            "words": {
+                short: words
+                for short, words in (form.words or {}).items()
+                if not (form.is_typed and own.is_word(short))
+            },
+            "typed": form.is_typed,
+        }
+        for form in own.forms
+    ]
 
 
 def _describe_names(adapter: Adapter) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 
-from ..foundation.disk import write_text
-from ..foundation.typed_json import read_typed
-from .files import decode_lines
+from glassformer.data.files import decode_lines
+from glassformer.foundation.disk import write_text
+from glassformer.foundation.typed_json import read_typed
 
 MANIFEST = "manifest.json"
 
