@@ -68,7 +68,7 @@ def read_text(signs: Signs, text: str) -> str:
             "The second floor, my first day, in third place",
         ),
         ("The 4th of July, on May 3rd, the 10th", "The 4th of July, on May 3rd, the 10th"),
-        ("The 10th time", "The tenth time"),
+        ("The 10th time, on the 1st of the month", "The tenth time, on the first of the month"),
         ("9am-5pm, 5min/km, 10:30, v1.5h, x5 min", "9am-5pm, 5min/km, 10:30, v1.5h, x5 min"),
         ("idk, btw thx", "I don't know, by the way thx"),
         ("Btw, IDK. lol", "By the way, I don't know. lol"),

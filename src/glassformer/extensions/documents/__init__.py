@@ -4,6 +4,7 @@ formats    what can be opened, by the ending of a file's name; `encodings` decod
 office     Word, PowerPoint, OpenDocument: `paragraphs` as markup; `packed` opens their zips
 subtitles  SubRip and WebVTT: sentences over several `cues`
 catalogues messages of programs: `po`, `xml_messages`, `apple_strings`; placeholders are set aside
+declared   the languages that a file says it has
 apart      a document in a process with limits, for the server
 markup     HTML as runs of text; `placing` puts their tags around the words aligned with theirs
 translating  a whole document with one model

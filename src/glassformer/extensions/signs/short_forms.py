@@ -202,7 +202,7 @@ def list_short_forms(base: str | None, has_token: Callable[[str], bool]) -> Iter
     for before, words, behind in (
         (rf"{_FREE}(?P<before>\d{{1,3}}(?:[.,]\d)?){_SPACE}", UNITS.get(language, {}), _STOP),
         (rf"{_FREE}(?P<before>\d{{1,2}}){_SPACE}", halves, ""),
-        (rf"(?<!\w)(?P<before>{first}) ", ordinals, r"(?= (?!of\b)\w)"),
+        (rf"(?<!\w)(?P<before>{first}) ", ordinals, r"(?= (?!of [A-Z])\w)"),
     ):
         known = {short: both for short, both in words.items() if _knows(both, has_token)}
         if known:

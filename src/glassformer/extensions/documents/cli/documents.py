@@ -35,6 +35,7 @@ def translate_file(document: Path, output: Path | None, settings: Mapping[str, A
             raise ValueError(f"--{option} is for lines of text; it does not go with --file")
     from glassformer.model.files.directory import locate
 
+    from ..declared import compare_languages, declare_language
     from ..formats import open_document
     from ..translating import translate_document
 
@@ -47,7 +48,10 @@ def translate_file(document: Path, output: Path | None, settings: Mapping[str, A
     options = decoding.choose_options(translator.config, settings)
     report = DocumentReport(document, output, opened.failures)
     folder = locate(settings["model"])
-    write_bytes(output, translate_document(opened, translator, folder, options, report.add))
+    written = translate_document(opened, translator, folder, options, report.add)
+    data = translator.config.data
+    report.mismatch = compare_languages(written, document.name, data.source_lang, data.target_lang)
+    write_bytes(output, declare_language(written, document.name, data.target_lang))
     if settings["as_json"]:
         print(to_json(report.describe()))
     if sentence := report.say():
@@ -62,6 +66,7 @@ class DocumentReport:
         self.flagged = decoding.FlagCounts()
         self.texts = 0  # with something to translate
         self.doubtful: list[dict[str, Any]] = []
+        self.mismatch = ""  # of the languages
 
     def add(self, checked: CheckedTranslation) -> None:
         self.flagged.add(checked)
@@ -74,10 +79,13 @@ class DocumentReport:
         """Return in a sentence what a user should know; "" if there is nothing."""
         if not (self.texts or self.failures.said):
             return f"{self.document}: {NOTHING_TO_TRANSLATE}"
-        return "; ".join(filter(None, [self.flagged.said, *self.failures.list_first()]))
+        notes = self.flagged.said, self.mismatch, *self.failures.list_first()
+        return "; ".join(filter(None, notes))
 
     def describe(self) -> dict[str, Any]:
         """Return the report as `--json` prints it."""
         results = {"texts": self.texts, "doubtful": self.doubtful, "failed": self.failures.said}
-        note = {} if self.texts or self.failures.said else {"note": NOTHING_TO_TRANSLATE}
+        is_empty = not (self.texts or self.failures.said)
+        said = NOTHING_TO_TRANSLATE if is_empty else self.mismatch
+        note = {"note": said} if said else {}
         return {"file": str(self.document), "output": str(self.output), **results, **note}

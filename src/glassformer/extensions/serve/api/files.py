@@ -8,6 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
+from glassformer.extensions.documents.declared import compare_languages, declare_language
 from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
@@ -73,7 +74,10 @@ async def _translate(
             (route,) = routes.models.values()
             translate = service.translation_service.translate_document
             written = await document.fill(await translate(document, route))
-    notes = document.failures.list_first()
+    langs = route[0].source, route[-1].target
+    mismatch = compare_languages(written, order.name, *langs)
+    notes = [*filter(None, [mismatch]), *document.failures.list_first()]
+    written = declare_language(written, order.name, langs[1])
     if not notes and not any(map(str.isalnum, sample)):
         notes = [NOTHING_TO_TRANSLATE]
     return written, notes

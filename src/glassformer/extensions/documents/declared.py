@@ -1,0 +1,80 @@
+"""The languages that a file says it has: a page its own, XLIFF both, gettext that of translations.
+
+A translated page says the language of the target. XLIFF has to name the language of its targets,
+and gettext's head has a line for it, so both get it where they say none.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from glassformer.text.spacing import name_base
+
+SEEN = 65_536  # bytes in which a file says its languages
+PAGES, XLIFF, PO = (".html", ".htm", ".xhtml"), (".xlf", ".xliff"), (".po", ".pot")
+_TAG = re.compile(rb"<(html|xliff|file)\b[^<>]{0,4096}>", re.IGNORECASE)
+_STRING = rb"""(?P<quote>["'])(?P<said>[\w-]{1,35})(?P=quote)"""
+_PAGE = re.compile(rb"(?P<name>\s(?:xml:)?lang\s*=\s*)" + _STRING, re.IGNORECASE)
+_SOURCE = re.compile(rb"\s(?:(?P<second>srcLang)|source-language)\s*=\s*" + _STRING)
+_TARGET = re.compile(rb"\s(?:trgLang|target-language)\s*=\s*" + _STRING)
+_HEAD = re.compile(rb'^(?P<line>"Language: *)(?P<said>[\w@-]{0,35})(?=\\n")', re.MULTILINE)
+
+
+def find_languages(data: bytes, name: str) -> tuple[str, str]:
+    """Return the languages of sources and translations that a file says; "" for one it does not.
+
+    name: of the file, whose ending tells its format.
+    """
+    ending, head = PurePath(name).suffix.lower(), data[:SEEN]
+    if ending in PO:
+        return "", _read(_HEAD.search(head))
+    tags = b" ".join(tag[0] for tag in _TAG.finditer(head))
+    if ending in PAGES:
+        return _read(_PAGE.search(tags)), ""
+    if ending in XLIFF:
+        return _read(_SOURCE.search(tags)), _read(_TARGET.search(tags))
+    return "", ""
+
+
+def _read(said: re.Match[bytes] | None) -> str:
+    return said["said"].decode() if said else ""
+
+
+def compare_languages(data: bytes, name: str, source: str | None, target: str | None) -> str:
+    """Return a sentence if a file says other languages than those of a model, else ""."""
+    own = find_languages(data, name)
+    rows = zip(("texts", "translations"), own, (source, target), strict=True)
+    parts = [
+        f"its {what} are in {said}, not in {language}"
+        for what, said, language in rows
+        if said and language and name_base(said) != name_base(language)
+    ]
+    return f"{name} says that {', and '.join(parts)}" if parts else ""
+
+
+def declare_language(data: bytes, name: str, target: str | None) -> bytes:
+    """Return a translated file that says the language of its translations, if it says any."""
+    ending = PurePath(name).suffix.lower()
+    if not target:
+        return data
+    code = target.replace("_", "-").encode()
+    if ending in PO:
+        return _HEAD.sub(lambda line: line["line"] + (line["said"] or code), data, count=1)
+    if ending in PAGES:
+        return _TAG.sub(lambda tag: _name_page(tag[0], code), data, count=1)
+    return _TAG.sub(lambda tag: _name_target(tag[0], code), data) if ending in XLIFF else data
+
+
+def _name_page(tag: bytes, code: bytes) -> bytes:
+    """Return the first tag of a page with another language in the place of its own."""
+    return _PAGE.sub(lambda lang: lang["name"] + lang["quote"] + code + lang["quote"], tag)
+
+
+def _name_target(tag: bytes, code: bytes) -> bytes:
+    """Return a tag of XLIFF that names the target if it names the source."""
+    source = _SOURCE.search(tag)
+    if not source or _TARGET.search(tag):
+        return tag
+    name = b"trgLang" if source["second"] else b"target-language"
+    return tag[: source.end()] + b" " + name + b'="' + code + b'"' + tag[source.end() :]
