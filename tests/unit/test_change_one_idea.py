@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "change-one-idea.md").read_text(encoding="utf-8")
 MOST_LINES, MOST_FILES = 25, 3
-CHANGES = ("norm", "temperature", "schedule")
+CHANGES = ("norm", "temperature", "activation", "schedule")
 
 PROGRAM = """
 import sys
@@ -110,6 +110,30 @@ for module in ("encoder.0.self_attention", "decoder.0.cross_attention"):
     assert "np.float64" in found.to_numpy()
 """
 
+ACTIVATION = """
+import torch
+from glassformer import Config, Translator
+from glassformer.train import train
+
+words = [f"{a} {b} runs {c}" for a in ("red", "old") for b in ("cat", "dog") for c in "xyz"]
+for name, lines in (("a.en", words), ("a.xx", [x[::-1] for x in words])):
+    open(name, "w", encoding="utf-8").write("\\n".join(lines) + "\\n")
+config = Config.read({
+    "model": {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1},
+    "text": {"vocabulary": 320},
+    "train": {"steps": 4, "batch_tokens": 64, "learning_rate": 0.05},
+}, ["model.activation=squared_relu"])
+train(config, ["a.en", "a.xx"], "m", quiet=True)
+translator = Translator.load("m")
+assert len(translator.translate(["old dog runs x", "a cat"])) == 2
+trace = translator.see("old dog runs x")
+inner, hidden = (trace[f"encoder.0.feed_forward.{name}"][0] for name in ("inner", "hidden"))
+assert abs(hidden - inner.clip(0) ** 2).max() < 1e-6 and (hidden > 0).any()
+place = tuple(int(each) for each in divmod(int(hidden.argmax()), hidden.shape[-1]))
+cell = trace.explain("encoder.0.feed_forward.hidden", place)
+assert abs(cell.recomputed - cell.value) < 1e-5 * max(1, abs(cell.value)) and cell.value > 0
+"""
+
 SCHEDULE = """
 from glassformer.cli import main
 from glassformer.config import Train
@@ -175,7 +199,9 @@ def test_a_norm_trains_translates_and_is_recorded(
     assert "/ deviation[q] · norm.gain[0]" in told and r"\cdot" in told and "np.float64" in told
 
 
-@pytest.mark.parametrize(("number", "program"), [(1, TEMPERATURE), (2, SCHEDULE)], ids=CHANGES[1:])
+@pytest.mark.parametrize(
+    ("number", "program"), [*enumerate((TEMPERATURE, ACTIVATION, SCHEDULE), 1)], ids=CHANGES[1:]
+)
 @pytest.mark.thorough
 def test_another_change_works(
     number: int, program: str, tmp_path_factory: pytest.TempPathFactory
