@@ -47,6 +47,10 @@ def pack(xml: bytes, part: str = "word/document.xml") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(part, xml)
+        if part == "a.opf":
+            archive.writestr("META-INF/container.xml", b'<c><rootfile full-path="a.opf"/></c>')
+            archive.writestr("a.xhtml", PAGE)
+            archive.writestr("a.ncx", b"<ncx><text>The cat</text></ncx>")
     return buffer.getvalue()
 
 
@@ -75,7 +79,13 @@ def test_damaged_documents(ledger: Ledger, name: str, times: int) -> None:
     ledger.note(TABLE, "damaged documents: .docx .srt .html .txt", told, times=times)
 
 
-PACKED = {"pptx": (SLIDE, "ppt/slides/slide1.xml"), "odt": (OPEN, "content.xml")}
+BOOK = b"""<package><item href="a.xhtml" media-type="application/xhtml+xml"/>
+<item href="a.ncx" media-type="application/x-dtbncx+xml"/></package>"""
+PACKED = {
+    "pptx": (SLIDE, "ppt/slides/slide1.xml"),
+    "odt": (OPEN, "content.xml"),
+    "epub": (BOOK, "a.opf"),
+}
 OTHERS = {"vtt": CUES, "xlf": XLIFF, "po": PO}
 KINDS = [*PACKED, *(f"inside.{kind}" for kind in PACKED), *OTHERS]
 
@@ -98,4 +108,4 @@ def test_other_damaged_documents(ledger: Ledger, kind: str, times: int) -> None:
 
     check()
     told = "translated, or refused in one sentence; never an internal error"
-    ledger.note(TABLE, "damaged documents: .pptx .odt .vtt .xlf .po", told, times=times)
+    ledger.note(TABLE, "damaged documents: .pptx .odt .epub .vtt .xlf .po", told, times=times)

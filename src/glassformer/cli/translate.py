@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 MANY_MACHINES = "Many machines"
 # The ending of documents whose lines are no text; .txt and .xml may be either.
 DOCUMENTS = (
-    *(".docx", ".htm", ".html", ".odp", ".odt", ".po", ".pot", ".pptx", ".resx", ".srt"),
-    *(".strings", ".vtt", ".xhtml", ".xlf", ".xliff"),
+    *(".docx", ".epub", ".htm", ".html", ".odp", ".odt", ".po", ".pot", ".pptx", ".resx"),
+    *(".srt", ".strings", ".vtt", ".xhtml", ".xlf", ".xliff"),
 )
 
 

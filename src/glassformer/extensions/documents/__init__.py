@@ -2,6 +2,7 @@
 
 formats    what can be opened, by the ending of a file's name; `encodings` decodes files of text
 office     Word, PowerPoint, OpenDocument: `paragraphs` as markup; `packed` opens their zips
+epub       electronic books: their pages, which are HTML
 subtitles  SubRip and WebVTT: sentences over several `cues`
 catalogues messages of programs: `po`, `xml_messages`, `apple_strings`; placeholders are set aside
 declared   the languages that a file says it has

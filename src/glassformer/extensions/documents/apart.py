@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Protocol
 
+from .declared import Languages, compare_languages, declare_language
 from .failures import Failures
 from .formats import TranslatableDocument, open_document
 from .markup import read_markup
@@ -56,12 +57,14 @@ class DocumentApart:
         self.form, self.texts = content["form"], content["texts"]
         self.readable = content["readable"]
 
-    async def fill(self, translations: Sequence[str]) -> bytes:
+    async def fill(self, translations: Sequence[str], languages: Languages = (None, None)) -> bytes:
         """Return the document with these translations in place of its texts.
 
-        `failures` gets what stays as it is.
+        languages: those of its texts and of the translations. `failures` gets what stays as it is,
+        and a sentence if the document says other languages.
         """
-        written = await self._ask([json.dumps([*translations]).encode()], "written")
+        message = {"translations": [*translations], "languages": languages}
+        written = await self._ask([json.dumps(message).encode()], "written")
         self.failures.said += json.loads(await self._ask([], "written"))
         return written
 
@@ -133,7 +136,7 @@ def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
         limit_address_space(head["memory"])
         document = open_document(data, head["name"])
         send(out, _spell(document, head["tags"]))
-        send(out, document.fill(json.loads(receive(inputs))))
+        send(out, _write(document, head["name"], **json.loads(receive(inputs))))
         send(out, json.dumps(document.failures.said).encode())
     except ModuleNotFoundError as error:
         send_error(out, str(error), error.name or "")
@@ -143,6 +146,15 @@ def serve_document(inputs: IO[bytes], out: IO[bytes]) -> None:
         send_error(out, f"the document needs more than {head['memory'] >> 20:,} MiB of memory")
     except RecursionError:
         send_error(out, "the document is damaged: it is nested too deeply")
+
+
+def _write(
+    document: TranslatableDocument, name: str, translations: list[str], languages: Languages
+) -> bytes:
+    written = document.fill(translations)
+    if mismatch := compare_languages(written, name, *languages):
+        document.failures.said.insert(0, mismatch)
+    return declare_language(written, name, languages[1])
 
 
 def _spell(document: TranslatableDocument, tags: int) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from .apple_strings import read_strings
 from .catalogues import TranslatableMessage
 from .encodings import PAGE_CHARSET, PO_CHARSET, Encoding, decode
+from .epub import Book
 from .failures import Failures
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .po import read_po
@@ -93,7 +94,8 @@ TEXTS = {
     ".vtt": SUBTITLES,
     ".xhtml": PAGE,
 }
-ENDINGS = sorted([*OFFICE, *TEXTS, *XML])
+BOOK = ".epub"
+ENDINGS = sorted([*OFFICE, *TEXTS, *XML, BOOK])
 
 
 def open_document(data: bytes, name: str) -> TranslatableDocument:
@@ -105,6 +107,8 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
     ending = PurePath(name).suffix.lower()
     if ending in OFFICE:
         return OfficeDocument(data, OFFICE[ending])
+    if ending == BOOK:
+        return Book(data)
     if ending in XML:
         return XmlCatalogue(data, PurePath(name).name, XML[ending])
     if ending not in TEXTS:

@@ -86,6 +86,6 @@ class DocumentReport:
         """Return the report as `--json` prints it."""
         results = {"texts": self.texts, "doubtful": self.doubtful, "failed": self.failures.said}
         is_empty = not (self.texts or self.failures.said)
-        said = NOTHING_TO_TRANSLATE if is_empty else self.mismatch
-        note = {"note": said} if said else {}
+        remark = NOTHING_TO_TRANSLATE if is_empty else self.mismatch
+        note = {"note": remark} if remark else {}
         return {"file": str(self.document), "output": str(self.output), **results, **note}

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
-from glassformer.extensions.documents.declared import compare_languages, declare_language
 from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
@@ -73,11 +72,9 @@ async def _translate(
             entry.note(models=routes.names)
             (route,) = routes.models.values()
             translate = service.translation_service.translate_document
-            written = await document.fill(await translate(document, route))
-    langs = route[0].source, route[-1].target
-    mismatch = compare_languages(written, order.name, *langs)
-    notes = [*filter(None, [mismatch]), *document.failures.list_first()]
-    written = declare_language(written, order.name, langs[1])
+            translations = await translate(document, route)
+            written = await document.fill(translations, (route[0].source, route[-1].target))
+    notes = document.failures.list_first()
     if not notes and not any(map(str.isalnum, sample)):
         notes = [NOTHING_TO_TRANSLATE]
     return written, notes
