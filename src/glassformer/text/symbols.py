@@ -9,6 +9,7 @@ placed in the translation by its alignment: see `align.symbols`.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,20 +26,31 @@ _SIGN = (
 )
 _SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
 # Faces and hearts that are typed with marks, apart from words: :-) <3
-_EMOTICON = (
-    r"(?<!\S)(?:>?[:;=]['o^-]?[)(DPpOo/\\|*]{1,3}|[xX]D+|</?3+|\^_?\^|-_-|\\o/)(?![^\s.,!?…])"
-)
+_MARKED = r">?[:;]['o^-]?[)(DPpOo/\\|*]++|=\)++|[xX]D++|</?3++|\^[_-]?\^|-_-|>_<|;_;|\\o/"
+_BEFORE, _AFTER = rf"(?<![^\s{_SIGN[1:-1]}\ufe0f])", rf"(?![^\s.,!?…\"”»{_SIGN[1:-1]}])"
+_EMOTICON = rf"{_BEFORE}(?:{_MARKED}){_AFTER}"
 EMOTICON = LazyPattern(_EMOTICON)
-_OF_EMOTICONS = frozenset(":;=<^_\\D")  # each has one of these
+_GLUED = rf"(?<=[^\W\d_]|[!?.…])[:;]-?[)(DP]++{_AFTER}"  # to a word, where no bracket is open
+_ANY_FACE = LazyPattern(rf"{_EMOTICON}|{_GLUED}")
+OPENING = LazyPattern(r"(?<![:;'o^-])\(")
+_OF_EMOTICONS = frozenset(":;=<>^_\\D")  # each has one of these
 # What people end a sentence with: faces and hands, but no heart, which may be its verb.
 _FACES = "[\U0001f44b-\U0001f44f\U0001f600-\U0001f64f\U0001f910-\U0001f92f\U0001f970-\U0001f97a]"
-FACE = LazyPattern(rf"(?!<){_EMOTICON}|{_FACES}")
+FACE, EMOJI, HEART = (LazyPattern(x) for x in (rf"(?!<){_EMOTICON}", _FACES, "<3"))
 _JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
-_SYMBOL = rf"(?:(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+|{_EMOTICON})"
-RUN = LazyPattern(rf"{_SYMBOL}(?:\s*+{_SYMBOL})*+\s*+")
-_ANY = rf"(?:{_SYMBOL}|[©®™•]{_JOINED}*+)"
-_ANYS = rf"{_ANY}(?:\s*+{_ANY})*+"
-ASIDE = LazyPattern(rf"\s*+(?P<aside>\({_ANYS}\)|{_ANYS})\s*+")
+_SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+|{_EMOTICON}"
+
+
+def _compile_symbols(symbol: str) -> tuple[LazyPattern, LazyPattern]:
+    """Return what finds runs of symbols, and such runs within a sentence or in brackets."""
+    some = rf"(?:{symbol}|[©®™•]{_JOINED}*+)"
+    run = rf"(?:{symbol})(?:\s*+(?:{symbol}))*+\s*+"
+    runs = rf"{some}(?:\s*+{some})*+"
+    return LazyPattern(run), LazyPattern(rf"\s*+(?P<aside>\({runs}\)|{runs})\s*+")
+
+
+RUN, ASIDE = _compile_symbols(_SYMBOL)
+LOOSE_RUN, LOOSE_ASIDE = _compile_symbols(rf"{_SYMBOL}|{_GLUED}")
 _HINT = LazyPattern(f"{_SIGN[:-1]}\u20e3©®™•]")
 TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
 MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
@@ -46,15 +58,31 @@ END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
+def find_symbol_runs(text: str) -> list[re.Match[str]]:
+    """Return the runs of symbols; a face may touch a word where no bracket is open."""
+    return [*(RUN if OPENING.search(text) else LOOSE_RUN).finditer(text)]
+
+
 def has_emoticon(text: str) -> bool:
     """Return whether a text has a face or a heart that is typed with marks."""
-    return not _OF_EMOTICONS.isdisjoint(text) and EMOTICON.search(text) is not None
+    return not _OF_EMOTICONS.isdisjoint(text) and _ANY_FACE.search(text) is not None
 
 
 def is_new_emoticon(text: str, has_token: Callable[[str], bool]) -> bool:
     """Return whether a text has emoticons, of which a tokenizer has none as a token."""
-    runs = EMOTICON.findall(text) if has_emoticon(text) else ()
+    runs = EMOTICON.findall(text)
     return bool(runs) and not any(has_token(run) or has_token(f" {run}") for run in runs)
+
+
+def _ends(text: str, run: re.Match[str]) -> bool:
+    """Return whether symbols behind which a text goes on end a sentence of it."""
+    before, behind = text[: run.start()], text[run.end() : run.end() + 1]
+    if not (run[0][-1:].isspace() and behind.isalnum() and any(map(str.isalnum, before))):
+        return False
+    if FACE.search(run[0]):
+        return True
+    is_heart = HEART.search(run[0]) and len(before.split()) > 1
+    return behind.isupper() and bool(is_heart or EMOJI.search(run[0]))
 
 
 def strip_symbols(
@@ -70,7 +98,7 @@ def strip_symbols(
     begin = start
     if text.isascii() and not has_emoticon(text):
         return start, end
-    for run in reversed([*RUN.finditer(text)]):
+    for run in reversed(find_symbol_runs(text)):
         is_first, is_last = run.start() == begin, END.fullmatch(text, run.end(), end)
         if not (is_first or is_last) or not is_unknown(run[0]):
             continue
@@ -84,20 +112,12 @@ def strip_symbols(
 def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[Span]:
     """Return the spans of the sentences of a text that unknown faces part: "Thanks :) See you".
 
-    Each but the last ends with its faces. One ends only before a capital, as people also write
-    faces within a sentence.
+    Each but the last ends with its faces. A heart or an emoji ends one only before a capital, and
+    a heart none of one word: "I <3 Paris".
     """
     if text.isascii() and not has_emoticon(text):
         return [(0, len(text))]
-    ends = [
-        run.end()
-        for run in RUN.finditer(text)
-        if run[0][-1:].isspace()
-        and text[run.end() : run.end() + 1].isupper()
-        and FACE.search(run[0])
-        and any(map(str.isalnum, text[: run.start()]))
-        and is_unknown(run[0])
-    ]
+    ends = [run.end() for run in find_symbol_runs(text) if _ends(text, run) and is_unknown(run[0])]
     return [*zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
@@ -135,9 +155,10 @@ def set_aside(
     """
     spans = [*parts]
     if (not text.isascii() and _HINT.search(text)) or has_emoticon(text):
+        pattern = ASIDE if OPENING.search(text) else LOOSE_ASIDE
         spans += [
             run.span("aside")
-            for run in ASIDE.finditer(text)
+            for run in pattern.finditer(text)
             if is_unknown(run["aside"]) and not _touches(run.span("aside"), parts)
         ]
     spans.sort()

@@ -166,7 +166,7 @@ class Adapter:
         def is_word(word: str) -> bool:
             return word in self.words if self.words is not None else has_token(f" {word}")
 
-        return make(self.source_lang, self.counts, has_token, is_word) if make else None
+        return make(self.languages, self.counts, has_token, is_word) if make else None
 
     @cached_property
     def usual_stop(self) -> str:

@@ -33,6 +33,19 @@ PO = b'msgid ""\nmsgstr ""\n"Language: %s\\n"\n"Content-Type: text/plain\\n"\n'
         ("a.xlf", XLIFF_1 % b' target-language="de"', ("en-US", "de"), b'target-language="de"'),
         ("a.xliff", XLIFF_2 % b"", ("en", ""), b'srcLang="en" trgLang="fr">'),
         ("a.xliff", XLIFF_2 % b" trgLang = 'pt-BR'", ("en", "pt-BR"), b"trgLang = 'pt-BR'>"),
+        (
+            "a.xlf",
+            XLIFF_1 % b' target-language=""',
+            ("en-US", ""),
+            b'"en-US" target-language="fr">',
+        ),
+        (
+            "a.htm",
+            b"<!-- <html lang='de'> --><html lang=en>",
+            ("en", ""),
+            b"'de'> --><html lang=fr>",
+        ),
+        ("a.htm", b'<html><body class="a" lang="en">', ("en", ""), b'"a" lang="fr">'),
         ("a.po", PO % b"", ("", ""), b'"Language: fr\\n"'),
         ("a.po", PO % b"de", ("", "de"), b'"Language: de\\n"'),
         ("a.txt", b'<html lang="en">', ("", ""), b'"en"'),
@@ -43,7 +56,9 @@ PO = b'msgid ""\nmsgstr ""\n"Language: %s\\n"\n"Content-Type: text/plain\\n"\n'
 def test_what_a_file_says(
     name: str, data: bytes, languages: tuple[str, str], declared: bytes
 ) -> None:
-    assert find_languages(data, name) == languages
+    assert [each for each in find_languages(data, name) if any(each)] == [languages] * any(
+        languages
+    )
     assert declared in declare_language(data, name, "fr")
     assert declare_language(data, name, None) == data
 
@@ -58,10 +73,20 @@ def test_other_languages_are_named() -> None:
     )
 
 
+def test_each_file_in_one_has_its_languages() -> None:
+    data = XLIFF_1 % b' target-language="de"' + XLIFF_1.replace(b"en-US", b"es") % b""
+    said = (
+        "a.xlf says that its translations are in de, not in fr, and its texts are in es, not in en"
+    )
+    assert compare_languages(data, "a.xlf", "en", "fr") == said
+    written = declare_language(data, "a.xlf", "fr")
+    assert written.count(b'target-language="fr"') == written.count(b'target-language="de"') == 1
+
+
 def test_a_long_tag_takes_no_time() -> None:
     """A hostile page is searched once from left to right."""
     data = b"<html " + b" lang='" * 200_000
-    assert find_languages(data, "a.html") == ("", "")
+    assert find_languages(data, "a.html") == [("", "")]
     assert declare_language(data, "a.html", "fr") == data
 
 

@@ -13,7 +13,7 @@ pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
 from glassformer.cli import main
 from glassformer.extensions.documents.apart import DocumentProcesses
-from glassformer.extensions.documents.declared import find_languages
+from glassformer.extensions.documents.declared import declare_language, find_languages
 from glassformer.extensions.documents.formats import open_document
 
 CONTAINER = b"""<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -27,7 +27,7 @@ media-type="application/xhtml+xml"/><item href="../../x" media-type="application
 </manifest></package>"""
 PAGE = """<?xml version="1.0"?><!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en"><body><h1 id="é">My dog</h1>
-<p>The cat is <i>small</i>.</p></body></html>""".encode()
+<p>The cat is <i>small</i>.<a epub:type="noteref" href="#n">1</a></p></body></html>""".encode()
 LABELS = b"""<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "x.dtd">
 <ncx><docTitle><text>My dog</text></docTitle><navLabel><text>The cat</text></navLabel></ncx>"""
 ENTRIES = {
@@ -43,6 +43,8 @@ NAMES = {
     "container": "META-INF/container.xml",
     "contents": "OPS/book.opf",
     "encryption": "META-INF/encryption.xml",
+    "labels": "OPS/toc.ncx",
+    "other": "OPS/other.html",
     "page": "OPS/text/one .xhtml",
 }
 
@@ -98,6 +100,24 @@ def test_a_book_with_encrypted_fonts_alone_is_read() -> None:
     assert len(open_document(pack(encryption=locked), "a.epub").texts) == 3
 
 
+def test_other_spellings_are_read() -> None:
+    contents = b'<!DOCTYPE package PUBLIC "+//ISBN" "oeb.dtd">' + CONTENTS.replace(b"dc:", b"d:")
+    contents = contents.replace(b"xmlns:d:", b"xmlns:d").replace(b"xmlns:dc", b"xmlns:d")
+    page = '<?xml version="1.0" encoding="iso-8859-1"?><html><p>A café</p></html>'.encode("latin-1")
+    labels = b'<ncx:ncx><ncx:text xml:lang="en">My dog</ncx:text ></ncx:ncx>'
+    book = open_document(pack(contents=contents, page=page, labels=labels), "a.epub")
+    assert "café" in book.texts[0] and book.texts[1:] == ["My dog"]
+    assert unpack(book.fill(book.texts))["OPS/text/one .xhtml"] == page
+    assert find_languages(pack(contents=contents), "a.epub") == [("en", "")]
+
+
+def test_what_a_book_does_not_list_stays(tmp_path: Path) -> None:
+    other = b'<html lang="en"><p>Not listed.</p></html>'
+    written = unpack(declare_language(pack(other=other), "a.epub", "fr"))
+    assert written["OPS/other.html"] == other
+    assert b'xml:lang="fr"' in written["OPS/text/one .xhtml"]
+
+
 def test_a_page_that_is_no_text_stays() -> None:
     book = open_document(pack(page=b"\xff" * 9), "a.epub")
     assert book.texts == ["My dog", "The cat"] and len(book.failures.said) == 1
@@ -109,9 +129,13 @@ def test_the_command_translates_a_book(tmp_path: Path) -> None:
     book.write_bytes(pack())
     assert main(["translate", "demo", str(book), "-o", str(out)]) == 0
     data = out.read_bytes()
-    assert find_languages(data, "b.epub") == ("fr", "")
+    assert find_languages(data, "b.epub") == [("fr", "")]
     page = unpack(data)["OPS/text/one .xhtml"].decode()
-    assert 'xml:lang="fr"' in page and "Le chat est <i>petit</i>." in page and 'id="é"' in page
+    assert (
+        'xml:lang="fr"' in page
+        and "Le chat est <i>petit</i>.<a epub:type" in page
+        and 'id="é"' in page
+    )
 
 
 def test_a_server_opens_a_book_in_a_process_apart() -> None:

@@ -165,7 +165,8 @@ def test_the_process_of_a_document_tells_its_server(
 
     head = json.dumps({"name": "a.docx", "memory": 1 << 40, "tags": 100}).encode()
     texts = open_document(LETTER, "a.docx").texts
-    orders = b"".join(map(pack, [head, LETTER, json.dumps(texts).encode()]))
+    order = {"translations": texts, "languages": [None, None]}
+    orders = b"".join(map(pack, [head, LETTER, json.dumps(order).encode()]))
     out = io.BytesIO()
     apart.serve_document(io.BytesIO(orders), out)
     content, written, said = unpack_all(out.getvalue())

@@ -220,9 +220,11 @@ def test_zip_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_endings() -> None:
-    with pytest.raises(ValueError, match=r"^documents that can be translated end in \.docx, \.htm"):
+    with pytest.raises(
+        ValueError, match=r"^documents that can be translated end in \.docx, \.epub, \.htm"
+    ):
         open_document(b"", "a.pdf")
-    assert len(ENDINGS) == 17
+    assert len(ENDINGS) == 18
 
 
 def test_text_and_html(demo: Translator) -> None:

@@ -8,7 +8,7 @@ import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, type AdaptingTables, type ShortWords } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isLower, isSpace, isUpper, Patterns, type AdaptingTables, type ShortWords } from "./tables";
 
 interface Part {
   start: number;
@@ -49,9 +49,13 @@ const isAlone = (text: string, mark: string, other: string): boolean =>
   mark === other ? countOf(text, mark) % 2 > 0 : text.includes(mark) && !text.includes(other);
 const spaceOf = (before: string, next: string | undefined): string => (before === "«" && next && isSpace(next) ? next : "");
 /** What the network reads for a short form; "" if it knows no words for it. */
-function readShort({ before, short, hour, minute }: Record<string, string>, words: ShortWords): string {
-  const read = short ? words[short.toLowerCase()]?.[before === "1" ? 0 : 1] : `${Number(hour)}:${minute}`;
-  return read ? [before, read].filter(Boolean).join(" ") : "";
+function readShort(match: RegExpMatchArray, { words, kind }: { words: ShortWords; kind: string }): string {
+  const { before, short, hour, minute, half } = match.groups!;
+  if (short === undefined) return `${Number(hour)}:${minute || "00"}${half ? " pm" : ""}`;
+  const read = (words[short] ?? words[short.toLowerCase()])?.[before === "1" ? 0 : 1] ?? "";
+  const isFirst = match.index === 0 && !before && !isLower(firstOf(short));
+  const own = isFirst || (kind === "typed" && isUpper(firstOf(short))) ? capitalize(read) : read;
+  return before && own ? `${before} ${own}` : own;
 }
 const isDecimal = (text: string): boolean => /^\p{Nd}+$/u.test(text);
 
@@ -61,7 +65,7 @@ export class Adapter {
   private readonly casing: Casing;
   private readonly firstNames: ReadonlySet<string>;
   private readonly knownNames: ReadonlySet<string>;
-  private readonly shortForms: { pattern: RegExp; words: ShortWords; typed: boolean }[];
+  private readonly shortForms: { pattern: RegExp; words: ShortWords; kind: string }[];
   private readonly cuts = new Map<string, number[]>();
 
   constructor(
@@ -92,10 +96,11 @@ export class Adapter {
         if (spoken[sign]) found.push({ start, end: start + sign.length, kind: spoken[sign] });
       }
     }
-    for (const { pattern, words, typed } of this.shortForms) {
-      for (const match of text.matchAll(pattern)) {
-        const read = readShort(match.groups!, words);
-        const kind = typed && isUpper(firstOf(match[0])) ? capitalize(read) : read;
+    const isShouted = isUpper(text) && this.patterns.all("cased_word", text).length > 1;
+    const low = isShouted && text.toLowerCase().length === text.length ? text.toLowerCase() : text;
+    for (const form of this.shortForms) {
+      for (const match of low.matchAll(form.pattern)) {
+        const kind = readShort(match, form);
         if (kind && kind !== match[0]) found.push({ start: match.index, end: match.index + match[0].length, kind });
       }
     }
@@ -105,7 +110,7 @@ export class Adapter {
     const parts: Part[] = [];
     for (const part of found.sort((one, two) => one.start - two.start || two.end - one.end)) {
       if ([...repeated, ...parts].some((other) => meets(part, other))) continue;
-      parts.push({ ...part, kind: isUpper(text) ? part.kind.toUpperCase() : part.kind });
+      parts.push({ ...part, kind: isShouted ? part.kind.toUpperCase() : part.kind });
     }
     return parts;
   }

@@ -1,7 +1,7 @@
 /** Symbols that training lacked, which the network does not read, as `text/symbols.py` has it. */
 
 import type { Enclosure } from "./enclosures";
-import { hasAlnum, isAlnum, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
+import { firstOf, hasAlnum, isAlnum, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
 
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
@@ -28,7 +28,7 @@ export class Symbols {
   strip(text: string): Span {
     const begin = this.patterns.at("label", text, 0)?.[0].length ?? 0;
     let [start, end] = [begin, text.length];
-    for (const run of this.patterns.all("symbols", text).reverse()) {
+    for (const run of this.findRuns(text).reverse()) {
       const after = run.index + run[0].length;
       const isFirst = run.index === begin;
       const isLast = after <= end && this.patterns.fits("end", text.slice(after, end));
@@ -39,14 +39,23 @@ export class Symbols {
     return [start, end];
   }
 
-  /** Where the sentences of a text end that unknown faces part: before a capital. */
+  /** Where the sentences of a text end that unknown faces part. */
   splitBehindFaces(text: string): number[] {
-    const ends = this.patterns.all("symbols", text).flatMap(({ 0: run, index }) => {
-      const end = index + run.length;
-      const parts = isSpace(run.at(-1)) && isUpper(text.slice(end, end + 1)) && this.patterns.has("face", run);
-      return parts && hasAlnum(text.slice(0, index)) && this.isUnknown(run) ? [end] : [];
-    });
+    const ends = this.findRuns(text).flatMap(({ 0: run, index }) => (this.ends(text, run, index) && this.isUnknown(run) ? [index + run.length] : []));
     return [...ends, text.length];
+  }
+
+  private ends(text: string, run: string, index: number): boolean {
+    const [before, behind] = [text.slice(0, index), firstOf(text.slice(index + run.length))];
+    if (!isSpace(run.at(-1)) || !isAlnum(behind) || !hasAlnum(before)) return false;
+    if (this.patterns.has("face", run)) return true;
+    const isHeart = this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1;
+    return isUpper(behind) && (isHeart || this.patterns.has("emoji", run));
+  }
+
+  /** Runs of symbols; a face may touch a word where no bracket is open. */
+  private findRuns(text: string): RegExpExecArray[] {
+    return this.patterns.all(this.patterns.has("opening", text) ? "symbols" : "loose_symbols", text);
   }
 
   /** The marks behind symbols that follow a sentence, which belong to it. */
@@ -60,7 +69,7 @@ export class Symbols {
   /** A text without its unknown symbols and some parts; null if it has none, or nothing else. */
   setAside(text: string, parts: readonly Span[] = [], enclosures: readonly Enclosure[] = []): SetAside | null {
     const spans = [...parts];
-    for (const run of this.patterns.all("aside", text)) {
+    for (const run of this.patterns.all(this.patterns.has("opening", text) ? "aside" : "loose_aside", text)) {
       const own = run.groups!["aside"]!;
       const start = run.index + run[0].length - run[0].trimStart().length;
       const span: Span = [start, start + own.length];

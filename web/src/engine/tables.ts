@@ -21,7 +21,7 @@ export interface AdaptingTables {
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
   capitals: [before: Record<string, string>, after: Record<string, string>];
-  short_forms: { pattern: string; words: ShortWords; typed: boolean }[]; // see `extensions/signs`
+  short_forms: { pattern: string; words: ShortWords; kind: "numbered" | "typed" | "capitals" }[]; // see `extensions/signs`
   short_kinds: string[]; // kinds of what is repeated that a short form may look like
   spoken: Record<string, string>; // a sign that the network reads as a word: see `extensions/signs`
   dates: DateTables;
@@ -85,7 +85,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "emoticon" | "face" | "end"
+  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from .encodings import decode
+from .encodings import PAGE_CHARSET, decode
 from .failures import Failures
 from .packed import Package, parse_xml
 
 _CONTAINER, _ENCRYPTED = "META-INF/container.xml", "META-INF/encryption.xml"
 PAGE, CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
-_LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")  # of the contents of EPUB 2
+_LABEL = re.compile(r"<((?:\w{1,20}:)?text)\b[^<>]{0,200}>(?P<text>[^<]++)</\1\s*>")  # of EPUB 2
+_PARTS = {PAGE: PAGE, "text/html": PAGE, CONTENTS: CONTENTS}
 
 
 class BookPage:
@@ -21,10 +22,10 @@ class BookPage:
 
     def __init__(self, name: str, data: bytes, kind: str) -> None:
         self.name, self.kind = name, kind
-        self.whole, self.encoding = decode(data)
+        self.whole, self.encoding = decode(data, declared_by=PAGE_CHARSET)
         self.spans = [(0, len(self.whole))]
         if kind == CONTENTS:
-            self.spans = [label.span() for label in _LABEL.finditer(self.whole)]
+            self.spans = [label.span("text") for label in _LABEL.finditer(self.whole)]
         self.texts = [self.whole[start:end] for start, end in self.spans]
 
     def fill(self, translations: Sequence[str]) -> bytes:
@@ -48,7 +49,7 @@ class Book:
         self.failures = Failures()
         self.package = Package(data)
         self.pages = list[BookPage]()
-        for name, kind in _list_pages(self.package.parts):
+        for name, kind in list_pages(self.package.parts):
             with self.failures.leave(name):
                 self.pages.append(BookPage(name, self.package.parts[name], kind))
         self.texts = [text for page in self.pages for text in page.texts]
@@ -71,14 +72,14 @@ def find_package(parts: dict[str, bytes]) -> str:
     raise ValueError("the document is damaged: its list of pages is missing")
 
 
-def _list_pages(parts: dict[str, bytes]) -> Iterator[tuple[str, str]]:
+def list_pages(parts: dict[str, bytes]) -> Iterator[tuple[str, str]]:
     """Yield the name and the kind of each entry with text, once each."""
     package, seen = find_package(parts), set[str]()
     locked = _list_encrypted(parts)
-    for item in parse_xml(parts[package], package).iter("{*}item"):
-        kind, path = item.get("media-type"), unquote(item.get("href") or "")
+    for item in parse_xml(parts[package], package, may_declare=True).iter("{*}item"):
+        kind, path = _PARTS.get(item.get("media-type") or ""), unquote(item.get("href") or "")
         name = posixpath.normpath(posixpath.join(posixpath.dirname(package), path))
-        if kind not in (PAGE, CONTENTS) or name not in parts or name in seen:
+        if not kind or name not in parts or name in seen:
             continue
         if name in locked:
             raise ValueError(f"the document is encrypted: {name}")

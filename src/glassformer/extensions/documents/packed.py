@@ -53,10 +53,11 @@ class Package:
         return buffer.getvalue()
 
 
-def parse_xml(data: bytes, name: str) -> Any:
+def parse_xml(data: bytes, name: str, *, may_declare: bool = False) -> Any:
     """Return the root of an XML document; nothing outside it is read, no entity is expanded.
 
-    Raises ValueError if it is damaged, nested too deeply, or declares a document type.
+    Raises ValueError if it is damaged, nested too deeply, or declares a document type, which
+    `may_declare` permits if that has no entities.
     """
     from lxml import etree
 
@@ -67,7 +68,8 @@ def parse_xml(data: bytes, name: str) -> Any:
     except (etree.XMLSyntaxError, ValueError) as error:
         message = " ".join(str(error).split())
         raise ValueError(f"the document is damaged: {name}: {message}") from None
-    if root.getroottree().docinfo.internalDTD is not None:
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and not (may_declare and not [*declared.iterentities()]):
         raise ValueError(f"{name} declares a document type, which no office program writes")
     return root
 

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
+from glassformer.text.symbols import find_symbol_runs
 from glassformer.text.unicode import Span
 from glassformer.translate.align.marked_words import CLOSING, MarkedLink, find_marked_words
 
@@ -60,6 +61,11 @@ def place_marks(
     return _Writer(message, layout.words, write).write(root, 0, len(message))
 
 
+def _list_inside(words: Sequence[Span], runs: Sequence[re.Match[str]]) -> list[int]:
+    """Return the numbers of the words that begin within a match."""
+    return [n for n, (at, _) in enumerate(words) if any(x.start() <= at < x.end() for x in runs)]
+
+
 class _Layout:
     """The layout of marks: which words of the translation each mark surrounds."""
 
@@ -69,9 +75,28 @@ class _Layout:
         self.ends = [end for _, end in self.sources]
         self.heirs: dict[int, list[int]] = {}
         self.weight = dict[int, float]()
+        self.symbols = set[int]()  # words of the translation that are one, or a part of one
+        links = self._link_symbols(links)
         for source, target, weight in sorted(links, key=lambda link: link[1]):
             self.heirs.setdefault(source, []).append(target)
             self.weight[target] = weight
+
+    def _link_symbols(self, links: Sequence[MarkedLink]) -> Sequence[MarkedLink]:
+        """Return the links, with each symbol of the text linked with itself alone.
+
+        Symbols were no part of what the network read, so its attention says nothing of them.
+        """
+        runs = find_symbol_runs(self.text), find_symbol_runs(self.said)
+        if not runs[0] or [x[0].strip() for x in runs[0]] != [x[0].strip() for x in runs[1]]:
+            return links
+        sources, targets = _list_inside(self.sources, runs[0]), _list_inside(self.words, runs[1])
+        self.symbols = {*targets}
+        others = [x for x in links if x[0] not in sources and x[1] not in targets]
+        # Where attention went to a symbol, and came from one, it means the words beside it.
+        left = [s for s, t, _ in links if t in targets and s not in sources]
+        alone = [t for s, t, _ in links if s in sources and t not in targets]
+        pairs = [*zip(sources, targets, strict=False), *zip(left, alone, strict=False)]
+        return [*others, *((s, t, 1.0) for s, t in pairs)]
 
     def place(self, node: TagMark) -> None:
         """Assign words to each child; children with more aligned words choose first."""
@@ -107,7 +132,7 @@ class _Layout:
         return sorted(w for w in heirs if w in inside and (is_closed or not self._closes(w)))
 
     def _closes(self, word: int) -> bool:
-        return self.said[self.words[word][0]] in CLOSING
+        return word not in self.symbols and self.said[self.words[word][0]] in CLOSING
 
     def _is_idle(self, source: int) -> bool:
         """Return whether no word is aligned with a source word that is no punctuation mark."""

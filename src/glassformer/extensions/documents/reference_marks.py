@@ -14,6 +14,7 @@ MOST = 40  # characters of a mark
 _NUMBERS = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4})*"
 _INSIDE = rf"\s?(?:(?:[^\W\d_]{{1,8}}\.?\s?)?{_NUMBERS}|[^\W\d_]{{1,2}}|[ivx]+)\s?"
 _SIGNS = r"[*∗†‡§¶#^↑↓←→↩↵⁎⁑]{1,4}\ufe0e?"
+_NOTE = re.compile(r"""\s(?:epub:type|role)\s*=\s*["']?(?:doc-)?noteref\b""")
 _MARK = re.compile(rf"\[{_INSIDE}\]|{_SIGNS}")
 _RAISED = re.compile(rf"\[{_INSIDE}\]|\({_INSIDE}\)|{_SIGNS}|{_NUMBERS}|[a-d]")
 
@@ -48,6 +49,7 @@ def _find_mark_end(parts: Sequence[RunPart], start: int) -> int:
         if len(text) > MOST:
             return 0
         if not opened:
-            is_mark = (_RAISED if is_raised else _MARK).fullmatch(text.strip())
+            is_note = is_raised or _NOTE.search(parts[start].raw)
+            is_mark = (_RAISED if is_note else _MARK).fullmatch(text.strip())
             return number + 1 if is_mark else 0
     return 0

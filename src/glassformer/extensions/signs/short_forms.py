@@ -1,23 +1,24 @@
 """Short forms: 5 min is read as 5 minutes, the 2nd floor as the second floor, idk as I don't know.
 
-Those of English, French and German. Beside a number, a network has to know the words; those of
-people in a hurry are read as words unless the network knows them as they are.
+Those of English, French and German. A network has to know what they are read as; what people type
+in a hurry is read as words unless the network knows it as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from glassformer.text.patterns import LazyPattern
 
-LEAST_CASED = 3  # letters
 Words = Mapping[str, tuple[str, str]]  # of a short form: for one, and for several
+LEAST_CASED = 3  # letters of one that may have a capital: Ty is a name
 _FREE = r"(?<![\w:.,/\u2013-])"
 _SPACE = r"[ \u00a0\u202f]?"
 _LAST = r"(?![\w/\u2013-])"
 _STOP = r"(?:\.(?= [a-zß-ÿ]))?"  # of the short form, not of the sentence
+_NUMBER = r"(?P<before>\d{1,3}(?:[.,]\d{1,2})?(?:[-\u2013]\d{1,3})?)"
 
 UNITS: dict[str, Words] = {
     "en": {
@@ -32,7 +33,7 @@ UNITS: dict[str, Words] = {
     "fr": {
         "sec": ("seconde", "secondes"),
         **dict.fromkeys(("min", "mn"), ("minute", "minutes")),
-        "h": ("heure", "heures"),
+        **dict.fromkeys(("h", "H"), ("heure", "heures")),
     },
     "de": {
         "sek": ("Sekunde", "Sekunden"),
@@ -40,7 +41,6 @@ UNITS: dict[str, Words] = {
         "std": ("Stunde", "Stunden"),
     },
 }
-HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
 ORDINALS = {
     "en": {
         "1st": "first",
@@ -55,27 +55,32 @@ ORDINALS = {
         "10th": "tenth",
     },
     "fr": {
-        **dict.fromkeys(("1ère", "1re"), "première"),
-        **dict.fromkeys(("2e", "2ème"), "deuxième"),
-        **dict.fromkeys(("3e", "3ème"), "troisième"),
-        **dict.fromkeys(("4e", "4ème"), "quatrième"),
-        **dict.fromkeys(("5e", "5ème"), "cinquième"),
-        **dict.fromkeys(("6e", "6ème"), "sixième"),
-        **dict.fromkeys(("7e", "7ème"), "septième"),
-        **dict.fromkeys(("8e", "8ème"), "huitième"),
-        **dict.fromkeys(("9e", "9ème"), "neuvième"),
-        **dict.fromkeys(("10e", "10ème"), "dixième"),
+        "1er": "premier",
+        **dict.fromkeys(("1ère", "1re", "1ere"), "première"),
+        **dict.fromkeys(("2e", "2ème", "2eme", "2nd", "2nde"), "deuxième"),
+        **dict.fromkeys(("3e", "3ème", "3eme"), "troisième"),
+        **dict.fromkeys(("4e", "4ème", "4eme"), "quatrième"),
+        **dict.fromkeys(("5e", "5ème", "5eme"), "cinquième"),
+        **dict.fromkeys(("6e", "6ème", "6eme"), "sixième"),
+        **dict.fromkeys(("7e", "7ème", "7eme"), "septième"),
+        **dict.fromkeys(("8e", "8ème", "8eme"), "huitième"),
+        **dict.fromkeys(("9e", "9ème", "9eme"), "neuvième"),
+        **dict.fromkeys(("10e", "10ème", "10eme"), "dixième"),
     },
 }
-# What stands before an ordinal that is no day of a month.
-BEFORE_ORDINALS = {
-    "en": "the a my your his her its our their every for in on",
-    "fr": "le la au du ma mon ta ton sa son notre votre leur un une chaque en",
+# Beside these, an ordinal is a day.
+MONTHS = {
+    "en": "January February March April May June July August September October November December "
+    "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }
+HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
+_AFTERNOON = r"(?:pm|PM|p\.m\.(?=\s+[a-z])|p\.m(?!\w))"
+# Times of the day; those of English for languages that count to 24, which lose the afternoon else.
 TIMES = {
-    "fr": rf"{_FREE}(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}h{_SPACE}(?P<minute>[0-5]\d){_LAST}"
+    "en": rf"(?P<before>)(?P<hour>1[0-2]|0?[1-9])(?P<minute>){_SPACE}(?P<half>{_AFTERNOON})",
+    "fr": rf"(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}[hH]{_SPACE}(?P<minute>[0-5]\d)(?P<half>)",
 }
-
 TYPED = {
     "en": {
         "2day": "today",
@@ -108,9 +113,7 @@ TYPED = {
         "m8": "mate",
         "msg": "message",
         "nite": "night",
-        "np": "no problem",
         "nvm": "never mind",
-        "nyt": "night",
         "omw": "on my way",
         "pic": "picture",
         "pics": "pictures",
@@ -165,67 +168,104 @@ TYPED = {
         "zb": "zum Beispiel",
     },
 }
-_TYPED = r"(?<![\w'’@#&/.-])(?P<before>)(?P<short>{})(?![\w'’@&/-])"
+NOUNS = frozenset(
+    ["bday", "bf", "gf", "luv", "m8", "msg", "nite", "pic", "pics", "ppl", "rdv", "wknd"]
+)  # behind an article
+CAPITALS = {  # that are nothing else, and no acronyms to be copied
+    "en": ("AFAIK", "BRB", "BTW", "FYI", "IDK", "LMK", "NVM", "OMW", "TBH", "TTYL"),
+    "fr": ("RDV", "STP", "SVP"),
+}
+_ARTICLES = ("a", "an", "the", "un", "une", "le", "la", "les", "das", "der", "die", "ein", "eine")
+_NO_NOUN = "".join(rf"(?<!\b{each} )" for each in _ARTICLES)
+_TYPED = r"(?<![\w@#&/.\\-])(?<!\d )(?P<before>)(?P<short>{})(?![\w@&/\\-]|['’](?!s\b)\w)"
 
 
 class ShortForm(NamedTuple):
     """Short forms with one pattern, which has the groups `before` and `short`, or that of a time.
 
-    The groups of a time of the day are `before`, `hour` and `minute`.
+    The groups of a time of the day are `before`, `hour`, `minute` and `half`.
     """
 
     pattern: LazyPattern
     words: Words | None = None  # for each short form: behind 1, and behind other numbers
-    is_typed: bool = False  # not read as words if the network knows it
+    kind: Literal["numbered", "typed", "capitals"] = "numbered"
 
     def read(self, match: re.Match[str]) -> str:
         """Return what a network reads for a match of the pattern; "" if it knows no words."""
         before = match["before"]
         if not self.words:
-            words = f"{int(match['hour'])}:{match['minute']}"
-        elif not (words := self.words.get(match["short"].lower(), ("", ""))[before != "1"]):
-            return ""
-        if self.is_typed and match["short"][0].isupper():
-            words = words[0].upper() + words[1:]
-        return f"{before} {words}" if before else words
+            half = " pm" if match["half"] else ""
+            return f"{int(match['hour'])}:{match['minute'] or '00'}{half}"
+        short = match["short"]
+        words = self.words.get(short) or self.words.get(short.lower()) or ("", "")
+        result = words[before != "1"]
+        is_first = not match.start() and not before and not short[0].islower()
+        if result and (is_first or (self.kind == "typed" and short[0].isupper())):
+            result = result[0].upper() + result[1:]
+        return f"{before} {result}" if before and result else result
 
 
-def list_short_forms(base: str | None, has_token: Callable[[str], bool]) -> Iterator[ShortForm]:
-    """Yield the short forms of a language whose words a network knows.
+def list_typed(base: str | None) -> Iterator[ShortForm]:
+    """Yield the short forms of a language that people type in a hurry, and those in capitals.
 
     base: the code of the language, without a country.
     """
     language = base or ""
-    halves = {half: (half, half) for half in HALVES.get(language, ())}
+    words = {short: (read, read) for short, read in TYPED.get(language, {}).items()}
+    if words:
+        nouns = _join_typed(each for each in words if each in NOUNS)
+        others = _join_typed(each for each in words if each not in NOUNS)
+        pattern = LazyPattern(
+            _TYPED.format("|".join(filter(None, (rf"{_NO_NOUN}(?:{others})", nouns))))
+        )
+        yield ShortForm(pattern, words, "typed")
+    if language in CAPITALS:
+        pattern = LazyPattern(_TYPED.format("|".join(CAPITALS[language])))
+        yield ShortForm(pattern, words, "capitals")
+
+
+def list_numbered(
+    base: str | None, target: str | None, is_word: Callable[[str], bool]
+) -> Iterator[ShortForm]:
+    """Yield the short forms of a language beside numbers, and those of times of the day.
+
+    base, target: codes of the languages, without a country. is_word: whether the network knows a
+    word, which is in small letters.
+    """
+    language = base or ""
+    if language in TIMES and (language, target) != ("en", "en"):
+        yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
+    halves = {x: (half, half) for half in HALVES.get(language, ()) for x in (half, half.upper())}
     ordinals = {short: (word, word) for short, word in ORDINALS.get(language, {}).items()}
-    first = "|".join(map(_write_cases, BEFORE_ORDINALS.get(language, "").split()))
-    for before, words, behind in (
-        (rf"{_FREE}(?P<before>\d{{1,3}}(?:[.,]\d)?){_SPACE}", UNITS.get(language, {}), _STOP),
-        (rf"{_FREE}(?P<before>\d{{1,2}}){_SPACE}", halves, ""),
-        (rf"(?<!\w)(?P<before>{first}) ", ordinals, r"(?= (?!of [A-Z])\w)"),
+    before, behind = _write_days(MONTHS.get(language, "").split())
+    for first, words, last in (
+        (rf"{_FREE}{_NUMBER}{_SPACE}", UNITS.get(language, {}), _LAST + _STOP),
+        (rf"{_FREE}(?P<before>\d{{1,2}}){_SPACE}", halves, _LAST),
+        (rf"{before}{_FREE}(?P<before>)", ordinals, _LAST + behind),
     ):
-        known = {short: both for short, both in words.items() if _knows(both, has_token)}
+        known = {short: both for short, both in words.items() if is_word(both[1].lower())}
         if known:
             shorts = "|".join(map(_write_cases, sorted(known, reverse=True)))
-            pattern = rf"{before}(?P<short>{shorts}){_LAST}{behind}"
-            yield ShortForm(LazyPattern(pattern), known)
-    if language in TYPED:
-        typed = {short: (words, words) for short, words in TYPED[language].items()}
-        shorts = "|".join(map(_write_typed, sorted(typed, reverse=True)))
-        yield ShortForm(LazyPattern(_TYPED.format(shorts)), typed, is_typed=True)
-    if language in TIMES:
-        yield ShortForm(LazyPattern(TIMES[language]))
+            yield ShortForm(LazyPattern(rf"{first}(?P<short>{shorts}){last}"), known)
 
 
-def _knows(words: tuple[str, str], has_token: Callable[[str], bool]) -> bool:
-    return all(has_token(f" {word}") for word in words)
+def _write_days(months: list[str]) -> tuple[str, str]:
+    """Return patterns of what no month stands before, and behind."""
+    names = [each for month in months for each in dict.fromkeys((month, month.lower()))]
+    behind = ("", r"\.", " the") if "May" in months else ("",)
+    before = "".join(rf"(?<!{each}{more} )" for each in names for more in behind)
+    return before, rf"(?!\.? (?:of )?(?:{'|'.join(names)})\b)" if names else ""
 
 
 def _write_cases(word: str) -> str:
-    """Return a pattern of a word as it is written, with a capital, or in capitals."""
-    return word if word[0].isdigit() else rf"{word}|{word.capitalize()}|{word.upper()}"
+    """Return a pattern of a word as it is written, and with a capital; with digits, in capitals."""
+    other = word.upper() if word[0].isdigit() else word.capitalize()
+    return word if len(word) == 1 or word.isdigit() else rf"{word}|{other}"
 
 
-def _write_typed(short: str) -> str:
-    """Return a pattern of a short form; one of two letters may be something else in capitals."""
-    return _write_cases(short) if len(short) >= LEAST_CASED else short
+def _join_typed(shorts: Iterable[str]) -> str:
+    """Return a pattern of short forms; one of two letters may be something else with a capital."""
+    return "|".join(
+        _write_cases(each) if len(each) >= LEAST_CASED else each
+        for each in sorted(shorts, reverse=True)
+    )

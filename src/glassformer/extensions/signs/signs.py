@@ -7,17 +7,20 @@ is with 5 min and the 2nd floor, which `short_forms` has by language.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
+from glassformer.text.casing import WORD
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.unicode import Span
 from glassformer.text.verbatim import Verbatim, find_verbatim
 
-from .short_forms import list_short_forms
+from .short_forms import ShortForm, list_numbered, list_typed
 
 RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
 OWN = ("number", "sign", "time")  # kinds of what is repeated that a short form may look like
+AROUND = '.,:;!?()"“”«»…'
 DIGIT = LazyPattern(r"\d")
 AT = {"en": "at"}
 AND = {
@@ -38,7 +41,7 @@ class Signs:
 
     def __init__(
         self,
-        language: str | None,
+        languages: tuple[str | None, str | None],
         counts: Mapping[str, int],
         has_token: Callable[[str], bool],
         is_word: Callable[[str], bool],
@@ -47,9 +50,10 @@ class Signs:
 
         is_word: whether the network has met a word, which is in small letters.
         """
-        base = name_base(language)
+        self.bases = tuple(name_base(each) for each in languages)
+        base = self.bases[0]
         self.is_word = is_word
-        self.forms = [*list_short_forms(base, has_token)]
+        self.typed = [*list_typed(base)]
         words = {sign: table[base] for sign, table in (("&", AND), ("@", AT)) if base in table}
         self.spoken = {
             sign: word
@@ -58,20 +62,27 @@ class Signs:
             and (not has_token(sign) or (counts and counts.get(sign, 0) < RARE))
         }
 
+    @cached_property
+    def forms(self) -> list[ShortForm]:
+        """Return all short forms; those beside numbers depend on which words the network knows."""
+        return [*self.typed, *list_numbered(self.bases[0], self.bases[1], self.is_word)]
+
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
         """Return the signs and short forms of a text, each with the words for it.
 
         Signs stand between spaces. Text without letters, as "5 & 6", has none, nor has what a
         translation repeats, as code.
         """
-        pairs, at = [*self._find_lone(text), *self._find_short(text)], 0
+        shouted = text.isupper() and len(WORD.findall(text)) > 1
+        read = text.lower() if shouted and len(text.lower()) == len(text) else text
+        pairs, at = [*self._find_lone(text), *self._find_short(read)], 0
         pairs.sort(key=lambda pair: (pair[0][0], -pair[0][1]))  # the longest first
         repeated = [each for each in find_verbatim(text) if each.kind not in OWN] if pairs else []
         results = list[tuple[Verbatim, str]]()
         for (start, end), word in pairs:
             if start >= at and not any(part.start < end and start < part.end for part in repeated):
-                read = word.upper() if text.isupper() else word
-                results.append((Verbatim(start, end, "word"), read))
+                part = Verbatim(start, end, "word")
+                results.append((part, word.upper() if shouted else word))
                 at = end
         return results
 
@@ -82,10 +93,18 @@ class Signs:
                     yield match.span(), word
 
     def _find_short(self, text: str) -> Iterator[tuple[Span, str]]:
-        has_digit = DIGIT.search(text)
-        for form in self.forms:
-            for match in form.pattern.finditer(text) if has_digit or form.is_typed else ():
+        forms = self.forms if DIGIT.search(text) else self.typed if self._may_be_typed(text) else ()
+        for form in forms:
+            for match in form.pattern.finditer(text):
                 words = form.read(match)
-                is_known = form.is_typed and self.is_word(match["short"].lower())
+                is_known = form.kind == "typed" and self.is_word(match["short"].lower())
                 if words and words != match[0] and not is_known:
                     yield match.span(), words
+
+    def _may_be_typed(self, text: str) -> bool:
+        """Return whether a text may have short forms beside no number; most have none."""
+        if not self.typed:
+            return False
+        shorts = self.typed[0].words or {}
+        has_own = any(word.strip(AROUND).lower() in shorts for word in text.split())
+        return has_own or "'" in text or "\u2019" in text or "/" in text

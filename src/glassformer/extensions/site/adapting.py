@@ -46,8 +46,13 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "letter": adapting.LETTER,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
+    "loose_symbols": symbols.LOOSE_RUN,
+    "loose_aside": symbols.LOOSE_ASIDE,
+    "opening": symbols.OPENING,
     "emoticon": symbols.EMOTICON,
     "face": symbols.FACE,
+    "emoji": symbols.EMOJI,
+    "heart": symbols.HEART,
     "enclosed": enclosures.ENCLOSED,
     "enclosed_hint": enclosures.HINT,
     "stop": enclosures.STOP,
@@ -143,9 +148,9 @@ def _describe_short_forms(own: signs.Signs) -> list[dict[str, Any]]:
             "words": {
                 short: words
                 for short, words in (form.words or {}).items()
-                if not (form.is_typed and own.is_word(short))
+                if not (form.kind == "typed" and own.is_word(short))
             },
-            "typed": form.is_typed,
+            "kind": form.kind,
         }
         for form in own.forms
     ]
