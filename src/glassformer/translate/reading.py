@@ -283,9 +283,13 @@ class SentenceReader:
         return strip_symbols(sentence, self._is_unread, labels)
 
     def _is_unread(self, symbols: str) -> bool:
-        """Return whether the network never met a character of symbols, or an emoticon."""
+        """Return whether the network never met a character of symbols, or an emoticon.
+
+        An imported model reads emoticons as its own toolkit would give them.
+        """
         source = self.tokenizers.source
-        return bool(source.find_unknown(symbols)) or is_new_emoticon(symbols, source.has_token)
+        is_new = source.has_character_map and is_new_emoticon(symbols, source.has_token)
+        return is_new or bool(source.find_unknown(symbols))
 
     def _split_long(
         self, text: str, sentences: list[Segment], most: int, longest: int, ids: _Ids

@@ -297,3 +297,12 @@ def test_messages_with_faces_are_translated(everyday: Translator) -> None:
     assert everyday.translate("I miss you :(") == "Tu me manques :("
     trace = everyday.see("Thanks :) See you tomorrow!")
     assert not any(":" in token.text for token in trace.source)
+
+
+def test_an_imported_model_reads_faces_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its vocabulary is not ours, and its own toolkit gives it the text as it is."""
+    reader = Translator.load("everyday-en-fr").reader
+    text = "Thanks :) See you tomorrow"
+    assert reader.split(text) == [(0, 6), (10, 26)]
+    monkeypatch.setattr(type(reader.tokenizers.source), "has_character_map", False)
+    assert reader.split(text) == [(0, 26)] and reader.set_aside(text) is None
