@@ -121,6 +121,11 @@ def test_short_forms_whose_words_a_network_lacks_stay() -> None:
     assert not make_signs(("tr", "en"), {}, WORDS).find(text)
 
 
+def test_short_forms_that_a_network_knows_stay() -> None:
+    signs = make_signs(("en", "fr"), {}, ["minutes", "min", "hours", "h", "idk"])
+    assert read_text(signs, "5 min, 2 h, idk tbh") == "5 min, 2 hours, idk to be honest"
+
+
 def test_hurried_words_are_read_by_the_everyday_models() -> None:
     everyday = Translator.load("everyday-en-fr")
     assert everyday.translate("idk what to do") == "Je ne sais pas quoi faire"

@@ -1,7 +1,7 @@
 """Short forms: 5 min is read as 5 minutes, the 2nd floor as the second floor, idk as I don't know.
 
-Those of English, French and German. A network has to know what they are read as; what people type
-in a hurry is read as words unless the network knows it as it is.
+Those of English, French and German. A network has to know what they are read as; those that it
+knows as they are stay.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ MONTHS = {
     "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec",
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }
+WORDS = ("am", "h", "sec")  # in these languages, though not as short forms
 HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
 _AFTERNOON = r"(?:pm|PM|p\.m\.(?=\s+[a-z])|p\.m(?!\w))"
 # Times of the day; those of English for languages that count to 24, which lose the afternoon else.
@@ -225,12 +226,16 @@ def list_typed(base: str | None) -> Iterator[ShortForm]:
 
 
 def list_numbered(
-    base: str | None, target: str | None, is_word: Callable[[str], bool]
+    base: str | None,
+    target: str | None,
+    is_word: Callable[[str], bool],
+    has_token: Callable[[str], bool],
 ) -> Iterator[ShortForm]:
     """Yield the short forms of a language beside numbers, and those of times of the day.
 
-    base, target: codes of the languages, without a country. is_word: whether the network knows a
-    word, which is in small letters.
+    base, target: codes of the languages, without a country. is_word, has_token: whether the network
+    has met a word, which is in small letters, and often. One that it has is no short form, unless
+    it is another word, too.
     """
     language = base or ""
     if language in TIMES and (language, target) != ("en", "en"):
@@ -243,10 +248,15 @@ def list_numbered(
         (rf"{_FREE}(?P<before>\d{{1,2}}){_SPACE}", halves, _LAST),
         (rf"{before}{_FREE}(?P<before>)", ordinals, _LAST + behind),
     ):
-        known = {short: both for short, both in words.items() if is_word(both[1].lower())}
-        if known:
-            shorts = "|".join(map(_write_cases, sorted(known, reverse=True)))
-            yield ShortForm(LazyPattern(rf"{first}(?P<short>{shorts}){last}"), known)
+        new = {
+            short: both
+            for short, both in words.items()
+            if is_word(both[1].lower())
+            and (short in WORDS or not (is_word(short) and has_token(f" {short}")))
+        }
+        if new:
+            shorts = "|".join(map(_write_cases, sorted(new, reverse=True)))
+            yield ShortForm(LazyPattern(rf"{first}(?P<short>{shorts}){last}"), new)
 
 
 def _write_days(months: list[str]) -> tuple[str, str]:

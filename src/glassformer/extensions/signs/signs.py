@@ -50,9 +50,8 @@ class Signs:
 
         is_word: whether the network has met a word, which is in small letters.
         """
-        self.bases = tuple(name_base(each) for each in languages)
-        base = self.bases[0]
-        self.is_word = is_word
+        self.bases = base, _ = name_base(languages[0]), name_base(languages[1])
+        self.is_word, self.has_token = is_word, has_token
         self.typed = [*list_typed(base)]
         words = {sign: table[base] for sign, table in (("&", AND), ("@", AT)) if base in table}
         self.spoken = {
@@ -65,7 +64,7 @@ class Signs:
     @cached_property
     def forms(self) -> list[ShortForm]:
         """Return all short forms; those beside numbers depend on which words the network knows."""
-        return [*self.typed, *list_numbered(self.bases[0], self.bases[1], self.is_word)]
+        return [*self.typed, *list_numbered(*self.bases, self.is_word, self.has_token)]
 
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
         """Return the signs and short forms of a text, each with the words for it.
