@@ -27,6 +27,10 @@ WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 # Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes.
 ONE_CASE = "\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf"
 _IN_ONE_CASE = LazyPattern(f"([{ONE_CASE}]+)")
+PRONOUN = LazyPattern("(?<![\\w.'\u2019-])i(?=['\u2019 ]|$)")  # English I
+HONORIFICS = frozenset(
+    ["Mr", "Mrs", "Ms", "Miss", "Dr", "Prof", "Sir", "Madam", "M", "Mme", "Mlle", "Herr", "Frau"]
+)
 ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
@@ -52,8 +56,9 @@ def find_case(text: str, cut: Cut, language: str | None = None) -> Case | None:
     if text == text.upper():
         return "upper" if len(words) > 1 or len(words[0]) > ABBREVIATION else None
     if text == text.lower():
-        is_sentence = len(words) >= LEAST_SENTENCE or text.rstrip()[-1] in STOPS
-        return "lower" if is_sentence else None
+        is_sentence = len(words) >= LEAST_SENTENCE or text.rstrip()[-1] in STOPS or "," in text
+        has_pronoun = name_base(language) == "en" and PRONOUN.search(text)
+        return "lower" if is_sentence or has_pronoun else None
     if _is_title(words, cut, language):
         return "title"
     return "words" if any(map(_is_emphatic, words)) else None
@@ -133,6 +138,8 @@ def find_capitals(language: str | None) -> tuple[Mapping[int, str], Mapping[int,
 
 def _is_title(words: Sequence[str], cut: Cut, language: str | None) -> bool:
     """Return whether words are in title case, though the model knows them in small letters."""
+    if not HONORIFICS.isdisjoint(words):
+        return False
     inner = [word for word in words[1:] if word[0].isupper()]
     small = [word for word in words if word[0].islower()]
     if not inner or len(inner) + 1 < SHARE * len(words) or not words[0][0].isupper():
@@ -156,7 +163,7 @@ def _choose_forms(
     words: Sequence[str], case: Case, cut: Cut, known: Collection[str] | None = None
 ) -> list[str]:
     """Return each word in small letters, capitalized or in capitals: as the model knows it."""
-    forms = [(_lower(word), _capitalize(_lower(word)), word) for word in words]
+    forms = [_list_forms(word) for word in words]
     tokens = iter(cut([form for each in forms for form in each]))
     chosen = list[str]()
     for low, high, own in forms:
@@ -169,6 +176,16 @@ def _choose_forms(
         else:
             chosen.append(high if is_capitalized(low, cuts[0], cuts[1], known) else low)
     return chosen
+
+
+def _list_forms(word: str) -> tuple[str, str, str]:
+    """Return a word in small letters, capitalized, and as it is, or in capitals if it has none."""
+    low = _lower(word)
+    return (
+        low,
+        _capitalize(low),
+        low.upper() if low == word and len(low.upper()) == len(low) else word,
+    )
 
 
 def is_capitalized(

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from unicodedata import category
 
+from .patterns import LazyPattern
 from .spacing import name_base
 
 # What ends a sentence, and what ends a question.
@@ -22,6 +23,7 @@ LINES, OPEN = "lines", "lines without a stop"  # what is counted
 RARE = 0.02  # of the lines: fewer are without a stop
 USUAL = 0.5  # of the lines: so many have the usual stop
 _ENDS = tuple(".!?…‥。！？｡؟።፡፧:;,\"'”’»)]}" + "".join(STOPS))
+ENCLOSED_END = LazyPattern(r"(?:^|\s)[(\[][^()\[\]]*[)\]]$")  # Not found (404)
 _ANY, _QUESTION = ".!。！" + "".join(STOPS), "?？؟፧"
 WRITTEN = dict.fromkeys(STOPS, _ANY) | dict.fromkeys(_QUESTION, _QUESTION)  # in a translation
 
@@ -58,7 +60,7 @@ def choose_stop(text: str, usual: str, language: str | None) -> str:
 
     usual: see `find_usual_stop`.
     """
-    last = text[-1:]
+    last = text[-2:-1] if ENCLOSED_END.search(text) else text[-1:]
     if not usual or not last or not (last.isalnum() or category(last)[0] == "M"):
         return ""
     questions = find_questions(language)

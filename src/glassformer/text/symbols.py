@@ -26,7 +26,7 @@ _SIGN = (
 )
 _SIGN += "\U0001f000-\U0001f0ff\U0001f10d-\U0001faff]"
 # Faces and hearts that are typed with marks, apart from words: :-) <3
-_MARKED = r">?[:;]['o^-]?[)(DPpOo/\\|*]++|=\)++|[xX]D++|</?3++|\^[_-]?\^|-_-|>_<|;_;|\\o/"
+_MARKED = r">?[:;]['o^-]?[)(DPpOo/\\|*]++|=\)++|[xX]D++|</?3++|\^[_-]?\^|-_-|>_<|;_;|_{3,}+|\\o/"
 _BEFORE, _AFTER = rf"(?<![^\s{_SIGN[1:-1]}\ufe0f])", rf"(?![^\s.,!?…\"”»{_SIGN[1:-1]}])"
 _EMOTICON = rf"{_BEFORE}(?:{_MARKED}){_AFTER}"
 EMOTICON = LazyPattern(_EMOTICON)
@@ -36,7 +36,7 @@ OPENING = LazyPattern(r"(?<![:;'o^-])\(")
 _OF_EMOTICONS = frozenset(":;=<>^_\\D")  # each has one of these
 # What people end a sentence with: faces and hands, but no heart, which may be its verb.
 _FACES = "[\U0001f44b-\U0001f44f\U0001f600-\U0001f64f\U0001f910-\U0001f92f\U0001f970-\U0001f97a]"
-FACE, EMOJI, HEART = (LazyPattern(x) for x in (rf"(?!<){_EMOTICON}", _FACES, "<3"))
+FACE, EMOJI, HEART = (LazyPattern(x) for x in (rf"(?![<_]){_EMOTICON}", _FACES, "<3"))
 _JOINED = "[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]"  # to the sign before, or with the next
 _SYMBOL = rf"(?:{_SIGN}|[0-9#*]\ufe0f?\u20e3){_JOINED}*+|{_EMOTICON}"
 

@@ -59,6 +59,7 @@ _KINDS = {
     "reference": r"(?<![\w#])(?:\d{1,6}-[A-Z]{1,2}(?:/\d{1,6}|\d{1,4}[A-Z]?)"
     r"|\d{2,6}/[A-Z]{2,5}-\d{1,6}|[A-Z]{1,5}[-/]\d{1,6}/\d{1,6}"
     r"|[A-Z]{1,3}/\d{1,6}|[A-Z]{1,2}&[A-Z]{1,2})(?![\w/-])",
+    "name": r"\b[A-Z][^\W\d_]+(?: [A-Z]\.){1,2} [A-Z][^\W\d_]+\b",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
@@ -82,7 +83,7 @@ SCAN = LazyPattern(
 _BEYOND = r"\u0000-\u024f\u1e00-\u1eff"  # letters of the Latin script
 _FOREIGN_WORD = rf"(?![{_BEYOND}])[^\W\d_][^\s{_BEYOND}\u2000-\u206f\u3000-\u3003\uff01-\uff1f]*+"
 FOREIGN = LazyPattern(rf"{_FOREIGN_WORD}(?: {_FOREIGN_WORD})*+")  # words of another script
-HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|\w\.\w|\w\(\)|[a-z][A-Z]")
+HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|\w\.\w|[A-Z]\. [A-Z]|\w\(\)|[a-z][A-Z]")
 TRAILING = ".,;:!?…'’\"”»"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 

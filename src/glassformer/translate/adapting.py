@@ -60,7 +60,7 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 # Kinds that a network is left with if there is no stand-in.
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
-LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$")  # a cell or a label, but not I
+LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
 JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")

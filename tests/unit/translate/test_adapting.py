@@ -68,6 +68,37 @@ def test_a_word_with_emphasis_is_no_acronym(adapter: Adapter) -> None:
     assert not any(each.stand_ins for each in adapted if each)
 
 
+@pytest.mark.parametrize(
+    ("text", "usual"),
+    [
+        ("i'm hungry", "I'm hungry."),
+        ("i can't come", "I can't come."),
+        ("ok, no problem", "OK, no problem."),
+        ("Dear Mrs. Brown,", "Dear Mrs. Brown,"),
+    ],
+)
+def test_small_letters_and_greetings_are_read_as_usual(
+    adapter: Adapter, text: str, usual: str
+) -> None:
+    adapted = adapter.adapt(text)
+    assert (adapted.text if adapted else text) == usual
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("P.S. I love you.", "P.S. Je t'aime."),
+        ("Page not found (404)", "Page introuvable (404)"),
+        ("John F. Kennedy was president.", "John F. Kennedy était président."),
+        ("Name: ____________", "Nom : ____________"),
+        ("I'll be there at 6pm.", "Je serai là à 18:00."),
+        ("I was born on Feb. 12, 1990.", "Je suis né le 12 février 1990."),
+    ],
+)
+def test_what_letters_and_forms_have_is_kept(text: str, translation: str) -> None:
+    assert load().translate(text) == translation
+
+
 def test_a_name_changes_nothing_else() -> None:
     known, new = load().translate(["I saw Tom yesterday.", "I saw Dubrovin yesterday."])
     assert new == known.replace("Tom", "Dubrovin")

@@ -51,9 +51,9 @@ const spaceOf = (before: string, next: string | undefined): string => (before ==
 /** What the network reads for a short form; "" if it knows no words for it. */
 function readShort(match: RegExpMatchArray, { words, kind }: { words: ShortWords; kind: string }): string {
   const { before, short, hour, minute, half } = match.groups!;
-  if (short === undefined) return `${Number(hour)}:${minute || "00"}${half ? " pm" : ""}`;
+  if (short === undefined) return `${half ? (Number(hour) % 12) + 12 : Number(hour)}:${minute || "00"}`;
   const read = (words[short] ?? words[short.toLowerCase()])?.[before === "1" ? 0 : 1] ?? "";
-  const isFirst = match.index === 0 && !before && !isLower(firstOf(short));
+  const isFirst = kind === "capitals" && match.index === 0;
   const own = isFirst || (kind === "typed" && isUpper(firstOf(short))) ? capitalize(read) : read;
   return before && own ? `${before} ${own}` : own;
 }
@@ -214,7 +214,8 @@ export class Adapter {
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
   private chooseStop(text: string, mayAsk: boolean): string {
     const { usual, of_questions, questions } = this.tables.stop;
-    if (!usual || !/[\p{L}\p{N}\p{M}]$/u.test(text)) return "";
+    const bare = /(?:^|\s)[([][^()[\]]*[)\]]$/u.test(text) ? text.slice(0, -1) : text;
+    if (!usual || !/[\p{L}\p{N}\p{M}]$/u.test(bare)) return "";
     const isQuestion = mayAsk && questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
     return isQuestion ? of_questions[usual]! : usual;
   }

@@ -24,7 +24,8 @@ export class Casing {
     if (letters < 2 || text.toUpperCase() === text.toLowerCase() || hasOneCase(text)) return null;
     if (text === text.toUpperCase()) return words.length > 1 || letters > abbreviation ? "upper" : null;
     if (text === text.toLowerCase()) {
-      return words.length >= least_sentence || stops.includes(text.trimEnd().at(-1)!) ? "lower" : null;
+      const isSentence = words.length >= least_sentence || stops.includes(text.trimEnd().at(-1)!) || text.includes(",");
+      return isSentence || (this.tables.from_english && this.patterns.has("pronoun", text)) ? "lower" : null;
     }
     if (this.isTitle(words, cut)) return "title";
     return words.some((word) => this.isEmphatic(word)) ? "words" : null;
@@ -61,6 +62,7 @@ export class Casing {
 
   private isTitle(words: readonly string[], cut: Cut): boolean {
     const { share, small_in_titles, small_word, least_title, from_english } = this.tables;
+    if (words.some((word) => this.tables.honorifics.includes(word))) return false;
     const inner = words.slice(1).filter((word) => isUpper(firstOf(word)));
     const small = words.filter((word) => isLower(firstOf(word)));
     if (!inner.length || inner.length + 1 < share * words.length || !isUpper(firstOf(words[0]!))) return false;
@@ -80,9 +82,11 @@ export class Casing {
   private chooseForm(own: string, kind: Case, cut: Cut): string {
     const low = lower(own);
     const high = capitalize(low);
-    const [lowCut, highCut, ownCut] = [cut(low), cut(high), cut(own)];
+    const capitals = low.toUpperCase();
+    const other = low === own && count(capitals) === count(low) ? capitals : own;
+    const [lowCut, highCut, ownCut] = [cut(low), cut(high), cut(other)];
     if (kind === "words") return lowCut.length === 1 && ownCut.length > 1 && this.isKnown(low) ? low : own;
-    if (ownCut.length < Math.min(lowCut.length, highCut.length)) return own;
+    if (ownCut.length < Math.min(lowCut.length, highCut.length)) return other;
     return this.isCapitalized(low, lowCut, highCut) ? high : low;
   }
 

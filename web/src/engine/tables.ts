@@ -35,6 +35,7 @@ export interface AdaptingTables {
   plain_kinds: string[];
   stops: string;
   small_in_titles: string[];
+  honorifics: string[];
   closing: string;
   last_marks: string;
   touches_next: string;
@@ -85,7 +86,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
+  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 

@@ -75,6 +75,17 @@ MONTHS = {
     "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 }
 WORDS = ("am", "h", "sec")  # in these languages, though not as short forms
+_LONG = "January February March April June July August September October November December"
+SHORT_MONTHS = {month[:3]: month for month in _LONG.split()} | {"Sept": "September"}
+DAYS = {
+    "en": {
+        **{"Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday"},
+        **{"Thu": "Thursday", "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday"},
+        **{"Sat": "Saturday", "Sun": "Sunday"},
+    }
+}
+_OF_MONTHS = r"(?<![\w-])(?P<before>)(?P<short>{})\.?(?=[ ]\d{{1,2}}\b)"
+_OF_DAYS = r"(?<![\w-])(?P<before>)(?P<short>{})\.(?=[ ][a-z\d])"
 HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
 _AFTERNOON = r"(?:pm|PM|p\.m\.(?=\s+[a-z])|p\.m(?!\w))"
 # Times of the day; those of English for languages that count to 24, which lose the afternoon else.
@@ -195,12 +206,12 @@ class ShortForm(NamedTuple):
         """Return what a network reads for a match of the pattern; "" if it knows no words."""
         before = match["before"]
         if not self.words:
-            half = " pm" if match["half"] else ""
-            return f"{int(match['hour'])}:{match['minute'] or '00'}{half}"
+            hour = int(match["hour"])
+            return f"{hour % 12 + 12 if match['half'] else hour}:{match['minute'] or '00'}"
         short = match["short"]
         words = self.words.get(short) or self.words.get(short.lower()) or ("", "")
         result = words[before != "1"]
-        is_first = not match.start() and not before and not short[0].islower()
+        is_first = self.kind == "capitals" and not match.start()
         if result and (is_first or (self.kind == "typed" and short[0].isupper())):
             result = result[0].upper() + result[1:]
         return f"{before} {result}" if before and result else result
@@ -238,6 +249,10 @@ def list_numbered(
     it is another word, too.
     """
     language = base or ""
+    if language in DAYS:
+        for names, pattern in ((SHORT_MONTHS, _OF_MONTHS), (DAYS[language], _OF_DAYS)):
+            both = {short: (name, name) for short, name in names.items()}
+            yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
     if language in TIMES and (language, target) != ("en", "en"):
         yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
     halves = {x: (half, half) for half in HALVES.get(language, ()) for x in (half, half.upper())}

@@ -21,7 +21,7 @@ RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
 OWN = ("number", "sign", "time")  # kinds of what is repeated that a short form may look like
 AROUND = '.,:;!?()"“”«»…'
-DIGIT = LazyPattern(r"\d")
+DIGIT, DAY = LazyPattern(r"\d"), LazyPattern(r"\b[A-Z][a-z]{2,4}\. [a-z]")
 AT = {"en": "at"}
 AND = {
     **{"af": "en", "az": "və", "be": "і", "bg": "и", "bn": "এবং", "bs": "i", "ca": "i", "cs": "a"},
@@ -92,7 +92,8 @@ class Signs:
                     yield match.span(), word
 
     def _find_short(self, text: str) -> Iterator[tuple[Span, str]]:
-        forms = self.forms if DIGIT.search(text) else self.typed if self._may_be_typed(text) else ()
+        has_number = DIGIT.search(text) or DAY.search(text)
+        forms = self.forms if has_number else self.typed if self._may_be_typed(text) else ()
         for form in forms:
             for match in form.pattern.finditer(text):
                 words = form.read(match)
