@@ -74,7 +74,7 @@ def estimate(monkeypatch: pytest.MonkeyPatch, minutes: float, pairs: int = 30_00
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Pretend trainings and scores: what a night decides of them is the subject here."""
-    told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copies": []}
+    told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copied": 0.0}
 
     def train(job: Any, device: str) -> Any:
         told["made"].append(job)
@@ -97,6 +97,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "run_training", train)
     monkeypatch.setattr(module, "score_models", score)
     monkeypatch.setattr(module, "make_corpus", translate)
+    monkeypatch.setattr(module, "measure_copies", lambda model, pairs: told["copied"])
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
     monkeypatch.setattr(Night, "time_sentence", lambda self, model: 0.001)
     estimate(monkeypatch, 4.5)
@@ -272,6 +273,20 @@ def test_a_file_without_made_pairs_is_left_out(pairs: Path, pretended: dict[str,
         write_text(night.made(name), f"en\tfr\tconfidence\n{text}")
     made = [names for names, _ in night.list_corpora(("turned", None), ("forward", None))[1:]]
     assert made == [[str(night.made("turned"))]]
+
+
+def test_pairs_known_by_heart_are_not_made_again(pairs: Path, pretended: dict[str, Any]) -> None:
+    """What the first model makes of its pairs are the pairs: R-Drop has the time instead."""
+    pretended["copied"] = 0.97
+    night = begin(pairs, 60)
+    night.run()
+    assert [job.out.name for job in pretended["made"]] == ["auto", "member-1"]
+    assert "train.rdrop_alpha=5" in pretended["made"][1].changes
+    assert "train.rdrop_alpha=5" not in pretended["made"][0].changes
+    assert [*pretended["made"][1].corpora] == [*pretended["made"][0].corpora]
+    assert "of its own pairs, the first model repeats 97 %" in night.state.said
+    short = begin(pairs, 30)
+    assert short.state.copied == 0.97  # it goes on, and is not measured again
 
 
 def test_pairs_that_do_not_help_are_left_out(pairs: Path, pretended: dict[str, Any]) -> None:

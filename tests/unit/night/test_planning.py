@@ -128,6 +128,24 @@ def test_every_night_has_a_first_model_and_keeps_its_time(
         assert steps[0].minutes >= at.need >= 2 * usual
 
 
+def test_pairs_known_by_heart_are_learned_again_by_themselves() -> None:
+    at = Circumstances(minutes=50, usual=3.8)
+    assert names(walk(at, {})) == ["auto", "reverse", "made", "member-1", "polish"]
+    known = replace(at, copied=0.97)
+    steps = walk(known, {})
+    assert names(steps) == ["auto", "member-1"] and "by heart" in steps[1].why
+    assert steps[1].minutes > 30 and sum(each.minutes for each in steps) <= 47.01
+    assert names(walk(replace(at, copied=0.5), {})) == names(walk(at, {}))
+    assert "reverse" in names(walk(replace(known, has_more=True), {}))
+    assert names(walk(replace(known, minutes=30), {})) == ["auto", "member-1"]  # without R-Drop
+    long = walk(replace(known, minutes=480), {})
+    assert names(long) == ["auto", "member-1", "member-2", "member-3"]
+    assert all(each.minutes >= 3 * at.need for each in long[1:])
+    many = walk(replace(known, minutes=480, workers=3), {})
+    assert names(many) == ["auto", "reverse", *names(long)[1:]]
+    assert "student" in names(walk(replace(known, minutes=480, has_own_size=True), {}))
+
+
 def test_a_late_night_ends() -> None:
     at = Circumstances(100, 5)
     done = [StepResult("auto", 60, 30.0), StepResult("reverse", 38, None)]

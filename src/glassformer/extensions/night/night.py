@@ -22,6 +22,8 @@ from glassformer.translator import Translator
 
 from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
+    END,
+    REGULAR,
     SHORTEST,
     Circumstances,
     PlannedStep,
@@ -35,13 +37,21 @@ from .planning import (
 from .publishing import finish
 from .state import NightState, count_left, write_state
 from .texts import PARTS, NightTexts, gather_text, write_parts
-from .trainings import TrainingJob, make_corpus, read_spent, run_training, score_models
+from .trainings import (
+    TrainingJob,
+    make_corpus,
+    measure_copies,
+    read_spent,
+    run_training,
+    score_models,
+)
 
 if TYPE_CHECKING:
     from ..cluster.ray_calls import Cluster
 
 SINGLE = ("auto", "parent", "member-1", "member-2", "member-3", "student", "polish")
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
+RDROP = "train.rdrop_alpha=5"  # R-Drop's own choice
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
 BT, NONE = "bt", "none"
 # Pairs that models make: their names, and the tags before their sources.
@@ -88,6 +98,7 @@ class Night:
             self.state.begun = [*steps]
             write_state(self.folder, self.state)
             self.keep(self.make(*steps) if len(steps) == 1 else self.train_together(steps))
+            self.look_for_copies()
         self.choose()
         return finish(self)
 
@@ -114,6 +125,8 @@ class Night:
             self.cluster.workers if self.cluster else 1,
             self.state.cost,
             self.state.pairs,
+            self.state.copied,
+            bool(request.mono_source or request.mono_target),
         )
 
     @property
@@ -159,6 +172,17 @@ class Night:
             self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
             self.keep()
+
+    def look_for_copies(self) -> None:
+        """Measure how many of its pairs the first model repeats, if a step depends on it."""
+        at, left = self.circumstances, count_left(self.state) - END * self.state.minutes
+        is_known = self.state.copied is not None or at.has_more or at.has_own_size
+        if is_known or not self.scores or left < at.need:
+            return
+        model = self.place(choose_base(self.state.steps))
+        self.state.copied = measure_copies(model, self.texts.read("train"))
+        self.say(f"of its own pairs, the first model repeats {100 * self.state.copied:.0f} %")
+        self.keep()
 
     def choose_parent(self) -> None:
         """Choose the model to start from: the one asked for, or a shipped one that fits."""
@@ -264,7 +288,10 @@ class Night:
             more = MADE[:2] if pays(self.state.steps) else ()
             corpora = self.list_corpora(("taught", None), *more)
             return replace(job, size=request.size, corpora=corpora)
-        if pays(self.state.steps):
+        if self.circumstances.is_by_heart:
+            is_long = minutes >= self.circumstances.need * REGULAR
+            job = replace(job, changes=[*[RDROP] * is_long, *job.changes])
+        elif pays(self.state.steps):
             job = replace(job, corpora=self.list_corpora(*MADE))
         return replace(job, seed=request.seed + int(name[-1]) - 1)
 

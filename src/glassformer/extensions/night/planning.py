@@ -9,8 +9,13 @@ the longest, several such models, as an ensemble, teach a last one. Each step is
 one before it has been measured on the validation text. With a parent and few pairs, auto is left
 out: where that was measured, it was behind (docs/experiments.md).
 
+A model that has seen few pairs often enough repeats their translations word by word: what it would
+make of their sources are the pairs once more. Then, and without other text, what is left of the
+time is for trainings of the same pairs with R-Drop, which takes longer to know them by heart.
+
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
-(Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017).
+(Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017); R-Drop
+(Wu et al. 2021).
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ MOST_COST = 5.0  # times `usual`
 FEW = 20_000  # pairs: with more, auto may be as good as a start from a parent
 LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes too few updates
 SHORTEST = 0.05  # minutes: of the first training in any case
+BY_HEART = 0.8  # of their pairs: models that repeat so many have nothing to add to them
+REGULAR = 3.0  # times the need of another training: with less, R-Drop makes too few updates
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
 SHARES = {
@@ -60,6 +67,13 @@ class Circumstances:
     workers: int = 1  # trainings at a time
     cost: float = 1.0  # of a training from the parent, in times `usual`
     pairs: int = 0
+    copied: float | None = None  # of its own pairs: those that the first model repeats
+    has_more: bool = False  # there is text in one language, too
+
+    @property
+    def is_by_heart(self) -> bool:
+        """Return whether models would make the pairs that there are, and no others."""
+        return (self.copied or 0.0) >= BY_HEART and not self.has_more
 
     @property
     def need(self) -> float:
@@ -96,6 +110,8 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     """
     left = max(0.0, left - END * at.minutes)
     scores = read_scores(done)
+    if scores and at.is_by_heart and not at.has_own_size:
+        return _plan_again(at, scores, left)
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
         if not scores and steps:
@@ -107,6 +123,20 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
         elif steps and _suffices(minutes, at.need):
             return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
     return []
+
+
+def _plan_again(at: Circumstances, scores: dict[str, float], left: float) -> list[PlannedStep]:
+    """Return further trainings of pairs that the first model knows by heart."""
+    names = [name for name in SHARES if name.startswith("member") and name not in scores]
+    most = min(len(names), int(left / (REGULAR * at.need)) * at.workers)
+    if not most and len(scores) == 1 and left >= at.need:
+        most = 1
+    rounds = -(-most // at.workers)
+    longest = max(2 * REGULAR * at.need, LONGEST_SHARE * at.minutes)
+    return [
+        PlannedStep(name, min(left / rounds, longest), _explain("again", scores))
+        for name in names[: min(most, at.workers)]
+    ]
 
 
 def _pair(
@@ -224,6 +254,7 @@ REASONS = {
     "reverse": "a model of the other direction makes further pairs",
     "made": "further pairs: translations of both sides, and of the text in one language",
     "member-1": "the first model of these pairs: it shows whether they help",
+    "again": "the first model knows its pairs by heart, so another learns from them with R-Drop",
     "member-2": "another seed of the better pairs, for an ensemble",
     "member-3": "a third seed: there is time for it",
     "ensemble": "together, models of several seeds err less",

@@ -58,6 +58,7 @@ class NightState:
     reverse_parent: str = ""  # the same of the other direction
     cost: float = 1.0  # of a training from the parent, in times `usual`
     pairs: int = 0
+    copied: float | None = None  # of the pairs: those that the first model repeats
     steps: list[StepResult] = field(default_factory=list)
     begun: list[PlannedStep] = field(default_factory=list)  # those that are being made
     said: list[str] = field(default_factory=list)  # each choice, with its reason

@@ -21,6 +21,7 @@ from glassformer.translator import Translator
 
 BEAM = 4  # of models whose own search is greedy
 SLOW = 0.3  # of the learning rate, where a model goes on with the same pairs
+KNOWN = 200  # pairs of which it is measured whether a model repeats them
 SHARD = 500  # lines: what a kill loses at most
 METRICS = ("BLEU", "chrF++")
 
@@ -104,6 +105,14 @@ def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report
     with report.counting("translating", count_lines(text)) as tell:
         make_pairs(job, out, progress=tell)
     return out
+
+
+def measure_copies(model: Path, pairs: tuple[Sequence[str], Sequence[str]]) -> float:
+    """Return which share of pairs a model translates word by word as they are, by a sample."""
+    source, target = (side[:: max(1, len(side) // KNOWN)] for side in pairs)
+    translations = Translator.load(model).translate([*source])
+    same = sum(one == other for one, other in zip(translations, target, strict=True))
+    return same / max(1, len(source))
 
 
 def score_models(
