@@ -248,7 +248,8 @@ PEOPLE = (
     "\u201cI am Zolt\u00e1n,\u201d he said \u2013 it is 32\u00b0C, \u20ac10-\u20ac20 for "
     "\u0442\u0435\u0431\u044f \u4e16\u754c in 9.58s.",
     "%d%% of %1$.1fx, %n and %1 of 1-800-555-0199 cost $25.",
-    "i'm hungry",
+    "i'm hungry!!",
+    "What?! its raining 🙄 i hate it!!!",
     "ok, i'm coming",
     "tv is ok in the usa.",
     "Dear Mrs. Brown,",

@@ -81,8 +81,10 @@ def _ends(text: str, run: re.Match[str]) -> bool:
         return False
     if FACE.search(run[0]):
         return True
-    is_heart = HEART.search(run[0]) and len(before.split()) > 1
-    return behind.isupper() and bool(is_heart or EMOJI.search(run[0]))
+    is_emoji = EMOJI.search(run[0]) is not None
+    if not behind.isupper():
+        return is_emoji and before.lstrip()[:1].islower()  # its writer uses no capitals
+    return is_emoji or bool(HEART.search(run[0]) and len(before.split()) > 1)
 
 
 def strip_symbols(

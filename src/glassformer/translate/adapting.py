@@ -61,6 +61,7 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
 LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
+LAST_MARKS, LAST_MARK = LazyPattern(r"[!?]{2,}$"), LazyPattern(r"[!?]+$")  # as often as typed
 JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
@@ -310,6 +311,8 @@ class Adapter:
             shaped = [put_case_back(text, case, self.target_lang) for text in shaped]
         if case == "lower":
             shaped[0] = lower_first(shaped[0], self._cut_target)
+        if marks := LAST_MARKS.search(sentence):
+            shaped[-1] = LAST_MARK.sub(marks[0], shaped[-1])
         joined = "".join(text + own for text, (_, own) in zip(shaped, segments, strict=True))
         return close_quote(sentence, open_quote(sentence, joined))
 

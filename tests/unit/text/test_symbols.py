@@ -275,6 +275,8 @@ def test_a_face_within_a_sentence_is_set_aside() -> None:
         ("Hi:) How are you", ["Hi:) ", "How are you"]),
         ("I love you <3 Come home", ["I love you <3 ", "Come home"]),
         ("Hi 😀 you", ["Hi 😀 you"]),
+        ("its raining 🙄 i hate it", ["its raining 🙄 ", "i hate it"]),
+        ("i really <3 this", ["i really <3 this"]),
         ("I <3 Paris and ❤ Rome", ["I <3 Paris and ❤ Rome"]),
         (":) Thanks", [":) Thanks"]),
         ("", [""]),

@@ -91,6 +91,8 @@ def test_small_letters_and_greetings_are_read_as_usual(
         ("Page not found (404)", "Page introuvable (404)"),
         ("John F. Kennedy was president.", "John F. Kennedy était président."),
         ("Name: ____________", "Nom : ____________"),
+        ("Happy birthday!!!!", "Joyeux anniversaire !!!!"),
+        ("What?!", "Qu'est-ce que ça ?!"),
         ("I'll be there at 6pm.", "Je serai là à 18:00."),
         ("I was born on Feb. 12, 1990.", "Je suis né le 12 février 1990."),
     ],

@@ -1,7 +1,7 @@
 /** Symbols that training lacked, which the network does not read, as `text/symbols.py` has it. */
 
 import type { Enclosure } from "./enclosures";
-import { firstOf, hasAlnum, isAlnum, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
+import { firstOf, hasAlnum, isAlnum, isLower, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
 
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
@@ -49,8 +49,9 @@ export class Symbols {
     const [before, behind] = [text.slice(0, index), firstOf(text.slice(index + run.length))];
     if (!isSpace(run.at(-1)) || !isAlnum(behind) || !hasAlnum(before)) return false;
     if (this.patterns.has("face", run)) return true;
-    const isHeart = this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1;
-    return isUpper(behind) && (isHeart || this.patterns.has("emoji", run));
+    const isEmoji = this.patterns.has("emoji", run);
+    if (!isUpper(behind)) return isEmoji && isLower(firstOf(before.trimStart())); // its writer uses no capitals
+    return isEmoji || (this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1);
   }
 
   /** Runs of symbols; a face may touch a word where no bracket is open. */
