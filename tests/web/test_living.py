@@ -249,6 +249,7 @@ PEOPLE = (
     "\u0442\u0435\u0431\u044f \u4e16\u754c in 9.58s.",
     "%d%% of %1$.1fx, %n and %1 of 1-800-555-0199 cost $25.",
     "i'm hungry!!",
+    "This is *very* _very_ ~good~, **Tom**: *Note*: run __init__.py or 2 * 3 * 4",
     "What?! its raining 🙄 i hate it!!!",
     "ok, i'm coming",
     "tv is ok in the usa.",

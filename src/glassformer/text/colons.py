@@ -16,7 +16,7 @@ from .unicode import Span
 COLON = ":"
 RARE = 0.01  # colons a line of the training text
 _SPACES = " \u00a0\u202f"
-BEHIND = LazyPattern(rf"(?<=\w)[{_SPACES}]?:(?=\s)")
+BEHIND = LazyPattern(rf"(?<=[\w*~])[{_SPACES}]?:(?=\s)")
 LABEL = LazyPattern(r"[^\W\d_]:")
 _INK = LazyPattern(r"\S")
 PAIRS = {'"': '"', "(": ")", "[": "]", "{": "}", "“": "”", "«": "»"}

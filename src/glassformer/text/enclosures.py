@@ -1,4 +1,4 @@
-"""Words in quotes or brackets, where a model hardly knows the marks.
+"""Words in quotes, brackets or marks of emphasis, where a model hardly knows the marks.
 
 Tokens begin with a space, so a word behind an opening mark is cut into other tokens than behind a
 space. A network that has met few such marks makes nonsense of the word, and often of the sentence.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RARE_QUOTES, RARE_BRACKETS = 0.2, 0.02  # of the number of commas: fewer marks are rare
 MOST_QUOTED = 6  # words of a quotation within a sentence; a longer one keeps its marks
 _DOUBLE, _SINGLE = '"\u201c\u201d\u201e\u201f«»', "'\u2018\u2019\u201a\u201b\u2039\u203a"
-_BEFORE = r'(?<![^\s(\[{«„“"—–-])'
+_BEFORE = r'(?<![^\s(\[{«„“"*_~—–-])'
 _IN_WORD = r"(?<=\w)['’](?=\w)"
 _FIRST = r"(?:[^\W_]|[\"“„«])"  # in brackets
 # An opening mark, and in a group what follows up to the closing one.
@@ -31,13 +31,18 @@ ENCLOSED = LazyPattern(
     rf"{_BEFORE}(?=(?:[{_DOUBLE}](?P<double>[^\W_](?:[^{_DOUBLE}]*[^\s{_DOUBLE}])?)[{_DOUBLE}]"
     rf"|[{_SINGLE}](?P<single>[^\W_](?:[^{_SINGLE}]|{_IN_WORD})*)(?<!\s)[{_SINGLE}]"
     rf"|\((?P<round>{_FIRST}(?:[^()]*[^\s()])?)\)"
-    rf"|\[(?P<square>{_FIRST}(?:[^\[\]]*[^\s\[\]])?)\])(?!\w))"
+    rf"|\[(?P<square>{_FIRST}(?:[^\[\]]*[^\s\[\]])?)\]"
+    r"|\*(?P<star>[^\W_](?:[^*]*[^\s*])?|\*[^\W_][^*]*\*)\*"  # also doubled
+    r"|_(?P<line>[^\W_](?:[^_]*[^\s_])?|_[^\W_][^_]*_)_"
+    r"|~(?P<wave>[^\W_](?:[^~]*[^\s~])?|~[^\W_][^~]*~)~)(?!\w))"
 )
-HINT = LazyPattern(rf"{_BEFORE}[{_DOUBLE}{_SINGLE}(\[](?={_FIRST})")
+HINT = LazyPattern(rf"{_BEFORE}[{_DOUBLE}{_SINGLE}(\[*_~](?={_FIRST}|[*_~][^\W_])")
+EMPHASIS = {"star": "*", "line": "_", "wave": "~"}  # of a message, as in *very* good
 LETTER = LazyPattern(r"[^\W_]")
 STOP = LazyPattern(r"[.!?…](?:\s|$)")
 BRACKETS = ("round", "square")
 WRITTEN = {"single": ("'", "'"), "round": ("(", ")"), "square": ("[", "]")}
+WRITTEN |= {kind: (mark, mark) for kind, mark in EMPHASIS.items()}
 _PAIRS = (("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u201e", "\u201d"), ("« ", " »"))
 
 
@@ -58,14 +63,19 @@ class Enclosures:
 
     @cached_property
     def rare(self) -> frozenset[str]:
-        """Return the kinds of marks that are rare: double, single, round, square."""
+        """Return the kinds of marks that are rare: double, single, round, square, emphasis."""
         known = self.source.normalization.characters
         if known is None:  # an imported model reads what its own toolkit would give it
             return frozenset()
         commas = known.counts.get(",", 0) if known.is_counted else 0
         quotes, brackets = (sum(known.counts.get(m, 0) for m in marks) for marks in (QUOTES, "("))
         has_quotes, has_brackets = any(map(known.is_known, QUOTES)), known.is_known("(")
-        rare = list[str]()
+        rare = [
+            kind
+            for kind, mark in EMPHASIS.items()
+            if known.counts.get(mark, 0) <= RARE_BRACKETS * commas
+            and (known.is_counted or not known.is_known(mark))
+        ]
         if quotes < RARE_QUOTES * commas or not has_quotes:
             rare += ["double", "single"]
         if brackets < RARE_BRACKETS * commas or not has_brackets:
@@ -97,7 +107,8 @@ class Enclosures:
             if kind not in self.rare or start < last[1] < end:  # nor one that crosses another
                 continue
             is_bracket = kind in BRACKETS
-            if is_bracket or self._is_short_quote(text, (start, end), words):
+            is_emphasis = kind in EMPHASIS
+            if is_bracket or is_emphasis or self._is_short_quote(text, (start, end), words):
                 marks = WRITTEN.get(kind) or self.quotes
                 yield Enclosure(start, end, marks, self.comma if is_bracket else "")
                 last = start, max(end, last[1])

@@ -11,6 +11,8 @@ from glassformer.text.symbols import set_aside
 from glassformer.text.typography import close_quote, open_quote
 from glassformer.translator import Translator
 
+EMPHASIS = {"star", "line", "wave"}
+
 
 @pytest.fixture(scope="module")
 def everyday() -> Translator:
@@ -35,6 +37,9 @@ def finder(everyday: Translator) -> Enclosures:
         ("“Paris is big. I like it,” he said.", []),  # a sentence of its own
         ("“Paris is as big as he had always said” is true.", []),  # too long for a quotation
         ("f(x) and apple(s) and 5'2\" and 'tis", []),
+        ("This is *very* _very_ ~good~ *I love it*", ["*very*", "_very_", "~good~", "*I love it*"]),
+        ("The **old** dog", ["**old**", "*old*"]),
+        ("* bread, 2 * 3 * 4, snake_case_name, a_b_c", []),
         ("( Paris ) or “ Paris ” or () or “”", []),
         ('a (big "Paris) house"', ['(big "Paris)']),  # none that crosses another
     ],
@@ -52,9 +57,9 @@ def test_only_the_marks_are_set_aside(finder: Enclosures) -> None:
 def test_a_model_that_met_the_marks_reads_them() -> None:
     tokenizer = train_tokenizer(['He (a "b") [c], d.'] * 9, 300)
     known = tokenizer.know_characters({",": 100, '"': 50, "(": 10}, is_source=True)
-    assert not Enclosures(known, known).rare
+    assert Enclosures(known, known).rare == EMPHASIS
     rare = tokenizer.know_characters({",": 100, '"': 5}, is_source=True)
-    assert Enclosures(rare, rare).rare == {"double", "single", "round", "square"}
+    assert Enclosures(rare, rare).rare == EMPHASIS | {"double", "single", "round", "square"}
 
 
 @pytest.mark.parametrize(

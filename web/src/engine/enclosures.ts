@@ -12,7 +12,7 @@ export interface Enclosure {
 }
 
 export function findEnclosures({ enclosures }: AdaptingTables, patterns: Patterns, source: Tokenizer, text: string): Enclosure[] {
-  const { rare, written, brackets, comma, most_quoted } = enclosures;
+  const { rare, written, brackets, emphasis, comma, most_quoted } = enclosures;
   if (!rare.length || !patterns.has("enclosed_hint", text)) return [];
   const isShortQuote = (start: number, end: number, words: string): boolean => {
     const own = words.split(/\s+/u);
@@ -27,7 +27,7 @@ export function findEnclosures({ enclosures }: AdaptingTables, patterns: Pattern
     const [start, end] = [match.index, match.index + words.length + 2];
     if (!rare.includes(kind) || (start < last && last < end)) continue; // nor one that crosses another
     const isBracket = brackets.includes(kind);
-    if (!isBracket && !isShortQuote(start, end, words)) continue;
+    if (!isBracket && !emphasis.includes(kind) && !isShortQuote(start, end, words)) continue;
     found.push({ start, end, marks: written[kind]!, comma: isBracket ? comma : "" });
     last = Math.max(end, last);
   }

@@ -81,6 +81,7 @@ interface EnclosureTables {
   rare: string[];
   written: Record<string, [opening: string, closing: string]>;
   brackets: string[];
+  emphasis: string[];
   comma: string;
   most_quoted: number;
 }

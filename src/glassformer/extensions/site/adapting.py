@@ -190,6 +190,7 @@ def _describe_enclosures(finder: Enclosures) -> dict[str, Any]:
         "rare": sorted(finder.rare),
         "written": quotes | enclosures.WRITTEN,
         "brackets": enclosures.BRACKETS,
+        "emphasis": [*enclosures.EMPHASIS],
         "comma": finder.comma,
         "most_quoted": enclosures.MOST_QUOTED,
     }
