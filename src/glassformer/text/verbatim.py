@@ -33,6 +33,12 @@ _MODIFIER = (
     r"(?:[Cc]trl|CTRL|Control|Strg|AltGr|Alt|ALT|Shift|SHIFT|Maj|Umschalt|[Cc]md|Command|Option"
     r"|Windows|Win|Fn)"
 )
+# Before an initial at the beginning of a sentence, these are no first name: "As F. Scott ..."
+_STARTERS = (
+    "A|Am|An|And|Are|As|At|But|By|Can|Did|Do|Does|For|From|Had|Has|Have|How|I|If|In|Is|Like|Of|On|Or"
+    "|Our|See|Since|So|That|The|Then|This|To|Was|Were|What|When|Where|Who|Why|With|Your"
+    "|À|Au|Chez|Comme|De|Est|Et|Le|La|Les|Pour|Quand|Qui|Sur|Un|Une"
+)
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
     "code": r"`[^`\n]++`",
@@ -59,7 +65,7 @@ _KINDS = {
     "reference": r"(?<![\w#])(?:\d{1,6}-[A-Z]{1,2}(?:/\d{1,6}|\d{1,4}[A-Z]?)"
     r"|\d{2,6}/[A-Z]{2,5}-\d{1,6}|[A-Z]{1,5}[-/]\d{1,6}/\d{1,6}"
     r"|[A-Z]{1,3}/\d{1,6}|[A-Z]{1,2}&[A-Z]{1,2})(?![\w/-])",
-    "name": r"\b[A-Z][^\W\d_]+(?: [A-Z]\.){1,2} [A-Z][^\W\d_]+\b",
+    "name": rf"\b(?!(?:{_STARTERS}) )[A-Z][^\W\d_]+(?: [A-Z]\.){{1,2}} [A-Z][^\W\d_]+\b",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
