@@ -52,6 +52,7 @@ def _compile_symbols(symbol: str) -> tuple[LazyPattern, LazyPattern]:
 RUN, ASIDE = _compile_symbols(_SYMBOL)
 LOOSE_RUN, LOOSE_ASIDE = _compile_symbols(rf"{_SYMBOL}|{_GLUED}")
 _HINT = LazyPattern(f"{_SIGN[:-1]}\u20e3©®™•]")
+FEW = 80  # characters in which there are two words
 TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
 MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
 END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
@@ -76,14 +77,15 @@ def is_new_emoticon(text: str, has_token: Callable[[str], bool]) -> bool:
 
 def _ends(text: str, run: re.Match[str]) -> bool:
     """Return whether symbols behind which a text goes on end a sentence of it."""
-    before, behind = text[: run.start()], text[run.end() : run.end() + 1]
-    if not (run[0][-1:].isspace() and behind.isalnum() and any(map(str.isalnum, before))):
+    behind = text[run.end() : run.end() + 1]
+    if not (run[0][-1:].isspace() and behind.isalnum()):
         return False
     if FACE.search(run[0]):
         return True
     is_emoji = EMOJI.search(run[0]) is not None
     if not behind.isupper():
-        return is_emoji and before.lstrip()[:1].islower()  # its writer uses no capitals
+        return is_emoji and text[:1].islower()  # its writer uses no capitals
+    before = text[max(0, run.start() - FEW) : run.start()]
     return is_emoji or bool(HEART.search(run[0]) and len(before.split()) > 1)
 
 
@@ -119,7 +121,12 @@ def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[S
     """
     if text.isascii() and not has_emoticon(text):
         return [(0, len(text))]
-    ends = [run.end() for run in find_symbol_runs(text) if _ends(text, run) and is_unknown(run[0])]
+    first = next((place for place, each in enumerate(text) if each.isalnum()), len(text))
+    ends = [
+        run.end()
+        for run in find_symbol_runs(text)
+        if run.start() > first and _ends(text, run) and is_unknown(run[0])
+    ]
     return [*zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
@@ -161,20 +168,20 @@ def set_aside(
         spans += [
             run.span("aside")
             for run in pattern.finditer(text)
-            if is_unknown(run["aside"]) and not _touches(run.span("aside"), parts)
+            if is_unknown(run["aside"]) and not touches(run.span("aside"), parts)
         ]
     spans.sort()
     marks = [
         each
         for each in enclosures
-        if not _touches((each.start, each.start + 1), spans)
-        and not _touches((each.end - 1, each.end), spans)
+        if not touches((each.start, each.start + 1), spans)
+        and not touches((each.end - 1, each.end), spans)
     ]
     spans += [(place, place + 1) for each in marks for place in (each.start, each.end - 1)]
     return _take_out(text, sorted(spans), marks) if spans else None
 
 
-def _touches(span: Span, others: Sequence[Span]) -> bool:
+def touches(span: Span, others: Sequence[Span]) -> bool:
     """Return whether a span has characters in common with one of others, which are in order."""
     before = bisect_left(others, (span[1], 0))
     return before > 0 and others[before - 1][1] > span[0]

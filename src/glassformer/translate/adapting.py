@@ -61,7 +61,8 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
 LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
-LAST_MARKS, LAST_MARK = LazyPattern(r"[!?]{2,}$"), LazyPattern(r"[!?]+$")  # as often as typed
+# At the end of a sentence, as often as they were typed.
+LAST_MARKS, LAST_MARK = LazyPattern(r"(?<![!?])[!?]{2,}$"), LazyPattern(r"(?<![!?])[!?]+$")
 JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")

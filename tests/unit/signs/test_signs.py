@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import pytest
+from damage.growth import is_linear
 
 from glassformer import Translator
 from glassformer.extensions.signs.signs import RARE, Signs
@@ -157,3 +158,9 @@ def test_tokens_come_from_the_sign() -> None:
     spans = dict(zip((each.strip() for each in tokens.texts), tokens.spans, strict=True))
     assert text[slice(*spans["at"])].strip() == "@"
     assert text[slice(*spans["home"])].strip() == "home"
+
+
+@pytest.mark.parametrize("part", ["a@b.c 5 min ", "idk ", "2nd May ", "I'm w/ ", "9h-18h "])
+def test_signs_are_found_in_linear_time(part: str) -> None:
+    assert is_linear(ENGLISH.find, lambda length: part * (length // len(part)))
+    assert is_linear(FRENCH.find, lambda length: part * (length // len(part)))

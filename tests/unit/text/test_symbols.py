@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from damage.growth import is_linear
 from tests.checked import translate_checked
 
 from glassformer.see.sentences import choose_sentence, translate_whole
@@ -308,3 +309,13 @@ def test_an_imported_model_reads_faces_itself(monkeypatch: pytest.MonkeyPatch) -
     assert reader.split(text) == [(0, 6), (10, 26)]
     monkeypatch.setattr(type(reader.tokenizers.source), "has_character_map", False)
     assert reader.split(text) == [(0, 26)] and reader.set_aside(text) is None
+
+
+@pytest.mark.parametrize("part", ["a :) ", "A <3 A ", "a:) b", "😀 A", ":(", "a 😀 ", "*a_b~ "])
+def test_faces_take_linear_time(everyday: Translator, part: str) -> None:
+    def read(text: str) -> None:
+        split_behind_faces(text, bool)
+        strip_symbols(text, bool)
+        set_aside(text, bool, enclosures=everyday.reader.enclosures.find(text))
+
+    assert is_linear(read, lambda length: part * (length // len(part)))

@@ -208,8 +208,8 @@ export class Adapter {
         return text + original;
       })
       .join("");
-    const marks = /[!?]{2,}$/u.exec(sentence)?.[0]; // as often as they were typed
-    return this.closeQuote(sentence, this.openQuote(sentence, marks ? joined.replace(/[!?]+$/u, marks) : joined));
+    const marks = /(?<![!?])[!?]{2,}$/u.exec(sentence)?.[0]; // as often as they were typed
+    return this.closeQuote(sentence, this.openQuote(sentence, marks ? joined.replace(/(?<![!?])[!?]+$/u, marks) : joined));
   }
 
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */

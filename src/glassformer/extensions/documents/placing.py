@@ -6,7 +6,7 @@ Every tag is written once, and nested tags stay nested.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
@@ -62,8 +62,11 @@ def place_marks(
 
 
 def _list_inside(words: Sequence[Span], runs: Sequence[re.Match[str]]) -> list[int]:
-    """Return the numbers of the words that begin within a match."""
-    return [n for n, (at, _) in enumerate(words) if any(x.start() <= at < x.end() for x in runs)]
+    """Return the numbers of the words that begin within a match; both are in order."""
+    starts, results = [start for start, _ in words], list[int]()
+    for run in runs:
+        results += range(bisect_left(starts, run.start()), bisect_left(starts, run.end()))
+    return results
 
 
 class _Layout:
@@ -90,11 +93,11 @@ class _Layout:
         if not runs[0] or [x[0].strip() for x in runs[0]] != [x[0].strip() for x in runs[1]]:
             return links
         sources, targets = _list_inside(self.sources, runs[0]), _list_inside(self.words, runs[1])
-        self.symbols = {*targets}
-        others = [x for x in links if x[0] not in sources and x[1] not in targets]
+        read, self.symbols = {*sources}, {*targets}
+        others = [x for x in links if x[0] not in read and x[1] not in self.symbols]
         # Where attention went to a symbol, and came from one, it means the words beside it.
-        left = [s for s, t, _ in links if t in targets and s not in sources]
-        alone = [t for s, t, _ in links if s in sources and t not in targets]
+        left = [s for s, t, _ in links if t in self.symbols and s not in read]
+        alone = [t for s, t, _ in links if s in read and t not in self.symbols]
         pairs = [*zip(sources, targets, strict=False), *zip(left, alone, strict=False)]
         return [*others, *((s, t, 1.0) for s, t in pairs)]
 

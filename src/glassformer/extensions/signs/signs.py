@@ -12,6 +12,7 @@ from functools import cached_property
 from glassformer.text.casing import WORD
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
+from glassformer.text.symbols import touches
 from glassformer.text.unicode import Span
 from glassformer.text.verbatim import Verbatim, find_verbatim
 
@@ -76,10 +77,11 @@ class Signs:
         read = text.lower() if shouted and len(text.lower()) == len(text) else text
         pairs, at = [*self._find_lone(text), *self._find_short(read)], 0
         pairs.sort(key=lambda pair: (pair[0][0], -pair[0][1]))  # the longest first
-        repeated = [each for each in find_verbatim(text) if each.kind not in OWN] if pairs else []
+        parts = find_verbatim(text) if pairs else ()
+        repeated = [(each.start, each.end) for each in parts if each.kind not in OWN]
         results = list[tuple[Verbatim, str]]()
         for (start, end), word in pairs:
-            if start >= at and not any(part.start < end and start < part.end for part in repeated):
+            if start >= at and not touches((start, end), repeated):
                 part = Verbatim(start, end, "word")
                 results.append((part, word.upper() if shouted else word))
                 at = end
