@@ -32,7 +32,12 @@ TABLE = [
     ["extensions.circuits"],
     ["extensions.lab"],
     ["extensions.bridge", "extensions.documents", "extensions.model_store"],
-    ["extensions.check_data", "extensions.cluster", "extensions.foreign_tokenizers"],
+    [
+        "extensions.check_data",
+        "extensions.cluster",
+        "extensions.foreign_tokenizers",
+        "extensions.signs",
+    ],
     [
         "extensions",
         "extensions.days",

@@ -208,14 +208,15 @@ export class Adapter {
         return text + original;
       })
       .join("");
-    const marks = /(?<![!?])[!?]{2,}$/u.exec(sentence)?.[0]; // as often as they were typed
-    return this.closeQuote(sentence, this.openQuote(sentence, marks ? joined.replace(/(?<![!?])[!?]+$/u, marks) : joined));
+    const [marks] = this.patterns.all("repeated_marks", sentence)[0] ?? []; // as often as they were typed
+    const marked = marks ? this.patterns.replace("final_mark", joined, () => marks) : joined;
+    return this.closeQuote(sentence, this.openQuote(sentence, marked));
   }
 
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
   private chooseStop(text: string, mayAsk: boolean): string {
     const { usual, of_questions, questions } = this.tables.stop;
-    const bare = /(?:^|\s)[([][^()[\]]*[)\]]$/u.test(text) ? text.slice(0, -1) : text;
+    const bare = this.patterns.has("enclosed_end", text) ? text.slice(0, -1) : text;
     if (!usual || !/[\p{L}\p{N}\p{M}]$/u.test(bare)) return "";
     const isQuestion = mayAsk && questions !== null && new RegExp(`^(?:${questions})`, "u").test(text.toLowerCase());
     return isQuestion ? of_questions[usual]! : usual;

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from glassformer.extensions.days.dates import read_day_formats
 from glassformer.text.patterns import LazyPattern
 
 Words = Mapping[str, tuple[str, str]]  # of a short form: for one, and for several
@@ -68,15 +69,7 @@ ORDINALS = {
         **dict.fromkeys(("10e", "10ème", "10eme"), "dixième"),
     },
 }
-# Beside these, an ordinal is a day.
-MONTHS = {
-    "en": "January February March April May June July August September October November December "
-    "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-}
 WORDS = ("am", "h", "sec")  # in these languages, though not as short forms
-_LONG = "January February March April June July August September October November December"
-SHORT_MONTHS = {month[:3]: month for month in _LONG.split()} | {"Sept": "September"}
 DAYS = {
     "en": {
         **{"Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday"},
@@ -250,14 +243,14 @@ def list_numbered(
     """
     language = base or ""
     if language in DAYS:
-        for names, pattern in ((SHORT_MONTHS, _OF_MONTHS), (DAYS[language], _OF_DAYS)):
+        for names, pattern in ((shorten_months(), _OF_MONTHS), (DAYS[language], _OF_DAYS)):
             both = {short: (name, name) for short, name in names.items()}
             yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
     if language in TIMES and (language, target) != ("en", "en"):
         yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
     halves = {x: (half, half) for half in HALVES.get(language, ()) for x in (half, half.upper())}
     ordinals = {short: (word, word) for short, word in ORDINALS.get(language, {}).items()}
-    before, behind = _write_days(MONTHS.get(language, "").split())
+    before, behind = _write_days(list_months(language))
     for first, words, last in (
         (rf"{_FREE}{_NUMBER}{_SPACE}", UNITS.get(language, {}), _LAST + _STOP),
         (rf"{_FREE}(?P<before>\d{{1,2}}){_SPACE}", halves, _LAST),
@@ -272,6 +265,20 @@ def list_numbered(
         if new:
             shorts = "|".join(map(_write_cases, sorted(new, reverse=True)))
             yield ShortForm(LazyPattern(rf"{first}(?P<short>{shorts}){last}"), new)
+
+
+def list_months(language: str) -> list[str]:
+    """Return the months of a language, the English ones also short: an ordinal beside is a day."""
+    names = [*read_day_formats()[language].months] if language in ORDINALS else []
+    return [*names, *shorten_months()] if language in DAYS else names
+
+
+def shorten_months() -> dict[str, str]:
+    """Return the short forms of English months, with the months."""
+    names = {
+        month[:3]: month for month in read_day_formats()["en"].months if len(month) > LEAST_CASED
+    }
+    return names | {"Sept": "September"}
 
 
 def _write_days(months: list[str]) -> tuple[str, str]:
