@@ -180,12 +180,9 @@ def _choose_forms(
 
 def _list_forms(word: str) -> tuple[str, str, str]:
     """Return a word in small letters, capitalized, and as it is, or in capitals if it has none."""
-    low = _lower(word)
-    return (
-        low,
-        _capitalize(low),
-        low.upper() if low == word and len(low.upper()) == len(low) else word,
-    )
+    low, capitals = _lower(word), word.upper()
+    has_none = low == word and len(capitals) == len(low)
+    return low, _capitalize(low), capitals if has_none else word
 
 
 def is_capitalized(
