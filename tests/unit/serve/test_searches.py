@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import monotonic, sleep
+from typing import Any
 
 import pytest
 
 from glassformer import Translator
-from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
+from glassformer.extensions.serve.service.batching import Order
+from glassformer.translate.checking import Checker
 from glassformer.translate.options import SearchOptions
 from glassformer.translate.sentence import Sentence
 
@@ -29,15 +32,15 @@ def uncached() -> Iterator[Client]:
 def searched(uncached: Client, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sentences that are searched from here on."""
     batcher, texts = uncached.service.translation_service.batcher, list[str]()
-    search = batcher.search
+    accept = batcher._order
 
-    async def count(
-        translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
-    ) -> list[Sentence]:
+    def count(
+        translator: Translator, sentences: Sequence[Sentence], *rest: Any, **keywords: Any
+    ) -> Order:
         texts.extend(each.text for each in sentences)
-        return await search(translator, sentences, options)
+        return accept(translator, sentences, *rest, **keywords)
 
-    monkeypatch.setattr(batcher, "search", count)
+    monkeypatch.setattr(batcher, "_order", count)
     return texts
 
 
@@ -65,17 +68,16 @@ def test_a_stream_and_its_end_share_their_searches(
 def test_a_stream_without_any_translation_ends_with_the_reason(
     uncached: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batcher = uncached.service.translation_service.batcher
-    search = batcher.search
+    translate = Checker.translate
 
-    async def fail(
-        translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    def fail(
+        checker: Checker, sentences: Sequence[Sentence], options: SearchOptions
     ) -> list[Sentence]:
         if any("dog" in each.text for each in sentences):
-            raise ApiError(400, "no dogs")
-        return await search(translator, sentences, options)
+            raise ValueError("no dogs")
+        return translate(checker, sentences, options)
 
-    monkeypatch.setattr(batcher, "search", fail)
+    monkeypatch.setattr(Checker, "translate", fail)
     request = {"q": TEXTS[0], "source": "en", "target": "fr", "confidence": True}
     events = uncached.stream("/translate", request)
     (_, kept), _, (_, done) = events
@@ -83,6 +85,36 @@ def test_a_stream_without_any_translation_ends_with_the_reason(
     assert done["translatedText"] == "The black dog is tired. Je suis étudiant."
     events = uncached.stream("/translate", {**request, "q": "The dog. A dog."})
     assert events[-1] == ("error", {"error": "no dogs"})
+
+
+def test_a_long_stream_is_accepted_as_a_whole() -> None:
+    """As the same text without a stream is, though more sentences than may wait."""
+    service = make_service(["demo"], device="cpu", limits=Limits(cache=0, waiting=4, batch=2))
+    for client in start(service):
+        text = " ".join([f"The cat has {number} dogs." for number in range(2, 14)])
+        request = {"q": text, "source": "en", "target": "fr"}
+        events = client.stream("/translate", request)
+        assert [name for name, _ in events] == [*["sentence"] * 12, "done"]
+        assert events[-1][1] == client.ask("/translate", request).json
+
+
+def test_a_stream_ends_at_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    translate = Checker.translate
+
+    def wait(
+        checker: Checker, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> list[Sentence]:
+        sleep(0.4)
+        return translate(checker, sentences, options)
+
+    monkeypatch.setattr(Checker, "translate", wait)
+    service = make_service(["demo"], device="cpu", limits=Limits(cache=0, batch=1, seconds=1.0))
+    for client in start(service):
+        text = " ".join([f"The cat has {number} dogs." for number in range(2, 14)])
+        begun = monotonic()
+        *events, end = client.stream("/translate", {"q": text, "source": "en", "target": "fr"})
+        assert end == ("error", {"error": "this took longer than 1 seconds"})
+        assert 1 <= len(events) <= 3 and monotonic() - begun < 3
 
 
 def test_what_is_seen_is_of_the_translation_that_is_given(uncached: Client) -> None:

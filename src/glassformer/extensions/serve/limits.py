@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassformer.foundation.settings.table import Settings, setting
@@ -80,3 +80,19 @@ async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: floa
         return task.result()
     finally:
         task.cancel()
+
+
+class Deadline:
+    """The time by which a request has to be answered that is answered in parts."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.end = asyncio.get_running_loop().time() + seconds
+
+    async def limit(self, part: Awaitable[T]) -> T:
+        """Return the result of a part of the work. Raises ApiError at the deadline."""
+        left = self.end - asyncio.get_running_loop().time()
+        try:
+            return await asyncio.wait_for(part, max(0.0, left))
+        except TimeoutError:
+            raise ApiError(503, f"this took longer than {self.seconds:g} seconds", 5) from None

@@ -1,6 +1,7 @@
 """LibreTranslate's HTTP API, so that its clients work with this server unchanged."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,7 +13,7 @@ from glassformer.translate.sentence import Sentence
 from glassformer.translate.writing import join_texts
 
 from ..api_error import ApiError
-from ..limits import wait_for
+from ..limits import Deadline, wait_for
 from ..rate_limit import Charge
 from ..request_log import LogEntry, TheLogEntry
 from ..service.languages import Routes
@@ -123,12 +124,17 @@ async def _stream(
     """Yield an event for each sentence of one text as soon as it is translated, then the whole."""
     (text,), (code,) = order.texts, routes.codes
     route, sentences = routes.models[code], list[Sentence]()
+    deadline = Deadline(service.limits.seconds)
     try:
-        async for sentence, translation in service.translation_service.stream(text, route):
-            sentences.append(sentence)
-            yield format_event("sentence", {"source": sentence.span, "translatedText": translation})
+        async with aclosing(service.translation_service.stream(text, route)) as stream:
+            while (each := await deadline.limit(anext(stream, None))) is not None:
+                sentence, translation = each
+                sentences.append(sentence)
+                data = {"source": sentence.span, "translatedText": translation}
+                yield format_event("sentence", data)
         known = sentences if len(route) == 1 else ()  # as the first model translated them
-        yield format_event("done", _take_first(await _translate(service, order, routes, known)))
+        answer = await deadline.limit(_translate(service, order, routes, known))
+        yield format_event("done", _take_first(answer))
     except (ApiError, ValueError) as error:
         service.access.give_back(charge)
         reason = error.sentence if isinstance(error, ApiError) else str(error)

@@ -10,8 +10,9 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from itertools import takewhile
 
 from glassformer.config import Decode
 from glassformer.translate.checking import is_kept, keep_source
@@ -21,7 +22,7 @@ from glassformer.translator import Translator
 
 from ..api_error import ApiError
 from ..limits import Limits
-from .answers import AnswerCache
+from .answers import AnswerCache, Question
 
 log = logging.getLogger("glassformer.extensions.serve")
 Key = tuple[int, Decode, int]
@@ -41,7 +42,10 @@ def search_here(
 
 
 class Order:
-    """The sentences of one request, and the translations so far."""
+    """The sentences of one request, and the translations so far.
+
+    is_streamed: the request wants to know of each translation, by `news`.
+    """
 
     def __init__(
         self,
@@ -49,6 +53,7 @@ class Order:
         sentences: Sequence[Sentence],
         options: SearchOptions,
         seconds: float,
+        is_streamed: bool = False,
     ) -> None:
         self.translator, self.sentences, self.options = translator, sentences, options
         self.begun, self.seconds = time.monotonic(), seconds
@@ -58,6 +63,7 @@ class Order:
         self.error: ApiError | None = None  # of the last sentence that cannot be translated
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[list[Sentence]] = self._loop.create_future()
+        self.news = asyncio.Event() if is_streamed else None
 
     @property
     def key(self) -> Key:
@@ -76,6 +82,8 @@ class Order:
         if not self.left:
             translated = [each for each in self.translated if each is not None]
             self._resolve(lambda: self.answer.set_result(translated))
+        elif self.news:
+            self._call(self.news.set)
 
     def keep(self, place: int, error: ApiError) -> None:
         """Leave a sentence as it is, since it cannot be translated."""
@@ -88,6 +96,24 @@ class Order:
         if all(map(is_kept, translated)):
             raise self.error or ApiError(400, translated[0].problems[0].said)
 
+    async def list_arrivals(self) -> AsyncGenerator[list[Sentence], None]:
+        """Yield the translated sentences in order, those together that are known by then.
+
+        Of the order of a stream. Raises ApiError if they waited too long.
+        """
+        assert self.news
+        count = 0
+        while count < len(self.sentences):
+            self.news.clear()
+            translated = [*takewhile(bool, self.translated[count:])]
+            if not translated:
+                await self.news.wait()
+                if self.answer.done():
+                    self.answer.result()
+            else:
+                count += len(translated)
+                yield [each for each in translated if each]
+
     def fail(self, error: Exception) -> None:
         self._resolve(lambda: self.answer.set_exception(error))
 
@@ -95,9 +121,14 @@ class Order:
         def once() -> None:
             if not self.answer.done():
                 act()
+            if self.news:
+                self.news.set()
 
+        self._call(once)
+
+    def _call(self, act: Callable[[], object]) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(once)
+            self._loop.call_soon_threadsafe(act)
 
 
 class Batcher:
@@ -136,26 +167,76 @@ class Batcher:
         A sentence that cannot be translated stays as it is. Raises ApiError if all are such, if the
         queue is full, or if the sentences waited too long.
         """
-        known = self.answers.find(translator, sentences, options)
-        different = dict[Hashable, Sentence]()
-        for each in sentences:
-            different.setdefault(each.question, each)
-        missing = [each for question, each in different.items() if question not in known]
+        known, missing = self._find(translator, sentences, options)
         if missing:
-            order = await self._order(translator, missing, options)
+            order = self._order(translator, missing, options)
+            await order.answer
             if not known:
                 order.check()
-            translated = order.answer.result()
-            good = [each for each in translated if not is_kept(each)]
-            self.answers.keep(translator, good, options)
-            known |= {each.question: each for each in translated}
+            known |= self._keep(order)
         return [each.take(known[each.question]) for each in sentences]
 
-    async def _order(
+    async def stream(
         self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> AsyncGenerator[list[Sentence], None]:
+        """Yield what `search` returns, in order, the sentences together that are known by then.
+
+        The request is accepted as a whole, or refused. If no sentence can be translated, it raises
+        ApiError once all have been yielded.
+        """
+        known, missing = self._find(translator, sentences, options)
+        are_new, count = not known, 0
+
+        def take() -> list[Sentence]:
+            ready = takewhile(lambda each: each.question in known, sentences[count:])
+            return [each.take(known[each.question]) for each in ready]
+
+        if ready := take():
+            count += len(ready)
+            yield ready
+        if not missing:
+            return
+        order = self._order(translator, missing, options, is_streamed=True)
+        try:
+            async with aclosing(order.list_arrivals()) as arrivals:
+                async for arrived in arrivals:
+                    known |= {each.question: each for each in arrived}
+                    if ready := take():
+                        count += len(ready)
+                        yield ready
+            await order.answer
+            self._keep(order)
+            if are_new:
+                order.check()
+        finally:
+            order.answer.cancel()
+
+    def _find(
+        self, translator: Translator, sentences: Sequence[Sentence], options: SearchOptions
+    ) -> tuple[dict[Question, Sentence], list[Sentence]]:
+        """Return the sentences that the cache knows, and one of each that it does not."""
+        known = self.answers.find(translator, sentences, options)
+        different = dict[Question, Sentence]()
+        for each in sentences:
+            different.setdefault(each.question, each)
+        return known, [each for question, each in different.items() if question not in known]
+
+    def _keep(self, order: Order) -> dict[Question, Sentence]:
+        """Return the translations of an order by question; the cache keeps the good ones."""
+        translated = order.answer.result()
+        good = [each for each in translated if not is_kept(each)]
+        self.answers.keep(order.translator, good, order.options)
+        return {each.question: each for each in translated}
+
+    def _order(
+        self,
+        translator: Translator,
+        sentences: Sequence[Sentence],
+        options: SearchOptions,
+        is_streamed: bool = False,
     ) -> Order:
-        """Return an order of sentences, when they have waited for their turn and are translated."""
-        order = Order(translator, sentences, options, self.limits.seconds)
+        """Return an order of sentences that has been accepted. Raises ApiError if it is not."""
+        order = Order(translator, sentences, options, self.limits.seconds, is_streamed)
         with self._wake:
             if self._is_closed:
                 raise ApiError(503, "the server is ending", 5)
@@ -164,7 +245,6 @@ class Batcher:
             self.waiting += len(sentences)
             self._orders.append(order)
             self._wake.notify_all()
-        await order.answer
         return order
 
     def estimate_wait(self) -> int:

@@ -1,7 +1,8 @@
 """Translation of texts of any length, plain or HTML, by one model or a route of two."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -95,35 +96,29 @@ class TranslationService:
 
     async def stream(
         self, text: str, route: Sequence[PooledModel]
-    ) -> AsyncIterator[tuple[Sentence, str]]:
+    ) -> AsyncGenerator[tuple[Sentence, str], None]:
         """Yield each sentence, in order, as soon as its translation by the whole route is known.
 
-        It is as the first model translated it; one that has no translation stays as it is. Raises
-        ApiError if all are such.
+        It is as the first model translated it; one that has no translation stays as it is. The text
+        is accepted as a whole, or refused. Raises ApiError at the end if no sentence has a
+        translation.
         """
         if not route:
             return
         translator = await self._open(route[0])
-        (sentences,) = translator.reader.read([text])
-        tasks = [
-            asyncio.ensure_future(self._translate_sentence(translator, each, route[1:]))
-            for each in sentences
-        ]
-        failed = 0
-        try:
-            for sentence, task in zip(sentences, tasks, strict=True):
+        (sentences,) = await self._read(translator, [text])
+        options = choose_options(translator.config.decode)
+        async with aclosing(self.batcher.stream(translator, sentences, options)) as stream:
+            async for translated in stream:
+                texts = [each.translations[0].text for each in translated]
                 try:
-                    translated, text = await task
+                    texts = [best.text for best, *_ in await self.translate_texts(texts, route[1:])]
                 except ApiError as error:
                     _check_passing(error)
-                    failed += 1
-                    if failed == len(tasks):
-                        raise
-                    translated, text = keep_source(sentence, error.sentence), sentence.text
-                yield translated, text
-        finally:
-            for task in tasks:
-                task.cancel()
+                    texts = [each.text for each in translated]
+                    translated = [keep_source(each, error.sentence) for each in translated]
+                for each, translation in zip(translated, texts, strict=True):
+                    yield each, translation
 
     async def look_inside(
         self,
@@ -198,15 +193,6 @@ class TranslationService:
         writer = (await self._open(model)).writer
         return await run_sync(writer.align, self.alignments, model.folder, translated)
 
-    async def _translate_sentence(
-        self, translator: Translator, sentence: Sentence, route: Sequence[PooledModel]
-    ) -> tuple[Sentence, str]:
-        """Return a sentence that a model translated, and its translation by those of a route."""
-        options = choose_options(translator.config.decode)
-        (translated,) = await self.batcher.search(translator, [sentence], options)
-        ((best,),) = await self.translate_texts([translated.translations[0].text], route)
-        return translated, best.text
-
     async def _translate_texts(
         self,
         texts: Sequence[str],
@@ -216,10 +202,7 @@ class TranslationService:
     ) -> list[list[TranslatedText]]:
         """Return the best translations of each text, best first."""
         translator = await self._open(model)
-        if sum(map(len, texts)) <= SHORT:
-            read = translator.reader.read(texts, contexts=contexts)
-        else:
-            read = await run_sync(_read, translator, texts, contexts)
+        read = await self._read(translator, texts, contexts)
         options = choose_options(translator.config.decode, n_best=n_best)
         sentences = [each for own in read for each in own]
         translated = iter(await self.batcher.search(translator, sentences, options))
@@ -227,6 +210,16 @@ class TranslationService:
             join_texts(text, [next(translated) for _ in own], n_best)
             for text, own in zip(texts, read, strict=True)
         ]
+
+    async def _read(
+        self,
+        translator: Translator,
+        texts: Sequence[str],
+        contexts: Sequence[str] | None = None,
+    ) -> list[list[Sentence]]:
+        """Return the sentences of each text, read in a thread if they are long."""
+        read = partial(translator.reader.read, texts, contexts=contexts)
+        return read() if sum(map(len, texts)) <= SHORT else await run_sync(read)
 
 
 def _check_passing(error: ApiError) -> None:
@@ -290,9 +283,3 @@ def _list_before(document: DocumentTexts, most: int) -> list[str]:
         for line in text.splitlines() if is_plain else [run.text for run in read_markup(text).runs]:
             before.add(line)
     return results
-
-
-def _read(
-    translator: Translator, texts: Sequence[str], contexts: Sequence[str] | None
-) -> list[list[Sentence]]:
-    return translator.reader.read(texts, contexts=contexts)
