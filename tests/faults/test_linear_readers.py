@@ -22,6 +22,7 @@ from damage.ledger import Ledger
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
 from glassformer.data.tables import read_table
+from glassformer.extensions.check_data.near_twins import TwinIndex
 from glassformer.extensions.documents.formats import open_document
 from glassformer.extensions.documents.markup import read_markup
 from glassformer.model.files.directory import open_model
@@ -251,6 +252,21 @@ def test_attributes_are_not_copied_one_by_one(form: str) -> None:
         return pack(xml, "word/document.xml")
 
     assert is_linear(copy("a.docx"), make)
+
+
+@pytest.mark.parametrize("line", ["the {}", "{} the", "the {} is", "{}"])
+def test_near_twins_are_found_in_linear_time(line: str) -> None:
+    """Of lines that have most of their few words in common, too."""
+
+    def find_all(lines: list[list[str]]) -> None:
+        index = TwinIndex(lines)
+        for each in lines:
+            index.find(each)
+
+    def make(length: int) -> list[list[str]]:
+        return [line.format(f"counterexample{place}").split() for place in range(length // 3)]
+
+    assert is_linear(find_all, make)
 
 
 @pytest.mark.thorough

@@ -33,6 +33,17 @@ def test_relatives_are_one_family() -> None:
     assert find_families(pairs) == [0, 1, 0, 1, 4, 5]
 
 
+def test_another_number_makes_no_other_family() -> None:
+    pairs = [
+        ("Room 12", "a"),
+        ("I have 3.", "b"),
+        ("room 1408!", "c"),
+        ("I have five.", "d"),
+        ("I have 17.", "e"),
+    ]
+    assert find_families(pairs) == [0, 1, 0, 3, 1]
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_near_twin_is_on_two_sides(seed: int) -> None:
     pairs = write_pairs(150, seed)

@@ -2,7 +2,8 @@
 
 Two lines that are much alike have bigrams of words in common. So the bigrams of the other text are
 indexed, but for those that many of its lines have, and only lines that share enough of them are
-compared letter by letter: the time grows with the lines, not with the pairs of lines.
+compared letter by letter: the time grows with the lines, not with the pairs of lines. A line whose
+bigrams are all so frequent has no twins.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 ALIKE = 0.75  # similarity from which lines are near twins
 SHORTEST = 12  # letters: shorter lines are alike by chance
 FREQUENT = 50  # lines: a bigram of more says little
-KEPT = 3  # the rarest bigrams of a line, which count in any case
+KEPT, MOST = 3, 500  # the rarest bigrams of a line count up to so many lines
 SHARED = 0.35  # of the indexed bigrams of a line, to be compared with it
 EDGE = ""  # before the first word of a line, and after the last
 
@@ -40,7 +41,11 @@ class TwinIndex:
         self.needed = list[float]()
         for number, line in enumerate(bigrams):
             rarest = sorted(line, key=counts.__getitem__)
-            kept = [each for n, each in enumerate(rarest) if n < KEPT or counts[each] <= FREQUENT]
+            kept = [
+                each
+                for place, each in enumerate(rarest)
+                if counts[each] <= (MOST if place < KEPT else FREQUENT)
+            ]
             for bigram in kept:
                 self.places[bigram].append(number)
             self.needed.append(SHARED * len(kept))

@@ -1,13 +1,15 @@
 """A split of pairs into training, validation and test text that keeps near twins together.
 
-Two pairs are relatives if they have a source or a target in common, case and spacing aside, or if
-a side of one is a near twin of that side of the other (`check_data.near_twins`). Relatives of
+Two pairs are relatives if they have a source or a target in common, but for case, spacing and the
+digits of numbers, or if a side of one is a near twin of that side of the other
+(`check_data.near_twins`): with another name in it, unless the sentence is short. Relatives of
 relatives are relatives. A whole family goes to one part, so that no score is that of a sentence
-which the model has seen with another number or name in it.
+which the model has seen with another number in it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -18,6 +20,7 @@ from ..check_data.words import gather_words
 
 Pair = tuple[str, str]
 Pairs = list[Pair]
+NUMBER = re.compile(r"\d+")
 LARGEST = 20  # of a part: a family of more than this share of it is not held out
 
 
@@ -77,18 +80,18 @@ def find_families(pairs: Sequence[Pair]) -> list[int]:
 
 
 def _list_relatives(lines: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-    """Yield lines, by number, that are the same or near twins; of the same, with the first."""
+    """Yield lines, by place, that are the same but for numbers, with the first; and near twins."""
     same: dict[str, list[int]] = defaultdict(list)
-    for number, words in enumerate(lines):
-        same[" ".join(words)].append(number)
+    for place, words in enumerate(lines):
+        same[NUMBER.sub("0", " ".join(words))].append(place)
     same.pop("", None)
     for first, *others in same.values():
         yield from ((first, other) for other in others)
-    firsts = [numbers[0] for numbers in same.values()]
-    index = TwinIndex([lines[number] for number in firsts])
-    for number in firsts:
-        for twin in index.list_twins(lines[number]):
-            yield number, firsts[twin.line]
+    firsts = [places[0] for places in same.values()]
+    index = TwinIndex([lines[place] for place in firsts])
+    for place in firsts:
+        for twin in index.list_twins(lines[place]):
+            yield place, firsts[twin.line]
 
 
 class Families:
