@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -88,7 +88,10 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         name = "ensemble" if len(models) > 1 else models[0].name
         return {"chrF++": told["scores"].get(name, 20.0), "BLEU": 1.0}
 
-    def translate(models: Any, kind: str, text: Path, out: Path, report: Any) -> None:
+    def translate(
+        models: Any, kind: str, text: Path, out: Path, report: Any, progress: Callable[[int], None]
+    ) -> None:
+        progress(500)
         if out.stem == told["kill"]:
             told["kill"] = ""
             raise Killed
@@ -191,6 +194,30 @@ def test_a_killed_night_goes_on_where_it_was(
     assert {"reverse", "made", "member-2", "ensemble", "taught", "student"} <= {*names}
     assert list_made(pretended).count(killed) in (0, 2)  # a translation is no training
     assert night.state.chosen == "student" and read_state(night.folder) == night.state
+
+
+def test_the_time_of_translations_before_a_kill_counts(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    pretended["kill"] = "forward"
+
+    def run() -> Night:
+        night = begin(pairs, 120)
+        clock = count(step=60.0)  # each look at it is a minute later
+        night.clock = lambda: float(next(clock))
+        night.latest = 0.0
+        night.run()
+        return night
+
+    with pytest.raises(Killed):
+        run()
+    killed = read_state(pairs / "made")
+    assert killed and killed.begun[0].name == "made" and killed.under_way >= 60
+    night = run()
+    (minutes,) = [each.minutes for each in night.state.steps if each.name == "made"]
+    assert minutes > killed.under_way / 60 and night.state.under_way == 0
+    total = sum(each.minutes for each in night.state.steps)
+    assert total <= night.state.spent / 60 <= total + 5
 
 
 def test_what_was_begun_goes_first_with_the_minutes_that_are_left(

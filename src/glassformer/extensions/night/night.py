@@ -145,9 +145,9 @@ class Night:
 
     def keep(self, results: Sequence[StepResult] = ()) -> None:
         """Count the time since the last step, and write the state."""
-        now = self.clock()
-        spent, self.latest = now - self.latest, now
-        minutes = max(spent / 60, *(each.minutes for each in results), 0)  # before a kill, too
+        self.state.spent -= self.state.under_way
+        seconds, self.state.under_way = self.state.under_way + self.read_clock(), 0.0
+        minutes = max(seconds / 60, *(each.minutes for each in results), 0)  # before a kill, too
         for each in results:
             self.state.steps.append(replace(each, minutes=minutes))
             self.state.chosen = ""
@@ -155,6 +155,19 @@ class Night:
             self.say(f"{each.name} took {minutes:.1f} minutes{score}")
             self.state.begun = []
         self.state.spent += 60 * minutes
+        write_state(self.folder, self.state)
+
+    def read_clock(self) -> float:
+        """Return the seconds since the clock was read last."""
+        now = self.clock()
+        seconds, self.latest = now - self.latest, now
+        return seconds
+
+    def count_shard(self, lines: int) -> None:
+        """Count the time of a step that is no training, so that a kill loses little of it."""
+        seconds = self.read_clock()
+        self.state.spent += seconds
+        self.state.under_way += seconds
         write_state(self.folder, self.state)
 
     def prepare(self) -> None:
@@ -352,7 +365,7 @@ class Night:
             few = lines[: max(LEAST_LINES, int(60 * minutes / self.time_sentence(models[0])))]
             write_text(part, "".join(f"{line}\n" for line in few))
             self.say(f"{name}: {len(few):,} of {len(lines):,} lines are translated in the time")
-        make_corpus(models, kind, part, self.made(name), self.report)
+        make_corpus(models, kind, part, self.made(name), self.report, self.count_shard)
 
     def time_sentence(self, model: Path) -> float:
         """Return the seconds that a model takes for a sentence, on some of the validation text."""

@@ -96,7 +96,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """The next step, its minutes, and why it is made; `skipped`: why others are not."""
+    """The next step, its minutes, and why it is made."""
 
     name: str
     minutes: float

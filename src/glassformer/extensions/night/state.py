@@ -61,6 +61,7 @@ class NightState:
     copied: float | None = None  # of the pairs: those that the first model repeats
     steps: list[StepResult] = field(default_factory=list)
     begun: list[PlannedStep] = field(default_factory=list)  # those that are being made
+    under_way: float = 0.0  # seconds of what is spent: those of the step that is being made
     said: list[str] = field(default_factory=list)  # each choice, with its reason
     chosen: str = ""  # the step whose model is the result
     published: str = ""  # the step whose model was published

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,17 @@ def name_corpus(number: int, corpus: tuple[Sequence[str], str | None]) -> dict[s
     return named | ({"tag": tag} if tag else {})
 
 
-def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report: Reporter) -> Path:
+def make_corpus(
+    models: Sequence[Path],
+    kind: str,
+    text: Path,
+    out: Path,
+    report: Reporter,
+    progress: Callable[[int], object] = lambda lines: None,
+) -> Path:
     """Write pairs that an ensemble makes of a text, unless they are there; return their path.
 
-    kind: back or forward, as `augment` has them.
+    kind: back or forward, as `augment` has them. progress is called with the lines of each part.
     """
     if out.is_file():
         return out
@@ -103,7 +110,12 @@ def make_corpus(models: Sequence[Path], kind: str, text: Path, out: Path, report
         shard_lines=SHARD,
     )
     with report.counting("translating", count_lines(text)) as tell:
-        make_pairs(job, out, progress=tell)
+
+        def count(lines: int) -> None:
+            tell(lines)
+            progress(lines)
+
+        make_pairs(job, out, progress=count)
     return out
 
 
