@@ -48,7 +48,10 @@ SEARCH_OF = {
     "top_k": "sample",
     "top_p": "sample",
 }
-
+# Those that the engine in C knows, or that are none of its business.
+NATIVE = {*SEARCH_OF, "search", "length_penalty", "alpha", "max_ratio", "max_extra", "min_length"}
+NATIVE |= {"no_repeat_ngram_size", "shortlist", "mbr", "utility", "typography"}
+NATIVE -= {"beam_groups"}
 
 # What a setting that only an attention network has needs, and one of the vectors of positions.
 ATTENDS = "network!=rnn"
@@ -175,7 +178,7 @@ class AttentionPattern(Settings):
 
 
 class Recurrent(Settings):
-    """The settings of a recurrent network, the Transformer's predecessor; see `model/rnn`."""
+    """The settings of a recurrent network, the Transformer's predecessor; see `extensions/rnn`."""
 
     cell: Literal["gru", "lstm"] = setting(
         "gru", "The cell of a recurrent layer (Cho et al. 2014; Hochreiter, Schmidhuber 1997)."
@@ -990,9 +993,11 @@ class Decode(Settings):
     @property
     def beyond_native(self) -> str:
         """Return the setting of this search that the engine in C does not know; "" if none is."""
-        if self.repetition_penalty != 1:
-            return "repetition_penalty"
-        return "beam_groups" if self.search == "beam" and self.beam_groups != 1 else ""
+        for name, kind in type(self).model_fields.items():
+            has_effect = SEARCH_OF.get(name, self.search) == self.search
+            if name not in NATIVE and has_effect and getattr(self, name) != kind.default:
+                return name
+        return ""
 
     def override(
         self, fields: "Decode | Mapping[str, Any] | None" = None, n_best: int | None = None
@@ -1026,7 +1031,7 @@ class Config(Settings):
     """All settings. `size` gives the defaults of `model`; what `model` sets itself overrides them.
 
     A setting that is not given has the paper's value. With the recipe auto, which the size auto
-    needs, training chooses it once it knows the corpus: see `train/auto.py`.
+    needs, training chooses it once it knows the corpus: see `train/plan/auto.py`.
     """
 
     recipe: Literal["auto", "paper"] | None = setting(

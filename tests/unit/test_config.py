@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from glassformer.config import SIZES, Config, Model
+from glassformer.config import SIZES, Config, Decode, Model
+from glassformer.foundation.settings.table import setting
 from glassformer.foundation.validation_errors import list_settings
 
 # A setting that differs from its default, for every setting there is.
@@ -387,3 +388,18 @@ def test_changed() -> None:
     assert config.train.steps == 3 and config.changed() == config
     with pytest.raises(ValueError, match=r"did you mean train\.steps"):
         config.changed(train={"step": 3})
+
+
+def test_what_the_engine_in_c_does_not_know_is_named() -> None:
+    """A new setting, too, until C is said to know it; one without an effect does not count."""
+
+    class NewDecode(Decode):
+        novelty: float = setting(0.0, "A setting of tomorrow.")
+
+    assert (
+        NewDecode().beyond_native == NewDecode(search="beam", beam=4, alpha=1).beyond_native == ""
+    )
+    assert NewDecode(novelty=0.5).beyond_native == "novelty"
+    assert Decode(repetition_penalty=1.2).beyond_native == "repetition_penalty"
+    assert Decode(search="beam", beam=4, beam_groups=2).beyond_native == "beam_groups"
+    assert Decode(search="sample", beam=4, beam_groups=2, top_k=5).beyond_native == ""

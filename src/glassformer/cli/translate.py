@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, islice, zip_longest
 from pathlib import Path
@@ -197,7 +198,7 @@ def translate_lines(settings: Mapping[str, Any]) -> None:
             options = options._replace(progress=progress)
             pairs = join_prefixes(lines, settings["prefix_file"])
             most = translator.reader.context
-            before = [text for text, _ in islice(pairs, out.lines)][-most or None :]
+            before = [text for text, _ in deque(islice(pairs, out.lines), most)]
             extend = choose_extras(translator, settings)
             in_parts: list[int] = []
             flagged = decoding.FlagCounts()
