@@ -233,9 +233,7 @@ def check_request(asked: EvaluationRequest, options: dict[str, Any], typed: set[
     if asked.source and not (asked.models or options["worst"] or options["comet"]):
         refuse("evaluate", typed, "without a MODEL, --worst or --comet")
     if options["comet"]:
-        from ..evaluate.neural import load_comet
-
-        load_comet()
+        need_addition("load_comet", "--comet")()
         if not (asked.models or asked.source):
             raise ValueError("--comet needs the source text too: --source")
     if len(asked.models) > 1:
@@ -412,9 +410,8 @@ def _add_comet(quality: Quality, asked: tuple[Any, ...]) -> Quality:
     """Return the scores with COMET's, if a model of COMET is named."""
     if not asked[-1]:
         return quality
-    from ..evaluate.neural import score_comet
-
-    return replace(quality, scores=(*quality.scores, score_comet(*asked)))
+    score = need_addition("score_comet", "--comet")(*asked)
+    return replace(quality, scores=(*quality.scores, score))
 
 
 def _compare(

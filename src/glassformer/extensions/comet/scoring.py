@@ -5,8 +5,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .quality import Score
-from .references import References, check_lines
+from glassformer.evaluate.quality import Score
+from glassformer.evaluate.references import References, check_lines
 
 BATCH = 16  # sentences
 
