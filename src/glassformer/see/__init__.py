@@ -5,7 +5,6 @@ recorded    the data of a recording: tensors, tokens, predictions, the search
 trace       a recording with what can be done with it; `files` stores it on disk
 opgraph     the equation of each tensor; `recompute` evaluates equations in NumPy
 explain     how one number was computed; `wording` writes it as text, LaTeX and code
-notebook    the HTML of a trace in a notebook
 derive      tensors and measures that are computed from a trace
 edit        changes, such as a head silenced or a word swapped; `whatif` compares the results
 

@@ -53,7 +53,7 @@ class Searcher:
         return self.reader.tokenize(text)
 
     def tokenize_target(self, source: str, target: str) -> Tokens:
-        """Return the tokens of a translation of a text; see `Reader.tokenize_target`."""
+        """Return the tokens of a translation of a text; see `SentenceReader.tokenize_target`."""
         return self.reader.tokenize_target(source, target)
 
     def search(self, sentences: Sequence[Sentence], options: SearchOptions) -> list[Sentence]:

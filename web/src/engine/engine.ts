@@ -72,7 +72,7 @@ export interface Answer {
   whole?: Whole | null; // the text and what its user gets, if that is not `text` and `translation`
 }
 
-/** What `see/contributions.py` measures: a number for each token of the source and of the prefix. */
+/** What `extensions/lab/contributions.py` measures: a number for each token of the source and of the prefix. */
 export interface Gradients {
   gradient: Sides; // times input
   integrated: Sides; // they sum to log_prob - baseline + gap

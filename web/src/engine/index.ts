@@ -8,7 +8,7 @@ import { LocalEngine, type Carried } from "./local";
 import { renew } from "./renewing";
 import { ServerEngine } from "./server";
 
-/** The elements in which `see/living.py` puts the list of models, the engine in C, and each model. */
+/** The elements in which `extensions/site/living.py` puts the list of models, the engine in C, and each model. */
 const LIST = "models";
 const COMPILED = "engine";
 const MODEL = "model:";

@@ -1,4 +1,4 @@
-/** A model as a page carries it: the file that `see/portable.py` writes. */
+/** A model as a page carries it: the file that `extensions/site/portable.py` writes. */
 
 import type { Decode, Entry, ModelSettings, Op } from "../data/document";
 import type { Model } from "../data/server";

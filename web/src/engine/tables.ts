@@ -56,7 +56,7 @@ export interface AdaptingTables {
 /** What short forms are read as, behind 1 and behind other numbers. */
 export type ShortWords = Record<string, [one: string, several: string]>;
 
-/** How days are found, what stands for them, and how the target language writes them: see `text/dates.py`. */
+/** How days are found, what stands for them, and how the target language writes them: see `extensions/days/dates.py`. */
 interface DateTables {
   patterns: string[];
   months: string[];

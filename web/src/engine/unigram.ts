@@ -4,7 +4,7 @@ import { Charsmap } from "./charsmap";
 import { Tokenizer, type Characters, type Letter, type Piece } from "./tokenizer";
 import { Viterbi } from "./viterbi";
 
-/** As `text/learned_unigram.py` has it: words and bytes are those of byte-pair encoding. */
+/** As `extensions/unigram/learned_unigram.py` has it: words and bytes are those of byte-pair encoding. */
 export class LearnedUnigram extends Tokenizer {
   private readonly viterbi: Viterbi;
 

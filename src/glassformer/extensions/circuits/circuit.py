@@ -18,7 +18,6 @@ from .faithfulness import Faithfulness
 KEEP = 0.9
 SIZES = 1.5  # by how much each size that is tried exceeds the one before
 FRACTIONS = (0.5, 0.35, 0.2, 0.1, 0.05, 0.02, 0.01)  # of a circuit, to be taken away at once
-RANDOM = 20
 Tick = Callable[[int], object]
 
 

@@ -99,7 +99,7 @@ def _tell_circuit(why: Why, circuit: FoundCircuit) -> str:
     size = len(circuit.edges)
     lines = [
         f"Circuit: {size:,} of {circuit.of:,} edges keep {circuit.kept:.1%} of the lead; "
-        f"{elsewhere} (lead {circuit.nothing:+.2f} without any edge)",
+        f"{elsewhere} (counted from the lead without any edge, {circuit.nothing:+.2f})",
         f"  all edges but these keep {circuit.without:.1%}; without the least of these "
         f"{circuit.dearest:.1%} is left",
         f"  {len(circuit.random)} random circuits of {size:,} edges keep "

@@ -1,4 +1,4 @@
-"""Why a translation has a word and not another: an exact sum, and the smallest circuit.
+"""Why a translation has a word and not another: an exact sum, and a small circuit.
 
 Letters: B sentences; N edges; L positions.
 """
@@ -39,7 +39,7 @@ class FoundCircuit:
     edges: tuple[CircuitEdge, ...]
     kept: float
     without: float  # what all edges but these keep: completeness
-    dearest: float  # what is left without the cheapest of its edges: minimality
+    dearest: float  # what it keeps without that edge whose loss costs least: minimality
     losses: tuple[float, ...]  # what is lost without each of its edges alone
     random: tuple[float, ...]
     connected: tuple[float, ...]

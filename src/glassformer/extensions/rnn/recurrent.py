@@ -1,4 +1,4 @@
-"""Recurrent layers in PyTorch's fused cells: the same weights and results as `model/rnn`, faster.
+"""Recurrent layers in PyTorch's fused cells: the weights and results of `rnn/network.py`, faster.
 
 Without input feeding, a layer of the decoder runs over all positions before the next one begins,
 and attention is computed for all of them at once.

@@ -1,4 +1,4 @@
-"""The networks of plugins, which `train/hooks.py` loads, by the names of the plugins."""
+"""The networks of plugins, which `train/plan/hooks.py` loads, by the names of the plugins."""
 
 from collections.abc import Callable
 from typing import Any

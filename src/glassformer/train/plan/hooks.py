@@ -54,8 +54,8 @@ class Hooks:
     """Functions that stand in the place of ours; each is called as ours is.
 
     network: as `model.build_network(settings, source, target)`, and returns an `EncoderDecoder`.
-    loss: as `train.loss.batch_loss(network, batch, train, kernels)`: the sum over a batch.
-    schedule: as `train.schedule.rate(step, train, d_model, steps)`.
+    loss: as `train.run.loss.batch_loss(network, batch, train, kernels)`: the sum over a batch.
+    schedule: as `train.plan.schedule.rate(step, train, d_model, steps)`.
     callback: is called with an `Event`; if it returns True, the training ends there.
     """
 
