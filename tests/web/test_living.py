@@ -24,14 +24,18 @@ from glassformer.extensions.lab.contributions import silence_each
 from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
 from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import pack_model
+from glassformer.extensions.site.splitting import describe_splitting
 from glassformer.model.files.directory import DOUBT, GOLDEN, locate, open_model, save_model
 from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import WORDS
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
+from glassformer.text.sentences import has_letters, split_sentences
+from glassformer.text.unicode import Span
 from glassformer.translate.adapting import AdaptedSentence
 from glassformer.translate.checking import cap_confidence
 from glassformer.translate.familiarity import measure_confidence
+from glassformer.translate.reading import SentenceReader
 from glassformer.translate.sentence import Sentence, Translation
 from glassformer.translator import Translator
 
@@ -258,6 +262,10 @@ PEOPLE = (
     "Page not found (404)",
     "See you (Anna)",
     "your book(s)",
+    "J.K. Rowling wrote it.",
+    "I met C.S. Lewis, T. S. Eliot and George R.R. Martin in the U.K. or the U.S.A. today.",
+    "The U.S. Army and E. Hemingway were in Washington, D.C.",
+    "She has a Ph.D.",
     "John F. Kennedy met Okonkwo on Feb. 12 at 3 p.m. and Sun. at 9pm",
     "Name: ____ Age: ____",
     "Btw idk :( wait 5 min on the 2nd floor w/ him :-) See 5 SIM cards! xD <3",
@@ -265,6 +273,78 @@ PEOPLE = (
     "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )
+
+# Texts of several sentences, and the languages by whose rules they are cut; None: an unknown one.
+CUT = (
+    "Mr. Smith lives in Berlin. He met Dr. Brown.",
+    "John F. Kennedy met J. R. R. Tolkien. They talked.",
+    "I met Mr. Dr. Brown of St. Louis, Mo. on Jan. 5. It was cold.",
+    "See e.g. the cats, i.e. all of them. Read p. 12 and No. 5. No. I will not.",
+    "He lives in the U.S. She works for Apple Inc.",
+    "The shop opens at 9 a.m. We go at 5 p.m. to it.",
+    "It is in the U.S. Army. It was 50 B.C. and cold. The U.S. is big.",
+    "Is this vitamin C. Yes it is. So do I. I do. Plan B. Then C. D is last.",
+    "1. First. 2. Second. 3. Third.",
+    "a. one b. two. (iv.) four. IV. Five. 1.2. Next. 1.2.3. More.",
+    "On 3. May he came. It is on the 5. The end. Nr. 12. Das ist gut. Am 3. Oktober kam er.",
+    "Wait... what? Well... I see. \u2026 And then\u2026 nothing. Oh\u2026 No!",
+    '"Hi." She left. "Are you tired?" he asked. "No!" "Yes." (It rained.) [Yes.] He left.',
+    "\u201cHi.\u201d She left. \u2018No.\u2019 „Gut.\u201c Er ging.",
+    "«Oui.» Il part. « Oui. » Il part. »Ja.« Er",
+    "It costs 3.5 dollars. Pi is 3.14. Version 1.2.3 is out. So.5 is it.",
+    "See https://a.example/b.c?d=e. Then www.x.org.",
+    "Mail me@x.org. Use a.b() now. Node.js is. Yes.",
+    "no capitals here. just this. and that? yes! ok",
+    "He said: hello. and then he left. Then he came.",
+    "What?! No!! Yes?? Ok! ok. Really?yes. Really?Yes. Yes!No.",
+    "猫がいます。犬もいます。「はい。」と言った。「はい。」行った。",
+    "他说\uff1a\u201c你好。\u201d然后走了。\u201c好。\u201d他说。真的\uff1f",
+    "对\uff01\uff13\uff0e\uff15円。中.文 中?文 ก?ข က!ခ",
+    "\uff13\uff0e\u2460。\uff13\uff0e\u00b2 a\uff0eb. A\uff0e B",
+    "مرحبا. كيف؟ جيد۔ नमस\u094dत\u0947। ह\u093e\u0901॥ ሰላም፡፡ ሰ፡አ። እ",
+    "Das ist z. B. gut. Dr. Müller kommt um 8 Uhr.",
+    "Er hat ca. 3 usw. Es ist d. h. so. Vgl. S. 5.",
+    "Am 12. Mai bzw. 3. Juni. Ludwig XIV. war König.",
+    "Das war Nr. 7. Es war St. Peter. Str. 5. Ja.",
+    "M. Dupont et Mme. Durand. Voir p. 5, art. 3 et l'art. 5. Il est 8 h. etc. Oui. J.-C. est né.",
+    "Thanks :) See you. I <3 Paris. I <3 you Now.",
+    "Ok \U0001f600 Bye. ok \U0001f600 bye. \U0001f600 Hi :-( Yes!",
+    "Happy \U0001f389! \U0001f389 Yes \U0001f389. No \u2764\ufe0f Ok.",
+    "Hello :)! And (see :) it). Ha:) Yes",
+    "\U0001d400. \U00020000. \U0001f600. \U0001d4d0\U0001d4d1. Hello \U0001d400.",
+    "\U0001f600\U0001f600! \U00020000.\U00020001 \U00020000!b. B \U0001d41a. \U0001d41a b",
+    "One.\nTwo\r\nthree. Four\rfive\u2028six\x0bseven\x85eight\x1cnine. Ten\n\n\neleven.\n",
+    "",
+    " ",
+    "\n",
+    "???",
+    "...",
+    ". . . a",
+    "a",
+    "_",
+    "! _ ! _",
+    "\ufeffHello. \ufeff World.\ufeff A",
+    "A.\xa0B. Hi.\u2003You. Go.\x1fNow. Hi",
+    "Re: Hello. It rains.",
+    "2) She sings. 3) He too.",
+    "- Yes. - No. \u2014 Well. \u2022 Two.",
+    "3.2 The garden. 4.1 The house.",
+    'I have two cats: Tom and Mary. Note this: (not: here) 7: 30: "a: b" c: d.',
+    "Hello (engl. World) (b. 1934). Saint (St. Paul). He (pop. 256,000) left. [cf. Tom] it.",
+    "საქართველო. ეს კარგია. ᏣᎳᎩ. ᎦᏬ. a. Ꭶ b. ǅa. ª b. ĸ c. \u2170 d. \u24d0 e",
+    "Τι κάνεις; Καλά. Ναι; Όχι! р. 5. Т. е. да. И. Иванов г. Москва.",
+    ">>fra<< Hello. Bye. >>deu<< No.",
+    "a,, b. ,, C. ,,Ja. D) E. ) F . G ,H. ,I. ;J",
+    "x" * 40 + ". Y",
+    "(" * 60 + "a. B. C",
+    "a" * 30 + " 3. 1. Yes",
+    'Hello." And. \u201d Or.) So. » No. », Yes. \u203a) A. « B.\u201c C',
+    "St. St. Mr. Mr. No. No. A. A. Fig. 3. Fig. A. Vol. 2. Ch. 3.",
+    "Jr. Sr. and Co. Ltd. Inc. He left. He met Prof. A. Einstein.",
+    "Ph.D. She left. M.D. Then. a.m. Then. etc. Then.",
+)
+CUT_BY = ("en", "fr", "de", "el", "ja", "ru", None)
+PAIRS = 1_000  # of neighbouring lines that people wrote
 
 
 JUDGED = (
@@ -304,6 +384,15 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         ],
         "seen": [_see(translator, text) for text in PEOPLE[: request.param]],
         "judged": [_judge(translator, *pair) for pair in _list_translations(texts)],
+        "cut": [*_cut(reader, [*PEOPLE, *CUT, *_join_test_lines()])],
+        "cut_by": [
+            {
+                "language": language,
+                "splitting": describe_splitting(language),
+                "cut": [(text, [*_split_lines(text, language)]) for text in [*PEOPLE, *CUT]],
+            }
+            for language in CUT_BY
+        ],
     }
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
     return folder
@@ -313,6 +402,29 @@ def _read_test_lines(count: int) -> list[str]:
     """Some lines that people wrote, if they are there."""
     path = Path(os.environ.get("GLASSFORMER_DATA", "")) / "tatoeba_en_fr" / "test.en"
     return path.read_text(encoding="utf-8").split("\n")[: 20 * count] if path.is_file() else []
+
+
+def _join_test_lines() -> list[str]:
+    lines = _read_test_lines(PAIRS // 10)
+    return [f"{one} {two}" for one, two in zip(lines[::2], lines[1::2], strict=True)]
+
+
+def _cut(reader: SentenceReader, texts: list[str]) -> Iterator[tuple[str, list[Span]]]:
+    """Yield the spans of the sentences of texts; a page does not cut long ones into clauses."""
+    config = reader.config.changed(text={"split_above": None})
+    whole = SentenceReader(config, reader.tokenizers, reader.folder)
+    for text in texts:
+        yield text, whole.split(text)
+
+
+def _split_lines(text: str, language: str | None) -> Iterator[Span]:
+    """Yield the spans of the sentences of a text, of which no part is a symbol or a label."""
+    begin = 0
+    for line in text.splitlines(keepends=True):
+        for start, end in split_sentences(line, language):
+            if has_letters(line[start:end]):
+                yield begin + start, begin + end
+        begin += len(line)
 
 
 def _list_names(adapted: AdaptedSentence) -> Iterator[tuple[str, str]]:

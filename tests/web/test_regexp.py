@@ -10,14 +10,17 @@ import subprocess
 
 import pytest
 
-from glassformer.extensions.site import adapting, judging
+from glassformer.extensions.site import adapting, judging, splitting
 from glassformer.extensions.site.regexp import write_for_javascript
+from glassformer.text import sentences
 
-PATTERNS = [each.pattern for each in [*adapting.PATTERNS.values(), *judging.PATTERNS.values()]]
+SOURCES = adapting.PATTERNS, judging.PATTERNS, splitting.PATTERNS
+PATTERNS = [each.pattern for patterns in SOURCES for each in patterns.values()]
+PATTERNS += [sentences.MARKS.pattern, sentences.GREEK_MARKS.pattern]
 PATTERNS += [
     r"a++b|\bx\d{2,}+\Z",
     r"(?:\w+?\s)+$",
-    r"[\]^\\-]|[^\W\d]",
+    r"[\]^\\-]|[^\W\d]|[^\W\d_aé-]+",
     r"(?P<n>é)[\U0001f300-\U0001f5ff]",
 ]
 WRITTEN = r"""12 3 2019-05-12 :45 - kg %s %1$d {name} {{x}} ${a} http://a.b/c?d=(e) a@b.co @you #tag

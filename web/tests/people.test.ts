@@ -4,11 +4,17 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Problem, Whole } from "../src/data/document";
 import { openModel, type Opened } from "../src/engine/model";
-import { readSource, record } from "../src/engine/recording";
+import { readSource, record, split } from "../src/engine/recording";
+import { Splitter, type SplittingTables } from "../src/engine/sentences";
+import type { Span } from "../src/engine/symbols";
 
 const folder = process.env["PEOPLE"] ?? "";
 
+type Cut = [text: string, spans: Span[]][];
+
 interface Told {
+  cut: Cut;
+  cut_by: { language: string | null; splitting: SplittingTables; cut: Cut }[];
   read: { text: string; read: string; case: string | null; names: Record<string, string>; tokens: [number, number, number][] }[];
   seen: { asked: string; text: string; translation: string; whole: Whole | null; confidence: number; problems: Problem[] }[];
   judged: {
@@ -18,7 +24,7 @@ interface Told {
 
 describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeout: 600_000 }, () => {
   const opened = folder ? openModel(Uint8Array.from(readFileSync(`${folder}/model`)).buffer) : (null as unknown as Opened);
-  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], judged: [] };
+  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], judged: [], cut: [], cut_by: [] };
 
   it("is read as Python reads it", () => {
     const wrong = told.read.flatMap(({ text, tokens, ...wanted }) => {
@@ -30,6 +36,24 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
     });
     expect(wrong).toEqual([]);
     expect(told.read.length).toBeGreaterThan(50);
+  });
+
+  const findWrong = (own: Opened, cut: Cut) =>
+    cut.flatMap(([text, wanted]) => {
+      const spans = split(own, text).map(({ span }) => span);
+      return JSON.stringify(spans) === JSON.stringify(wanted) ? [] : [{ text, spans, wanted }];
+    });
+
+  it("is cut into sentences as Python cuts it", () => {
+    expect(findWrong(opened, told.cut)).toEqual([]);
+    expect(told.cut.length).toBeGreaterThan(100);
+  });
+
+  it("is cut by the rules of its language", () => {
+    for (const { language, splitting, cut } of told.cut_by) {
+      const own = { ...opened, adapter: null, splitter: new Splitter(splitting) };
+      expect([language, findWrong(own, cut)]).toEqual([language, []]);
+    }
   });
 
   it("has translations with the problems that Python finds", () => {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .casing import is_small
 from .patterns import LazyPattern, RarePattern
-from .spacing import is_eastern, name_base
+from .spacing import EAST, is_eastern, name_base
 from .symbols import find_moved_marks
 from .unicode import Span
 
@@ -46,33 +46,35 @@ def _compile_marks(spaced: str) -> LazyPattern:
     )
 
 
-_MARKS = _compile_marks(ENDS_BEFORE_SPACE)
-_GREEK_MARKS = _compile_marks(ENDS_BEFORE_SPACE + GREEK_ENDS)
+MARKS = _compile_marks(ENDS_BEFORE_SPACE)
+GREEK_MARKS = _compile_marks(ENDS_BEFORE_SPACE + GREEK_ENDS)
 # Quotations in Chinese and Japanese brackets that the sentence goes on after: 「はい。」と言った。
-_QUOTATION = RarePattern(
+QUOTATION = RarePattern(
     r"(?:「[^「」]{1,120}」|『[^『』]{1,120}』|（[^（）]{1,120}）)"
     r"(?=と(?!ころ|ても|うとう|にかく|もだち)|って|は(?!い)|が(?!ん)|を|に(?!ほん|わ)|の(?!ち|ど)|など"
     r"|から(?!だ)|まで|より|も(?!う|し|の)|で(?!も|は|す)|だ(?!か|が)|な(?!ぜ|に|る|ん)|、|，)"
     r"|“[^“”]{1,120}”(?=[^\s。！？，；：…“”]{0,8}(?:说|說|问|問|喊|叫|答)(?:[道着了。，！\s]|\Z)(?!：))",
     ("」", "』", "）", "”"),
 )
-_NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(\w*\.?)")
-_BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
-_FIRST_LETTER = LazyPattern(r"\w")
-_LABEL = LazyPattern(r"\W*(?:\d{1,4}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
-_INITIALS = LazyPattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
-_CHAIN = LazyPattern(r"(?:^|\W)([^\W\d_]\.\s[^\W\d_])\Z")  # J. S or z. B
-_AT_BRACKET = LazyPattern(r".*[(\[][^\W\d_]{2,6}\Z")  # (engl. X), (род. 1934), (pop. 256,000)
-_ELIDED = LazyPattern(r"['’]")
-_LETTER = LazyPattern(r"[^\W\d_àèéőяеạåöø]\Z")
-_NUMBERED = LazyPattern(r"([^\W\d_]+)(\.?)\s\d{1,2}\Z")  # Nr. 12
-_LETTER_AND_STOP = LazyPattern(r"[^\W\d_]\.\Z")
-_ORDINAL = LazyPattern(r"\d{1,2}|[IVX]+")
-_CHARACTER = LazyPattern("[\u3040-\u9fff\uac00-\ud7af]")
-_WORDS_OF_ONE = LazyPattern(f"[ayàèéőяеạåöø]\\Z|{_CHARACTER.pattern}\\Z")  # these are no initials
-_LONGEST_WORD = 24  # characters of a word that may be an abbreviation
+NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(?P<word>\w*\.?)")
+BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")
+FIRST_LETTER = LazyPattern(r"\w")
+LABEL = LazyPattern(r"\W*(?:\d{1,4}(?:\.\d+)*|[^\W\d_]|[ivxIVX]{1,5})\.")  # 1. or (a.
+INITIALS = LazyPattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
+CHAIN = LazyPattern(r"(?:^|\W)(?P<pair>[^\W\d_]\.\s[^\W\d_])\Z")  # J. S or z. B
+AT_BRACKET = LazyPattern(r".*[(\[][^\W\d_]{2,6}\Z")  # (engl. X), (род. 1934), (pop. 256,000)
+ELIDED = LazyPattern(r"['’]")
+LETTER = LazyPattern(r"[^\W\d_àèéőяеạåöø]\Z")
+NUMBERED = LazyPattern(r"(?P<word>[^\W\d_]+)(?P<stop>\.?)\s\d{1,2}\Z")  # Nr. 12
+LETTER_AND_STOP = LazyPattern(r"[^\W\d_]\.\Z")
+ORDINAL = LazyPattern(r"\d{1,2}|[IVX]+")
+CHARACTER = LazyPattern("[\u3040-\u9fff\uac00-\ud7af]")
+WORDS_OF_ONE = LazyPattern(f"[ayàèéőяеạåöø]\\Z|{CHARACTER.pattern}\\Z")  # these are no initials
+# One of a script that is written without spaces: Chinese, Japanese, Thai, Burmese, ...
+UNSPACED = LazyPattern(f"[{EAST}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+LONGEST_WORD = 24  # characters of a word that may be an abbreviation
 
-_LANGUAGE_MARK = RarePattern(r">>[\w-]{2,16}<<\s*", (">>",))
+LANGUAGE_MARK = RarePattern(r">>[\w-]{2,16}<<\s*", (">>",))
 
 
 def find_language_mark(text: str) -> str:
@@ -80,7 +82,7 @@ def find_language_mark(text: str) -> str:
 
     Models with several target languages have such marks as tokens; each sentence needs its own.
     """
-    match = _LANGUAGE_MARK.match(text) if _LANGUAGE_MARK.is_possible(text) else None
+    match = LANGUAGE_MARK.match(text) if LANGUAGE_MARK.is_possible(text) else None
     return match[0] if match else ""
 
 
@@ -118,16 +120,16 @@ def split_sentences(text: str, language: str | None = None) -> list[Span]:
 
 def _find_ends(text: str, language: str | None) -> Iterator[int]:
     """Yield the end of each sentence but the last."""
-    is_greek = name_base(language) == "el"
-    ends = ENDS.union(GREEK_ENDS) if is_greek else ENDS
+    marks = find_marks(language)
+    ends = ENDS.union(GREEK_ENDS) if marks is GREEK_MARKS else ENDS
     last = max((at for at, each in enumerate(text) if each.isalnum() or each == "_"), default=0)
     if ends.isdisjoint(text[:last]):  # as in most texts of one sentence
         return
     from .sentence_rules import find_rules
 
     rules, quotations = find_rules(language), _find_quotations(text)
-    begin, first = 0, _FIRST_LETTER.search(text)
-    for mark in (_GREEK_MARKS if is_greek else _MARKS).finditer(text, 0, last):
+    begin, first = 0, FIRST_LETTER.search(text)
+    for mark in marks.finditer(text, 0, last):
         while quotations and quotations[-1][1] < mark.end():
             quotations.pop()
         if quotations and quotations[-1][0] < mark.start():
@@ -137,14 +139,19 @@ def _find_ends(text: str, language: str | None) -> Iterator[int]:
             end = _find_end(text, mark, begin, is_low, rules)
             if end:
                 yield end
-                begin, first = end, _FIRST_LETTER.search(text, end)
+                begin, first = end, FIRST_LETTER.search(text, end)
+
+
+def find_marks(language: str | None) -> LazyPattern:
+    """Return what finds the marks that may end a sentence of a language."""
+    return GREEK_MARKS if name_base(language) == "el" else MARKS
 
 
 def _find_quotations(text: str) -> list[Span]:
     """Return the spans of quotations within a sentence, the last one first."""
-    if not _QUOTATION.is_possible(text):
+    if not QUOTATION.is_possible(text):
         return []
-    return [match.span() for match in _QUOTATION.finditer(text)][::-1]
+    return [match.span() for match in QUOTATION.finditer(text)][::-1]
 
 
 def _find_end(
@@ -163,42 +170,33 @@ def _find_end(
     if start == end:  # only without spaces between words a sentence may follow without white space
         both = text[mark.start() - 1], text[end]
         ends = run == "." and all(map(is_eastern, both))
-        ends = ends or (run in ("?", "!") and any(map(_is_unspaced, both)))
+        ends = ends or (run in ("?", "!") and any(map(UNSPACED.match, both)))
         return end if ends else None
-    following = _NEXT_WORD.match(text, end)
-    next_word = following[1] if following else ""
+    following = NEXT_WORD.match(text, end)
+    next_word = following["word"] if following else ""
     if run == "." and _belongs_to_word(text, begin, mark.start(), next_word, rules):
         return None
     is_closed = end > mark.end("spaced")
     return None if is_small(next_word[:1]) and (is_closed or not is_low) else end
 
 
-def _is_unspaced(character: str) -> bool:
-    """Return whether a script is written without spaces: Chinese, Japanese, Thai, Burmese, ..."""
-    return (
-        is_eastern(character)
-        or "\u0e00" <= character <= "\u0eff"
-        or ("\u1000" <= character <= "\u109f" or "\u1780" <= character <= "\u17ff")
-    )
-
-
 def _belongs_to_word(text: str, begin: int, at: int, next_word: str, rules: SentenceRules) -> bool:
     """Return whether the full stop at `at` belongs to an abbreviation, an ordinal or a label."""
-    if at - begin < _LONGEST_WORD and _LABEL.fullmatch(text, begin, at + 1):
-        return not _CHARACTER.match(text, at - 1)
-    before = text[max(begin, at - _LONGEST_WORD) : at]
-    word = _BETWEEN_WORDS.split(before)[-1]
-    forms = {word, _ELIDED.split(word)[-1]}  # l'art. 5
-    if forms & rules.never_last or (_LETTER.match(word) and _LETTER_AND_STOP.match(next_word)):
+    if at - begin < LONGEST_WORD and LABEL.fullmatch(text, begin, at + 1):
+        return not CHARACTER.match(text, at - 1)
+    before = text[max(begin, at - LONGEST_WORD) : at]
+    word = BETWEEN_WORDS.split(before)[-1]
+    forms = {word, ELIDED.split(word)[-1]}  # l'art. 5
+    if forms & rules.never_last or (LETTER.match(word) and LETTER_AND_STOP.match(next_word)):
         return True
     if forms & rules.before_number and next_word[:1].isdigit():
         return True
-    if word.islower() and _AT_BRACKET.match(before):
+    if word.islower() and AT_BRACKET.match(before):
         return True
-    if chain := _CHAIN.search(before):
-        may_end = "".join(chain[1].split()) in rules.seldom_last
+    if chain := CHAIN.search(before):
+        may_end = "".join(chain["pair"].split()) in rules.seldom_last
         return not may_end or next_word not in rules.starters
-    is_initial = _INITIALS.fullmatch(word) and not _WORDS_OF_ONE.match(word)
+    is_initial = INITIALS.fullmatch(word) and not WORDS_OF_ONE.match(word)
     if is_initial or (rules.has_ordinals and _is_ordinal(before, word, rules)):
         return next_word not in rules.starters
     if forms & rules.seldom_last or word.endswith(rules.suffixes):
@@ -209,12 +207,13 @@ def _belongs_to_word(text: str, begin: int, at: int, next_word: str, rules: Sent
 
 def _is_ordinal(before: str, word: str, rules: SentenceRules) -> bool:
     """Return whether a number may be an ordinal: it does not belong to a word like "Nr."."""
-    if not _ORDINAL.fullmatch(word):
+    if not ORDINAL.fullmatch(word):
         return False
-    if not (numbered := _NUMBERED.search(before)):
+    if not (numbered := NUMBERED.search(before)):
         return True
-    is_abbreviation = numbered[1] in rules.before_number or numbered[1].endswith(rules.suffixes)
-    return not (is_abbreviation or (len(numbered[1]) == 1 and numbered[2]))
+    noun = numbered["word"]
+    is_abbreviation = noun in rules.before_number or noun.endswith(rules.suffixes)
+    return not (is_abbreviation or (len(noun) == 1 and numbered["stop"]))
 
 
 def _skip_space(text: str, at: int) -> int:

@@ -8,7 +8,7 @@ import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isLower, isSpace, isUpper, Patterns, type AdaptingTables, type ShortWords } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, skipSpace, type AdaptingTables, type ShortWords } from "./tables";
 
 interface Part {
   start: number;
@@ -128,7 +128,9 @@ export class Adapter {
     let parts = this.findVerbatim(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
-    const kind = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
+    const found = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
+    const beginsWithName = kept.some(({ start, kind: own }) => !start && own === "name");
+    const kind = found === "lower" && beginsWithName ? null : found;
     const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start < part.end && part.start < end);
@@ -248,23 +250,29 @@ export class Adapter {
     return text + spaceOf(before, text[text.indexOf(before) + 1]) + behind;
   }
 
-  /** The ends of the parts of a sentence, whose colons part it where training text hardly had any. */
-  findColons(sentence: string): number[] {
-    if (!this.tables.stop.colon) return [sentence.length];
-    const ends: number[] = [];
-    let begin = 0;
+  /** The spans of the parts of a sentence, whose colons part it where training text hardly had any. */
+  splitAtColons(sentence: string): Span[] {
+    if (!this.tables.stop.colon) return [[0, sentence.length]];
+    const spans: Span[] = [];
+    const last = sentence.search(/[\p{L}\p{N}][^\p{L}\p{N}]*$/u);
+    const counts = new Map<string, number>();
+    let [begin, at, isWord] = [0, 0, false];
     for (const match of this.patterns.all("colon", sentence)) {
-      const end = match.index + match[0].length;
-      const before = sentence.slice(begin, end);
-      if (!hasLetter(before) || !hasAlnum(sentence.slice(end)) || !this.isClosed(before)) continue;
-      ends.push(end);
-      begin = end + sentence.slice(end).search(/\S/u);
+      const before = sentence.slice(at, match.index + match[0].length);
+      at += before.length;
+      isWord ||= hasLetter(before);
+      for (const mark of new Set(this.tables.bracketed.flat())) counts.set(mark, (counts.get(mark) ?? 0) + countOf(before, mark));
+      if (!isWord || last < at || !this.isClosed(counts)) continue;
+      spans.push([begin, at]);
+      begin = skipSpace(sentence, at);
+      counts.clear();
+      isWord = false;
     }
-    return [...ends, sentence.length];
+    return [...spans, [begin, sentence.length]];
   }
 
-  private isClosed(text: string): boolean {
-    return this.tables.bracketed.every(([one, two]) => (one === two ? countOf(text, one) % 2 === 0 : countOf(text, one) === countOf(text, two)));
+  private isClosed(counts: ReadonlyMap<string, number>): boolean {
+    return this.tables.bracketed.every(([one, two]) => (one === two ? counts.get(one)! % 2 === 0 : counts.get(one) === counts.get(two)));
   }
 
   private readonly cut: Cut = (word) => {

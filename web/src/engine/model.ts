@@ -9,6 +9,7 @@ import type { Portraits } from "./engine";
 import { Judge, type JudgingTables } from "./judging";
 import { Network } from "./network";
 import type { Head } from "./placement";
+import { Splitter, type SplittingTables } from "./sentences";
 import type { AdaptingTables } from "./tables";
 import { Tokenizer, type Characters, type Merges } from "./tokenizer";
 import { LearnedUnigram, Unigram, type UnigramTables } from "./unigram";
@@ -25,6 +26,7 @@ export interface Described extends Omit<Model, "loaded"> {
   unspaced: boolean; // the source is written without spaces
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
   adapting: AdaptingTables | null; // null: sentences are read as they are typed
+  splitting: SplittingTables;
   alignment: Head | null; // where the words of a translation are aligned; null: nowhere
   judging: JudgingTables;
   portraits: Portraits | null;
@@ -41,6 +43,7 @@ export interface Opened {
   source: Tokenizer;
   target: Tokenizer;
   adapter: Adapter | null;
+  splitter: Splitter;
   judge: Judge;
   draft?: Drafter | undefined; // where WebAssembly may run
 }
@@ -54,7 +57,8 @@ export function openModel(bytes: ArrayBuffer): Opened {
   const known = new Set(about.known_words);
   const adapter = about.adapting && new Adapter(about.adapting, known, source!, target!);
   const judge = new Judge(about.judging, known.size ? known : null);
-  return { about, network: new Network(about.ops, readSafetensors(bytes)), source: source!, target: target!, adapter, judge };
+  const network = new Network(about.ops, readSafetensors(bytes));
+  return { about, network, source: source!, target: target!, adapter, splitter: new Splitter(about.splitting), judge };
 }
 
 export function makeTokenizer(tables: TokenizerTables): Tokenizer {

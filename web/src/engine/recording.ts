@@ -420,58 +420,53 @@ function listDropped({ judge: { rule }, source, about, adapter }: Opened, text: 
 /** A sentence of a longer text; `key` is what sampling draws it with. */
 interface Part {
   span: Span; // in characters
+  place: Span; // in halves of them
+  moved: Span; // the place of the marks that belong to it, though symbols stand between
   key: number;
-  text: string; // with the marks that belong to it
+  text: string; // with those marks
   read: string; // without symbols that the model does not know
 }
 
-/** Sentences, as the browser knows them; a line break ends one, and what has no letter is none. */
-function split({ about, adapter }: Opened, text: string): Part[] {
-  const segmenter = new Intl.Segmenter(about.source ?? undefined, { granularity: "sentence" });
-  const found: { span: Span; key: number }[] = [];
-  let begin = 0;
-  text.split(/(?<=\n)/).forEach((line, number) => {
-    let part = 0;
-    for (const { segment, index } of joinWithin(adapter?.findVerbatim(line) ?? [], segmenter.segment(line))) {
-      const start = begin + index + segment.length - segment.trimStart().length;
-      const whole = segment.trim();
-      let left = 0;
-      for (const right of adapter?.symbols.splitBehindFaces(whole) ?? [whole.length]) {
-        const own = whole.slice(left, right);
-        const [first, last] = adapter?.symbols.strip(own) ?? [0, own.length];
-        const bare = own.slice(first, last);
-        const origin = start + left + first;
-        left = right;
-        if (!hasAlnum(bare)) continue;
-        let at = 0;
-        for (const end of adapter?.findColons(bare) ?? [bare.length]) {
-          at += bare.slice(at).search(/\S/u);
-          found.push({ span: [origin + at, origin + end], key: number + PART * part++ });
-          at = end;
-        }
-      }
-    }
+/** The sentences of each line of a text, as `translate/reading.py` finds them; what has no letter is none. */
+export function split(opened: Opened, text: string): Part[] {
+  const { adapter, splitter } = opened;
+  const parts: Part[] = [];
+  let [begin, counted, characters] = [0, 0, 0];
+  const countTo = (at: number): number => {
+    characters += count(text.slice(counted, at));
+    counted = at;
+    return characters;
+  };
+  splitter.splitLines(text).forEach((line, number) => {
+    const spans = findSentences(opened, line);
+    const moved = adapter?.symbols.findMoved(line, spans) ?? spans.map(([, end]): Span => [end, end]);
+    const mark = splitter.findLanguageMark(line);
+    spans.forEach(([start, end], part) => {
+      const place: Span = [begin + start, begin + end];
+      const own = (part ? mark : "") + line.slice(start, end) + line.slice(...moved[part]!);
+      parts.push({
+        span: [countTo(place[0]), countTo(place[1])], place, moved: [begin + moved[part]![0], begin + moved[part]![1]],
+        key: number + PART * part, text: own, read: adapter?.setAside(own)?.text ?? own,
+      });
+    });
     begin += line.length;
   });
-  const whole = text.trim();
-  if (found.length === 1 && !whole.includes("\n")) {
-    const left = text.length - text.trimStart().length;
-    const [first, last] = adapter?.symbols.strip(whole) ?? [0, whole.length];
-    found[0]!.span = [left + first, left + last];
-  }
-  return found.map(({ span, key }, n) => {
-    const [start, end] = adapter?.symbols.findMoved(text, span, found[n + 1]?.span[0] ?? text.length) ?? [0, 0];
-    const own = text.slice(...span) + text.slice(start, end);
-    return { span: [count(text.slice(0, span[0])), count(text.slice(0, span[1]))], key, text: own, read: adapter?.setAside(own)?.text ?? own };
-  });
+  return parts;
 }
 
-/** Segments of which none ends within a part, such as a link. */
-function joinWithin(parts: readonly { start: number; end: number }[], segments: Iterable<{ segment: string; index: number }>): { segment: string; index: number }[] {
-  const found: { segment: string; index: number }[] = [];
-  for (const { segment, index } of segments) {
-    if (parts.some(({ start, end }) => start < index && index < end)) found.at(-1)!.segment += segment;
-    else found.push({ segment, index });
+/** The spans of the sentences of a line, without symbols around them. */
+function findSentences({ adapter, splitter }: Opened, line: string): Span[] {
+  const found: Span[] = [];
+  for (const [start, end] of splitter.split(line)) {
+    const whole = line.slice(start, end);
+    for (const [left, right] of adapter?.symbols.splitBehindFaces(whole) ?? [[0, whole.length]]) {
+      const own = whole.slice(left, right);
+      const [first, last] = (!splitter.findLanguageMark(own) && adapter?.symbols.strip(own)) || [0, own.length];
+      const bare = own.slice(first, last);
+      if (!hasAlnum(bare)) continue;
+      const origin = start + left + first;
+      for (const [from, to] of adapter?.splitAtColons(bare) ?? [[0, bare.length]]) found.push([origin + from, origin + to]);
+    }
   }
   return found;
 }
@@ -489,8 +484,7 @@ function* translateAll(
 ): Generator<Progress, Whole | null> {
   let [translation, at] = ["", 0];
   const sentences: Sentence[] = [];
-  for (const [number, { span, key, text }] of parts.entries()) {
-    const [start, end] = utf16(request.text, span);
+  for (const [number, { span, place: [start, end], moved: [first, last], key, text }] of parts.entries()) {
     translation += request.text.slice(at, start);
     at = end;
     const { prefix: _, hypothesis: __, ...plain } = request;
@@ -500,7 +494,6 @@ function* translateAll(
     const from = count(translation);
     translation += said;
     sentences.push({ source: span, target: [from, from + count(said)] });
-    const [first, last] = opened.adapter?.symbols.findMoved(request.text, [start, end], request.text.length) ?? [at, at];
     if (last > first) [translation, at] = [translation + request.text.slice(at, first), last];
   }
   return { text: request.text, translation: translation + request.text.slice(at), sentences, chosen };

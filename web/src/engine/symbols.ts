@@ -1,7 +1,7 @@
 /** Symbols that training lacked, which the network does not read, as `text/symbols.py` has it. */
 
 import type { Enclosure } from "./enclosures";
-import { firstOf, hasAlnum, isAlnum, isLower, isSpace, isUpper, type AdaptingTables, type Patterns } from "./tables";
+import { firstOf, hasAlnum, isAlnum, isLower, isSpace, isUpper, skipSpaceBack, type AdaptingTables, type Patterns } from "./tables";
 
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
@@ -34,23 +34,30 @@ export class Symbols {
       const isLast = after <= end && this.patterns.fits("end", text.slice(after, end));
       if ((!isFirst && !isLast) || !this.isUnknown(run[0])) continue;
       if (isFirst) start = Math.min(after, end);
-      else end = text.slice(0, run.index).trimEnd().length;
+      else end = skipSpaceBack(text, run.index);
     }
     return [start, end];
   }
 
-  /** Where the sentences of a text end that unknown faces part. */
-  splitBehindFaces(text: string): number[] {
-    const ends = this.findRuns(text).flatMap(({ 0: run, index }) => (this.ends(text, run, index) && this.isUnknown(run) ? [index + run.length] : []));
-    return [...ends, text.length];
+  /** The spans of the sentences of a text that unknown faces part. */
+  splitBehindFaces(text: string): Span[] {
+    const runs = this.findRuns(text);
+    const first = runs.length ? text.search(/[\p{L}\p{N}]/u) : -1;
+    const ends = runs.flatMap(({ 0: run, index }) => {
+      const isBehind = first >= 0 && index > first;
+      return isBehind && this.ends(text, run, index) && this.isUnknown(run) ? [index + run.length] : [];
+    });
+    return [...ends, text.length].map((end, n): Span => [ends[n - 1] ?? 0, end]);
   }
 
   private ends(text: string, run: string, index: number): boolean {
-    const [before, behind] = [text.slice(0, index), firstOf(text.slice(index + run.length))];
-    if (!isSpace(run.at(-1)) || !isAlnum(behind) || !hasAlnum(before)) return false;
+    const { few } = this.tables;
+    const behind = firstOf(text.slice(index + run.length, index + run.length + 2));
+    if (!isSpace(run.at(-1)) || !isAlnum(behind)) return false;
     if (this.patterns.has("face", run)) return true;
     const isEmoji = this.patterns.has("emoji", run);
-    if (!isUpper(behind)) return isEmoji && isLower(firstOf(before.trimStart())); // its writer uses no capitals
+    if (!isUpper(behind)) return isEmoji && isLower(firstOf(text.slice(0, 2))); // its writer uses no capitals
+    const before = Array.from(text.slice(Math.max(0, index - 2 * few), index)).slice(-few).join("");
     return isEmoji || (this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1);
   }
 
@@ -59,12 +66,15 @@ export class Symbols {
     return this.patterns.all(this.patterns.has("opening", text) ? "symbols" : "loose_symbols", text);
   }
 
-  /** The marks behind symbols that follow a sentence, which belong to it. */
-  findMoved(text: string, [start, end]: Span, limit: number): Span {
-    const moved = this.patterns.at("moved", text, end);
-    const isOpen = start < end && !this.patterns.has("mark", text[end - 1]!);
-    if (!moved || !isOpen || end + moved[0].length > limit) return [end, end];
-    return [end + moved[0].length - moved.groups!["marks"]!.length, end + moved[0].length];
+  /** The marks behind symbols that follow each sentence, which belong to it. */
+  findMoved(text: string, spans: readonly Span[]): Span[] {
+    const isPlain = !/[^\0-\x7f]/u.test(text);
+    return spans.map(([start, end], n): Span => {
+      const moved = isPlain ? null : this.patterns.at("moved", text, end);
+      const isOpen = start < end && !this.patterns.has("mark", text[end - 1]!);
+      if (!moved || !isOpen || end + moved[0].length > (spans[n + 1]?.[0] ?? text.length)) return [end, end];
+      return [end + moved[0].length - moved.groups!["marks"]!.length, end + moved[0].length];
+    });
   }
 
   /** A text without its unknown symbols and some parts; null if it has none, or nothing else. */

@@ -51,6 +51,7 @@ export interface AdaptingTables {
   abbreviation: number;
   small_word: number;
   emphasis: number;
+  few: number; // characters in which there are two words
 }
 
 /** What short forms are read as, behind 1 and behind other numbers. */
@@ -87,39 +88,52 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
+  | "hint" | "verbatim" | "word" | "foreign" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
-export class Patterns {
+export class Patterns<Name extends string = PatternName> {
   private readonly made = new Map<string, RegExp>();
 
-  constructor(private readonly sources: Record<PatternName, string>) {}
+  constructor(private readonly sources: Record<Name, string>) {}
 
-  all(name: PatternName, text: string): RegExpExecArray[] {
+  all(name: Name, text: string): RegExpExecArray[] {
     return [...text.matchAll(this.get(name, "gu"))] as RegExpExecArray[];
   }
 
-  has(name: PatternName, text: string): boolean {
+  has(name: Name, text: string): boolean {
     return this.get(name, "u").test(text);
   }
 
-  at(name: PatternName, text: string, place: number): RegExpExecArray | null {
+  /** The first match that begins at a place or behind it. */
+  find(name: Name, text: string, place = 0): RegExpExecArray | null {
+    const pattern = this.get(name, "gu");
+    pattern.lastIndex = place;
+    const found = pattern.exec(text);
+    pattern.lastIndex = 0;
+    return found;
+  }
+
+  at(name: Name, text: string, place: number): RegExpExecArray | null {
     const pattern = this.get(name, "yu");
     pattern.lastIndex = place;
     return pattern.exec(text);
   }
 
-  fits(name: PatternName, text: string): boolean {
+  fits(name: Name, text: string): boolean {
     return this.at(name, text, 0)?.[0].length === text.length;
   }
 
-  replace(name: PatternName, text: string, by: (...found: string[]) => string): string {
+  replace(name: Name, text: string, by: (...found: string[]) => string): string {
     return text.replace(this.get(name, "gu"), by);
   }
 
-  private get(name: PatternName, flags: string): RegExp {
+  split(name: Name, text: string): string[] {
+    return text.split(this.get(name, "u"));
+  }
+
+  private get(name: Name, flags: string): RegExp {
     const key = flags + name;
     let found = this.made.get(key);
     if (!found) this.made.set(key, (found = new RegExp(this.sources[name], flags)));
@@ -132,6 +146,10 @@ export const isLower = (text: string): boolean => text === text.toLowerCase() &&
 /** Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes. */
 const ONE_CASE = /([\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf]+)/u;
 export const hasOneCase = (text: string): boolean => ONE_CASE.test(text);
+/** Whether a letter is small, in a script that has capitals, too. */
+export const isSmall = (letter: string): boolean => /^\p{Lowercase}$/u.test(letter) && !hasOneCase(letter);
+/** Whether a text has small letters, but no capitals. */
+export const hasLower = (text: string): boolean => /^(?=.*\p{Lowercase})[^\p{Uppercase}\p{Lt}]*$/su.test(text);
 export const hasCapital = (word: string): boolean => isUpper(firstOf(word)) && !hasOneCase(firstOf(word));
 /** Capitals, but for letters of one case. */
 export const toCapitals = (text: string): string =>
@@ -140,6 +158,19 @@ export const isAlnum = (text: string): boolean => /^[\p{L}\p{N}]+$/u.test(text);
 export const hasAlnum = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 export const count = (text: string): number => Array.from(text).length;
 export const hasLetter = (text: string): boolean => /\p{L}/u.test(text);
-export const isSpace = (letter: string | undefined): boolean => letter !== undefined && /^\s$/u.test(letter);
+/** Python's white space: a byte order mark is none, but separators of files and records are. */
+export const isSpace = (letter: string | undefined): boolean => letter !== undefined && /^(?!\ufeff)[\s\x1c-\x1f\x85]$/u.test(letter);
+/** The place behind white space that begins at a place. */
+export function skipSpace(text: string, at: number): number {
+  let end = at;
+  while (isSpace(text[end])) end++;
+  return end;
+}
+/** The place before white space that ends at a place. */
+export function skipSpaceBack(text: string, at: number): number {
+  let begin = at;
+  while (begin && isSpace(text[begin - 1])) begin--;
+  return begin;
+}
 /** The first character, which may be two halves. */
 export const firstOf = (text: string): string => Array.from(text)[0] ?? "";

@@ -101,6 +101,7 @@ LIMITS = {
     "abbreviation": casing.ABBREVIATION,
     "small_word": casing.SMALL_WORD,
     "emphasis": casing.EMPHASIS,
+    "few": symbols.FEW,
 }
 
 

@@ -40,6 +40,7 @@ from glassformer.translator import Translator
 from .adapting import describe_adapting
 from .four_bits import shorten
 from .judging import describe_judging
+from .splitting import describe_splitting
 
 SHORT = 4
 BITS = SHORT, 8
@@ -76,6 +77,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
         "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
+        "splitting": describe_splitting(config.data.source_lang),
         "alignment": _describe_head(folder, config),
         "judging": describe_judging(config, tokenizers, folder),
         "portraits": read_portraits(folder),

@@ -117,6 +117,8 @@ class _Writer:
         while self.pattern[end] != "]":
             end += 1 + (self.pattern[end] == "\\")
         inside, self.at = self.pattern[self.at + 1 : end], end + 1
+        if inside.startswith(r"^\W"):  # letters, but for some
+            return f"(?:(?![{_write_members(inside[3:])}])[{_LETTERS}])"
         return f"[{_write_members(inside)}]"
 
 
