@@ -39,6 +39,8 @@ _STARTERS = (
     "|Our|See|Since|So|That|The|Then|This|To|Was|Were|What|When|Where|Who|Why|With|Your"
     "|À|Au|Chez|Comme|De|Est|Et|Le|La|Les|Pour|Quand|Qui|Sur|Un|Une"
 )
+# Initials that are more likely no person's: "the U.S. Army"
+_NO_INITIALS = r"(?:A\.?D|B\.?C|D\.C|E\.U|L\.A|M\.D|N\.Y|P\.O|P\. ?S|R\.I|U\.[AKNS]|V\.I)\."
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
     "code": r"`[^`\n]++`",
@@ -65,7 +67,9 @@ _KINDS = {
     "reference": r"(?<![\w#])(?:\d{1,6}-[A-Z]{1,2}(?:/\d{1,6}|\d{1,4}[A-Z]?)"
     r"|\d{2,6}/[A-Z]{2,5}-\d{1,6}|[A-Z]{1,5}[-/]\d{1,6}/\d{1,6}"
     r"|[A-Z]{1,3}/\d{1,6}|[A-Z]{1,2}&[A-Z]{1,2})(?![\w/-])",
-    "name": rf"\b(?!(?:{_STARTERS}) )[A-Z][^\W\d_]+(?: [A-Z]\.){{1,2}} [A-Z][^\W\d_]+\b",
+    "name": rf"\b(?!(?:{_STARTERS}) )[A-Z][^\W\d_]+ [A-Z]\.(?: ?[A-Z]\.)? [A-Z][^\W\d_]+\b"
+    rf"|(?<![\w.])(?!{_NO_INITIALS})[A-Z]\.(?:[ -]?[A-Z]\.){{1,3}} ?[A-Z][^\W\d_]+\b"
+    r"|(?<=[a-zß-ÿ,] )[A-Z]\. [A-Z][^\W\d_]+\b",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",
     "date": r"\b\d{4}-\d{1,2}-\d{1,2}(?:T[\d:.]++(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",

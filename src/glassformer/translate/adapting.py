@@ -357,7 +357,9 @@ class Adapter:
     def _find_case(self, sentence: str, parts: Sequence[Verbatim]) -> Case | None:
         if not self.is_cased:
             return None
-        return find_case(_blank(sentence, parts), self._cut, self.source_lang)
+        case = find_case(_blank(sentence, parts), self._cut, self.source_lang)
+        begins_with_name = any(not part.start and part.kind == "name" for part in parts)
+        return None if case == "lower" and begins_with_name else case
 
     def _truecase(self, sentence: str, parts: Sequence[Verbatim], case: Case) -> str:
         """Return the sentence in its usual case; its parts stay as they are."""

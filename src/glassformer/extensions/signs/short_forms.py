@@ -180,6 +180,15 @@ CAPITALS = {  # that are nothing else, and no acronyms to be copied
     "en": ("AFAIK", "BRB", "BTW", "FYI", "IDK", "LMK", "NVM", "OMW", "TBH", "TTYL"),
     "fr": ("RDV", "STP", "SVP"),
 }
+STOPPED = {  # acronyms that are also written with a stop behind each letter, and other letters
+    "en": (
+        *("AC", "AD", "AI", "BA", "BBC", "BC", "BSc", "CEO", "CIA", "DC", "DIY", "DJ", "DNA", "EU"),
+        *("FBI", "GPS", "HIV", "ID", "IQ", "IT", "LA", "MA", "MD", "MP", "MSc", "NGO", "NYC", "PC"),
+        *("PE", "PhD", "PO", "PR", "RIP", "TV", "UFO", "UK", "UN", "US", "USA", "USSR", "VIP"),
+    )
+}
+_STOPPED = r"(?<![\w.])(?P<before>)(?P<short>{})(?:\.(?=\W{{1,4}}\w))?(?!\w)"
+_PART = LazyPattern("[A-Z][a-z]*")
 _ARTICLES = ("a", "an", "the", "un", "une", "le", "la", "les", "das", "der", "die", "ein", "eine")
 _NO_NOUN = "".join(rf"(?<!\b{each} )" for each in _ARTICLES)
 _TYPED = r"(?<![\w@#&/.\\-])(?<!\d )(?P<before>)(?P<short>{})(?![\w@&/\\-]|['’](?!s\b)\w)"
@@ -224,6 +233,10 @@ def list_typed(base: str | None) -> Iterator[ShortForm]:
             _TYPED.format("|".join(filter(None, (rf"{_NO_NOUN}(?:{others})", nouns))))
         )
         yield ShortForm(pattern, words, "typed")
+    if language in STOPPED:
+        written = {".".join(_PART.findall(each)): (each, each) for each in STOPPED[language]}
+        shorts = "|".join(map(re.escape, sorted(written, reverse=True)))
+        yield ShortForm(LazyPattern(_STOPPED.format(shorts)), written, "capitals")
     if language in CAPITALS:
         pattern = LazyPattern(_TYPED.format("|".join(CAPITALS[language])))
         yield ShortForm(pattern, words, "capitals")

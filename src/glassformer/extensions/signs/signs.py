@@ -23,6 +23,7 @@ LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
 OWN = ("number", "sign", "time")  # kinds of what is repeated that a short form may look like
 AROUND = '.,:;!?()"“”«»…'
 DIGIT, DAY = LazyPattern(r"\d"), LazyPattern(r"\b[A-Z][a-z]{2,4}\. [a-z]")
+STOPPED = LazyPattern(r"\b[A-Z][a-z]?\.[A-Z]")
 AT = {"en": "at"}
 AND = {
     **{"af": "en", "az": "və", "be": "і", "bg": "и", "bn": "এবং", "bs": "i", "ca": "i", "cs": "a"},
@@ -109,4 +110,5 @@ class Signs:
             return False
         shorts = self.typed[0].words or {}
         has_own = any(word.strip(AROUND).lower() in shorts for word in text.split())
-        return has_own or "'" in text or "\u2019" in text or "/" in text
+        has_sign = any(sign in text for sign in "'\u2019/")
+        return has_own or has_sign or STOPPED.search(text) is not None
