@@ -34,7 +34,7 @@ _MODIFIER = (
     r"|Windows|Win|Fn)"
 )
 # Before an initial at the beginning of a sentence, these are no first name: "As F. Scott ..."
-_STARTERS = (
+STARTERS = (
     "A|Am|An|And|Are|As|At|But|By|Can|Did|Do|Does|For|From|Had|Has|Have|How|I|If|In|Is|Like|Of|On|Or"
     "|Our|See|Since|So|That|The|Then|This|To|Was|Were|What|When|Where|Who|Why|With|Your"
     "|À|Au|Chez|Comme|De|Est|Et|Le|La|Les|Pour|Quand|Qui|Sur|Un|Une"
@@ -67,7 +67,7 @@ _KINDS = {
     "reference": r"(?<![\w#])(?:\d{1,6}-[A-Z]{1,2}(?:/\d{1,6}|\d{1,4}[A-Z]?)"
     r"|\d{2,6}/[A-Z]{2,5}-\d{1,6}|[A-Z]{1,5}[-/]\d{1,6}/\d{1,6}"
     r"|[A-Z]{1,3}/\d{1,6}|[A-Z]{1,2}&[A-Z]{1,2})(?![\w/-])",
-    "name": rf"\b(?!(?:{_STARTERS}) )[A-Z][^\W\d_]+ [A-Z]\.(?: ?[A-Z]\.)? [A-Z][^\W\d_]+\b"
+    "name": rf"\b(?!(?:{STARTERS}) )[A-Z][^\W\d_]+ [A-Z]\.(?: ?[A-Z]\.)? [A-Z][^\W\d_]+\b"
     rf"|(?<![\w.])(?!{_NO_INITIALS})[A-Z]\.(?:[ -]?[A-Z]\.){{1,3}} ?[A-Z][^\W\d_]+\b"
     r"|(?<=[a-zß-ÿ,] )[A-Z]\. [A-Z][^\W\d_]+\b",
     "version": r"\bv\d++(?:\.\d++)*+(?:-[\w.]++)?|\b\d++(?:\.\d++){2,}+(?:[-+][\w.]++)?",

@@ -135,11 +135,21 @@ class Adapter:
         return StandIns(lambda word: all(each.has_token(word) for each in self.tokenizers))
 
     @cached_property
+    def full_names(self) -> Any:
+        """Return what finds names of several parts; None if no extension does."""
+        return find_addition("full_names")
+
+    @cached_property
     def days(self) -> Any:
         """Return what finds days and writes them; None if no extension does."""
         both = self.tokenizers.source.has_token, self.tokenizers.target.has_token
         make = find_addition("days")
         return make((self.source_lang, self.target_lang), both) if make else None
+
+    @cached_property
+    def fit_articles(self) -> Any:
+        """Return what writes the articles of titles; None if no extension does."""
+        return find_addition("fit_articles")
 
     @cached_property
     def join_titles(self) -> Any:
@@ -229,6 +239,9 @@ class Adapter:
         left = [x for x in parts if attempt == TRIES - 1 and _is_short_number(cased, x)]
         parts = [each for each in parts if each not in left]
         if self.has_names and not self._is_common(cased):
+            if self.full_names:
+                full = self.full_names(cased, self.source_lang, self._is_word_in_front)
+                parts = sorted([*parts, *(each for each in full if not _is_in(each, parts))])
             parts = sorted([*parts, *find_names(cased, self._is_name, parts, self._belongs)])
             if case is None and self.join_titles:
                 parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
@@ -254,6 +267,11 @@ class Adapter:
             for part, *pair in zip(inside, chosen, own, strict=True)
         ]
         return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
+
+    def _is_word_in_front(self, word: str) -> bool:
+        """Return whether a word that begins a sentence is one, and no name."""
+        is_word = self.words is not None and word.lower() in self.words
+        return is_word and not self._is_listed_name(word, True)
 
     def _find_foreign(self, text: str, taken: Collection[Verbatim]) -> Iterator[Verbatim]:
         """Yield words in a script of which the model knows no letter."""
@@ -315,6 +333,8 @@ class Adapter:
         if marks := LAST_MARKS.search(sentence):
             shaped[-1] = LAST_MARK.sub(marks[0], shaped[-1])
         joined = "".join(text + own for text, (_, own) in zip(shaped, segments, strict=True))
+        if adapted and adapted.stand_ins and self.fit_articles:
+            joined = self.fit_articles(joined, self.target_lang)
         return close_quote(sentence, open_quote(sentence, joined))
 
     def adapt_translation(

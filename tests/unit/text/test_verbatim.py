@@ -15,7 +15,12 @@ from glassformer.text.stand_ins import (
     list_copies,
     replace_parts,
 )
-from glassformer.text.verbatim import Verbatim, find_names, find_verbatim, is_new_word
+from glassformer.text.verbatim import (
+    Verbatim,
+    find_names,
+    find_verbatim,
+    is_new_word,
+)
 
 KNOWN = {"my", "name", "is", "the", "kangaroo", "mr", "said", "hello", "in", "and"}
 KNOWN |= {"table", "tables"}  # a known word with an ending tells that others may have it
@@ -115,6 +120,9 @@ def test_parts_are_apart_and_in_order(text: str) -> None:
     "unit",
     [
         "a",
+        "A.",
+        "A. ",
+        "Ab A. ",
         "1 ",
         "{",
         "1.1",

@@ -138,6 +138,7 @@ export class Adapter {
     parts = [...parts, ...this.findForeign(cased, parts)].sort((one, two) => one.start - two.start);
     const titled = new Map<Part, string>();
     if (this.tables.has_names && !this.isCommon(cased)) {
+      parts = [...parts, ...this.findFullNames(cased, parts)].sort((one, two) => one.start - two.start);
       parts = [...parts, ...this.findNames(cased, parts)];
       if (!kind) parts = this.joinTitles(cased, parts, titled);
       for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
@@ -212,7 +213,14 @@ export class Adapter {
       .join("");
     const [marks] = this.patterns.all("repeated_marks", sentence)[0] ?? []; // as often as they were typed
     const marked = marks ? this.patterns.replace("final_mark", joined, () => marks) : joined;
-    return this.closeQuote(sentence, this.openQuote(sentence, marked));
+    const fitted = standIns.length ? this.fitArticles(marked) : marked;
+    return this.closeQuote(sentence, this.openQuote(sentence, fitted));
+  }
+
+  /** A translation whose titles have a capital in front, and "du roi" for "de le roi". */
+  private fitArticles(text: string): string {
+    const whole = this.patterns.replace("behind_word", text, (_, word) => `${this.tables.contracted[word!]!} `);
+    return this.patterns.at("first_article", whole, 0) ? capitalize(whole) : whole;
   }
 
   /** The mark that a sentence lacks at its end, where training text hardly lacks it; "" if it lacks none. */
@@ -324,6 +332,19 @@ export class Adapter {
       if (isName) named.add(found.at(-1)!);
     }
     return found.filter((part) => named.has(part));
+  }
+
+  /** Names of several parts, and what is said to be a name; no word before them. */
+  private findFullNames(text: string, taken: readonly Part[]): Part[] {
+    const found: Part[] = [];
+    for (const { 0: own, index } of this.patterns.all("full_name", text)) {
+      const first = own.split(" ", 1)[0]!;
+      const isWord = this.tables.has_words && this.known.has(first.toLowerCase());
+      const start = isWord && this.isFirst(text, index) && !this.isListed(first, true) ? index + first.length + 1 : index;
+      const end = index + own.length;
+      if (!taken.some((part) => start < part.end && part.start < end)) found.push({ start, end, kind: "name" });
+    }
+    return found;
   }
 
   /** Names of the training text in capitals, which are not meant as emphasis. */

@@ -16,6 +16,7 @@ export interface AdaptingTables {
     nouns: string | null; amounts: string[]; amount: string; // see `text/stand_ins.py`
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
+  contracted: Record<string, string>; // words before the article of a title
   quotes: [string, string];
   single_quotes: string;
   quoted: [before: string, behind: string][]; // quotes around what is said
@@ -88,7 +89,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "foreign" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
+  | "hint" | "verbatim" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 

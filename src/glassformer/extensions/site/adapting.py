@@ -9,7 +9,7 @@ from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
 from glassformer.extensions.signs import signs
-from glassformer.extensions.titles import titles
+from glassformer.extensions.titles import full_names, titles
 from glassformer.text import (
     casing,
     colons,
@@ -114,6 +114,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         **PATTERNS,
         "label": find_list_labels(adapter.source_lang),
         "title": titles.make_pattern(*adapter.languages),
+        "full_name": full_names.compile_full_names(adapter.source_lang),
+        **_name_articles(adapter.target_lang),
     }
     return {
         "is_cased": adapter.is_cased,
@@ -128,6 +130,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "known_names": sorted(adapter.known_names),
         "stand_ins": vars(adapter.stand_ins) | _describe_names(adapter),
         "titles": titles.find_titles(*adapter.languages),
+        "contracted": titles.CONTRACTED,
         "quotes": quotes,
         "spoken": adapter.signs.spoken,
         "short_forms": _describe_short_forms(adapter.signs),
@@ -144,6 +147,13 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         **LISTS,
         **LIMITS,
     }
+
+
+def _name_articles(target: str | None) -> dict[str, LazyPattern]:
+    """Return what finds titles with articles in a translation; nothing, if none has them."""
+    nothing = LazyPattern("(?!)")
+    behind, first = titles.find_articles(target) or (nothing, nothing)
+    return {"behind_word": behind, "first_article": first}
 
 
 def _describe_short_forms(own: signs.Signs) -> list[dict[str, Any]]:

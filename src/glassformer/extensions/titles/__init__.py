@@ -1,3 +1,10 @@
-"""Titles before names, which translations write as their language has them: Mme for Ms."""
+"""Titles before names, which translations write as their language has them: Mme for Ms.
 
-ADDS = {"titles": "titles.join_titles"}
+And names of several parts, such as Ludwig van Beethoven.
+"""
+
+ADDS = {
+    "fit_articles": "titles.fit_articles",
+    "full_names": "full_names.find_full_names",
+    "titles": "titles.join_titles",
+}

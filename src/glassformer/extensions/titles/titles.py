@@ -10,10 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from glassformer.foundation.disk import read_text
+from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
 
-OF_WOMEN = ("mrs", "miss")
+CONTRACTED = {"de": "du", "à": "au", "De": "Du", "À": "Au"}  # of French, before le
+_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+OF_WOMEN = ("mrs", "miss", "princess", "queen")
 
 
 @cache
@@ -22,7 +25,7 @@ def find_titles(source: str | None, target: str | None) -> Mapping[str, tuple[st
 
     Empty if one of the languages has none here.
     """
-    table = tomllib.loads(read_text(Path(__file__).with_name("titles.toml")))
+    table = _read_titles()
     ours, theirs = (table.get(name_base(each), {}) for each in (source, target))
     return {
         each: (theirs[kind][0], kind in OF_WOMEN) for kind in theirs for each in ours.get(kind, ())
@@ -34,6 +37,32 @@ def make_pattern(source: str | None, target: str | None) -> re.Pattern[str]:
     """Return a pattern of the titles of the source, each up to the name behind it."""
     longest_first = sorted(find_titles(source, target), key=len, reverse=True)
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first)) or '(?!)'})[ \u00a0]")
+
+
+@cache
+def find_articles(target: str | None) -> tuple[LazyPattern, LazyPattern] | None:
+    """Return what finds titles with articles, behind a word and at the beginning of a sentence.
+
+    None if the target language writes none.
+    """
+    kinds = _read_titles().get(name_base(target), {}).values()
+    articles = [forms[0] for forms in kinds if forms[0].startswith(("le ", "la "))]
+    if not articles:
+        return None
+    men = "|".join(each[3:] for each in articles if each.startswith("le "))
+    return (
+        LazyPattern(rf"\b(?P<word>{'|'.join(CONTRACTED)}) le (?=(?:{men}) {_CAPITAL})"),
+        LazyPattern(rf"(?:{'|'.join(articles)}) (?={_CAPITAL})"),
+    )
+
+
+def fit_articles(text: str, target: str | None) -> str:
+    """Return a translation whose titles have a capital in front, and "du roi" for "de le roi"."""
+    if not (patterns := find_articles(target)):
+        return text
+    behind, first = patterns
+    text = behind.sub(lambda match: f"{CONTRACTED[match['word']]} ", text)
+    return text[0].upper() + text[1:] if first.match(text) else text
 
 
 def join_titles(
@@ -65,6 +94,11 @@ def join_titles(
         return following == len(titled) or titled[following].start >= part.end
 
     return sorted([*filter(is_apart, parts), *titled]), written
+
+
+@cache
+def _read_titles() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(read_text(Path(__file__).with_name("titles.toml")))
 
 
 def _end_name(text: str, start: int) -> int:

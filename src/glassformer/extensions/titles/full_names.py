@@ -1,0 +1,63 @@
+"""Names of several parts, such as Ludwig van Beethoven, and whatever is said to be a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from glassformer.text.function_words import WORDS
+from glassformer.text.patterns import LazyPattern
+from glassformer.text.spacing import name_base
+from glassformer.text.verbatim import STARTERS, Verbatim, is_first
+
+# Between the parts of a name, in languages where they are no words: Ludwig van Beethoven.
+PARTICLES = (
+    *(
+        "van",
+        "von",
+        "de",
+        "da",
+        "di",
+        "del",
+        "della",
+        "der",
+        "den",
+        "la",
+        "bin",
+        "ibn",
+        "dos",
+        "du",
+    ),
+)
+NAMED = {  # what a name follows, be it another word, too: my dog's name is Lucky
+    "de": ("heiße ", "heißt ", "hieß ", "Name ist "),
+    "en": ("name is ", "name's ", "name\u2019s ", "name was ", "named "),
+    "fr": ("m'appelle ", "s'appelle ", "m\u2019appelle ", "s\u2019appelle ", "nom est "),
+}
+_PROPER = r"(?:[DO]['\u2019])?[A-ZÀ-ÖØ-Þ][^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){0,2}"
+
+
+@cache
+def compile_full_names(language: str | None) -> LazyPattern:
+    """Return a pattern of the full names in texts of a language."""
+    code = name_base(language)
+    words = (*WORDS.get(code, ()), *(["da"] if code == "de" else []))
+    particles = "|".join(each for each in PARTICLES if each not in words)
+    first = rf"\b(?!(?:{STARTERS}) ){_PROPER} "
+    named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(code, ()))
+    rest = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
+    return LazyPattern(rf"(?:{first}|\b)(?:(?:{particles}) ){{1,3}}{_PROPER}\b{rest}")
+
+
+def find_full_names(
+    text: str, language: str | None, is_word: Callable[[str], bool]
+) -> Iterator[Verbatim]:
+    """Yield the full names of a text.
+
+    is_word: whether the first word of a sentence is a word before a name, as in "Visit van Gogh".
+    """
+    for match in compile_full_names(language).finditer(text):
+        start, first = match.start(), match[0].partition(" ")[0]
+        if is_first(text, start) and is_word(first):
+            start += len(first) + 1
+        yield Verbatim(start, match.end(), "name")

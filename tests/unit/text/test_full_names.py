@@ -1,0 +1,38 @@
+"""Names of several parts are found, in linear time, and no words between them."""
+
+from __future__ import annotations
+
+import pytest
+from damage.growth import is_linear
+
+from glassformer.extensions.titles.full_names import find_full_names
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        (
+            "en",
+            "Ludwig van Beethoven's dog and Rio de Janeiro",
+            ["Ludwig van Beethoven", "Rio de Janeiro"],
+        ),
+        ("en-GB", "My name is Rose, he is named O'Brien May.", ["Rose", "O'Brien May"]),
+        ("en", "As van der Berg said, de la Cruz de", ["van der Berg", "de la Cruz"]),
+        ("en", "Visit van Gogh. Anna van Gogh", ["van Gogh", "Anna van Gogh"]),
+        ("fr", "Tom de Boston s'appelle Lune, et Leonardo da Vinci", ["Lune", "Leonardo da Vinci"]),
+        ("de", "Ist da Anna? Gr\u00fc\u00dfe von Anna. Ich hei\u00dfe Rose.", ["Rose"]),
+        (None, "Vincent van Gogh", ["Vincent van Gogh"]),
+    ],
+)
+def test_names_of_several_parts(language: str | None, text: str, names: list[str]) -> None:
+    found = find_full_names(text, language, ["Visit", "As"].__contains__)
+    assert [text[start:end] for start, end, _ in found] == names
+
+
+@pytest.mark.parametrize("unit", ["Van ", "van ", "A-", "name is ", "Ab van ", "O'", "A"])
+def test_names_of_several_parts_take_linear_time(unit: str) -> None:
+
+    def find(text: str) -> None:
+        list(find_full_names(text, "en", bool))
+
+    assert is_linear(find, lambda length: unit * (length // len(unit)))
