@@ -119,6 +119,14 @@ def test_minutes_decide_with_the_pairs() -> None:
     assert (hurried.train.minutes, patient.train.minutes) == (1, 60)
 
 
+def test_long_trainings_of_few_pairs_have_larger_batches() -> None:
+    """An update costs something whatever its batch, and some 1,500 are enough."""
+    few = [ask(2000, train={"minutes": minutes})[0] for minutes in (0.5, 2.0, 10.0, 60.0)]
+    assert [each.train.batch_tokens for each in few] == [1024, 2048, 4096, 4096]
+    counted = [ask(2000, train={"steps": steps})[0] for steps in (100, 100_000)]
+    assert [each.train.batch_tokens for each in counted] == [1024, 1024]
+
+
 @pytest.mark.parametrize("pairs", CORPORA)
 def test_a_size_by_hand_keeps_the_recipe(pairs: int) -> None:
     """The size that auto takes gives what auto gives; another one what it gives at that size."""

@@ -31,7 +31,8 @@ NEEDED = {  # pairs, and tokens a side to be seen in training
     "base": (1 * MILLION, 100 * MILLION),
     "small": (60_000, 12 * MILLION),
 }
-WHY_BATCH = "tokens a side: as many as keep the machine busy, and 30 batches a pass"
+UPDATES = 1_500  # no fewer because of larger batches
+WHY_BATCH = "tokens a side: as many as keep the machine busy, for 30 updates a pass or 1,500 in all"
 MOST_MINUTES = 240  # the most that the recipe chooses
 PARENTS = ("everyday-en-fr", "everyday-fr-en", "everyday-en-de")  # other shipped ones are toys
 ALPHABET = 300  # fewer different characters than this, and none of them is a word
@@ -129,7 +130,7 @@ def choose_settings(
     _add_model(choices, passes, network)
     batch = add(
         "train.batch_tokens",
-        suit_batch(stats.tokens, machine),
+        suit_batch(stats.tokens, machine, 0 if "steps" in train else passes),
         WHY_BATCH,
     )
     updates = train.get("steps", round(passes * stats.tokens / batch))
@@ -220,10 +221,11 @@ def estimate_speed(shape: dict[str, Any], vocabulary: int, machine: Machine) -> 
     return min(GPU_TOKENS, GPU_FLOPS / flops_a_token)
 
 
-def suit_batch(tokens: int, machine: Machine) -> int:
-    """Return train.batch_tokens for a corpus with so many tokens a side."""
+def suit_batch(tokens: int, machine: Machine, passes: float = 0) -> int:
+    """Return train.batch_tokens for a corpus with so many tokens a side, and for so many passes."""
     most = 4096 if machine.device == "cpu" else 16_384
-    return int(_clamp(2 ** round(math.log2(max(2, tokens / 30))), 512, most))
+    batch = max(2, tokens / 30, passes * tokens / UPDATES)
+    return int(_clamp(2 ** round(math.log2(batch)), 512, most))
 
 
 def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Machine) -> str:
