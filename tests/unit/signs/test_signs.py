@@ -25,7 +25,10 @@ def make_signs(
 
 
 ENGLISH = make_signs(("en", "fr"), {}, WORDS)
-OF_FRENCH = ["minute", "minutes", "heure", "heures", "deuxième", "première", "et", "svp"]
+OF_FRENCH = [
+    *("minute", "minutes", "heure", "heures", "deuxième", "première", "et", "svp", "pour", "cent"),
+    "italie",
+]
 FRENCH = make_signs(("fr", "en"), {}, OF_FRENCH)
 
 
@@ -107,7 +110,10 @@ def test_short_forms(text: str, read: str) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        ("Dans 5 min à 20h.", "Dans 5 minutes à 20 heures."),
+        ("Dans 5 min à 20h.", "Dans 5 minutes à 20:00."),
+        ("Vers 20h, 9h par jour, À 9 h.", "Vers 20 heures, 9 heures par jour, À 9:00."),
+        ("Pour 60 % des enfants, 60 %.", "Pour 60 pour cent des enfants, 60 %."),
+        ("d'Olivier, d'Italie, qu'Elena", "de Olivier, d'Italie, que Elena"),
         ("À 18h15, 7 h 45 ou 1 h", "À 18:15, 7:45 ou 1 heure"),
         ("Le 2e étage, la 1ère fois", "Le deuxième étage, la première fois"),
         ("le 1er mai, 24h/24, 9h-18h, 12h30-14h", "le 1er mai, 24h/24, 9h-18h, 12h30-14h"),

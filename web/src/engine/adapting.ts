@@ -51,7 +51,7 @@ const spaceOf = (before: string, next: string | undefined): string => (before ==
 /** What the network reads for a short form; "" if it knows no words for it. */
 function readShort(match: RegExpMatchArray, { words, kind }: { words: ShortWords; kind: string }): string {
   const { before, short, hour, minute, half } = match.groups!;
-  if (short === undefined) return `${half ? (Number(hour) % 12) + 12 : Number(hour)}:${minute || "00"}`;
+  if (short === undefined) return `${half ? (Number(hour) % 12) + (/^p/iu.test(half) ? 12 : 0) : Number(hour)}:${minute || "00"}`;
   const read = (words[short] ?? words[short.toLowerCase()])?.[before === "1" ? 0 : 1] ?? "";
   const isFirst = kind === "capitals" && match.index === 0;
   const own = isFirst || (kind === "typed" && isUpper(firstOf(short))) ? capitalize(read) : read;
@@ -96,6 +96,10 @@ export class Adapter {
         if (spoken[sign]) found.push({ start, end: start + sign.length, kind: spoken[sign] });
       }
     }
+    for (const { 0: own, 1: sign, 2: name, index: start } of this.tables.elides ? this.patterns.all("elided_name", text) : []) {
+      if (!this.firstNames.has(name!) && this.isMet(name!.toLowerCase())) continue;
+      found.push({ start, end: start + own.length - name!.length, kind: `${sign}e ` });
+    }
     const isShouted = isUpper(text) && this.patterns.all("cased_word", text).length > 1;
     const low = isShouted && text.toLowerCase().length === text.length ? text.toLowerCase() : text;
     for (const form of this.shortForms) {
@@ -113,6 +117,10 @@ export class Adapter {
       parts.push({ ...part, kind: isShouted ? part.kind.toUpperCase() : part.kind });
     }
     return parts;
+  }
+
+  private isMet(word: string): boolean {
+    return this.tables.has_words ? this.known.has(word) : this.source.hasToken(` ${word}`);
   }
 
   /** Whether a text has faces or hearts typed with marks, of which the tokenizer has none as a token. */
@@ -374,8 +382,10 @@ export class Adapter {
     let [left, last] = [[...parts], 0];
     for (const { 0: found, 1: title, index: start } of this.patterns.all("title", text)) {
       const at = start + found.length;
-      const first = this.patterns.at("word", text, at)?.[0];
+      const first = this.patterns.at("word", text, this.skipParticles(text, at))?.[0];
       if (start < last || !first || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
+      const before = this.patterns.find("before_title", text.slice(Math.max(0, start - this.tables.longest_before), start))?.[1];
+      if (before && !this.source.hasToken(` ${before.toLowerCase()}`)) continue;
       const end = (last = this.endName(text, at));
       if (end === at) continue;
       const [written, isWoman] = this.tables.titles[title!]!;
@@ -388,15 +398,19 @@ export class Adapter {
 
   /** Where the words with a capital end that begin here, each after one space. */
   private endName(text: string, start: number): number {
-    let [end, at] = [start, start];
+    let [end, at] = [start, this.skipParticles(text, start)];
     for (;;) {
       const word = this.patterns.at("word", text, at)?.[0];
       if (!word || !isUpper(firstOf(word))) return end;
       const own = this.patterns.replace("possessive", word, () => "");
       end = at + own.length;
       if (own.length < word.length || !NAME_JOINS.includes(text[end] ?? "")) return end;
-      at = end + 1;
+      at = this.skipParticles(text, end + 1);
     }
+  }
+
+  private skipParticles(text: string, at: number): number {
+    return at + (this.patterns.at("particles", text, at)?.[0].length ?? 0);
   }
 
   private isFirst(text: string, start: number): boolean {
@@ -528,13 +542,16 @@ export class Adapter {
     const free = often.filter(({ day, months: [own] }) => !rest.includes(own) && !new RegExp(`(?<!\\p{Nd})${day}(?!\\p{Nd})`, "u").test(rest));
     if (!target || days.length > free.length) return new Map();
     return new Map(days.map((match, n): [Part, StandIn] => {
-      const { day = "", month = "", year } = match.groups!;
+      const { day = "", month = "", year, numeric } = match.groups!;
       const { months: [own, theirs], ...chosen } = free[n]!;
+      const part: Part = { start: match.index, end: match.index + match[0].length, kind: "day" };
+      const { text: read, pattern } = chosen;
+      if (numeric) return [part, { text: read, pattern, original: numeric, names: [[read, numeric]] }];
       const name = target.months[months.indexOf(month)]!;
       const fill: Record<string, string> = { day: Number(day) === 1 ? target.first : String(Number(day)), month: name, year: year ?? "" };
       const original = (year ? target.dated : target.plain).replace(/\{(\w+)\}/gu, (_, key: string) => fill[key]!);
       const names: [string, string][] = [[String(chosen.day), String(Number(day))], [own, month], [theirs, year ? `${name} ${year}` : name]];
-      return [{ start: match.index, end: match.index + match[0].length, kind: "day" }, { text: chosen.text, pattern: chosen.pattern, original, names }];
+      return [part, { text: read, pattern, original, names }];
     }));
   }
 

@@ -16,6 +16,8 @@ export interface AdaptingTables {
     nouns: string | null; amounts: string[]; amount: string; // see `text/stand_ins.py`
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
+  elides: boolean; // d' before names
+  longest_before: number; // characters of a word before a title that is looked at
   contracted: Record<string, string>; // words before the article of a title
   quotes: [string, string];
   single_quotes: string;
@@ -89,7 +91,7 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
+  | "hint" | "verbatim" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "before_title" | "particles" | "elided_name" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
   | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
 

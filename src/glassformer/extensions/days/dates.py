@@ -22,6 +22,10 @@ OFTEN = ((10, 20), (7, 4), (12, 25), (8, 15), (4, 10), (1, 15), (9, 5), (3, 14))
 LAST_DAY = 31
 HALF = " \u00a0apmAPM."  # p.m. and what stands before it
 _BEFORE = r"(?<![\w/:.,%-])"
+NUMERIC = (  # a day in numbers, which stays as it is: 12/05/2024
+    _BEFORE + r"(?P<numeric>\d{1,2}(?:/\d{1,2}/|-\d{1,2}-)(?:\d{4}|\d{2})|\d{4}-\d{2}-\d{2}"
+    r"|\d{1,2}\.\d{1,2}\.\d{4})(?![\w/-]|[.,]\d)"
+)
 
 
 class Language(NamedTuple):
@@ -79,7 +83,7 @@ class Dates:
     @property
     def patterns(self) -> tuple[str, ...]:
         """Return the patterns of days in a source; none if nothing can stand for them."""
-        return self.source.find if self.source and self.often else ()
+        return (*self.source.find, NUMERIC) if self.source and self.often else ()
 
     @property
     def counts_to_24(self) -> bool:
@@ -129,8 +133,10 @@ class Dates:
 
     def _stand_in(self, match: re.Match[str], pair: tuple[int, int]) -> StandIn:
         assert self.source and self.target
-        day, month = int(match["day"]), self.source.months.index(match["month"]) + 1
         text, message, pattern = self.spell_often(pair)
+        if "numeric" in match.groupdict():
+            return StandIn(text, match[0], message, pattern)
+        day, month = int(match["day"]), self.source.months.index(match["month"]) + 1
         own, theirs = self.source.months[pair[0] - 1], self.target.months[pair[0] - 1]
         name = self.target.months[month - 1] + (f" {match['year']}" if match["year"] else "")
         original = self.target.write(day, month, match["year"])
@@ -158,6 +164,7 @@ def _take_apart(matches: Sequence[re.Match[str]]) -> Iterator[re.Match[str]]:
     """Yield those that do not begin within another one, and name a day that there may be."""
     at = 0
     for match in matches:
-        if match.start() >= at and 0 < int(match["day"]) <= LAST_DAY:
+        day = int(match.groupdict().get("day", LAST_DAY))
+        if match.start() >= at and 0 < day <= LAST_DAY:
             yield match
             at = match.end()

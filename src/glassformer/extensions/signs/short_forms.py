@@ -80,12 +80,18 @@ DAYS = {
 _OF_MONTHS = r"(?<![\w-])(?P<before>)(?P<short>{})\.?(?=[ ]\d{{1,2}}\b)"
 _OF_DAYS = r"(?<![\w-])(?P<before>)(?P<short>{})\.(?=[ ][a-z\d])"
 HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
-_AFTERNOON = r"(?:pm|PM|p\.m\.(?=\s+[a-z])|p\.m(?!\w))"
+_HALF = r"(?:pm|PM|[ap]\.m\.(?=\s+[a-z])|[ap]\.m(?!\w))"
 # Times of the day; those of English for languages that count to 24, which lose the afternoon else.
 TIMES = {
-    "en": rf"(?P<before>)(?P<hour>1[0-2]|0?[1-9])(?P<minute>){_SPACE}(?P<half>{_AFTERNOON})",
+    "en": rf"(?P<before>)(?P<hour>1[0-2]|0?[1-9])(?P<minute>){_SPACE}(?P<half>{_HALF})",
     "fr": rf"(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}[hH]{_SPACE}(?P<minute>[0-5]\d)(?P<half>)",
 }
+SHARP = {  # full hours, which are no durations
+    "fr": rf"(?<=\b[àÀ] )(?P<before>)(?P<hour>1\d|2[0-3]|0?[1-9]){_SPACE}[hH](?P<minute>)(?P<half>)"
+}
+PERCENT = {"en": ("percent", "of"), "fr": ("pour cent", "des|du|de")}  # and what follows it
+ELIDING = ("fr",)
+ELIDED = LazyPattern(r"(?<!\w)(?P<sign>[Dd]|[Qq]u)['\u2019](?P<name>[A-ZÀ-ÖØ-Þ][^\W\d_]+)")
 TYPED = {
     "en": {
         "2day": "today",
@@ -208,8 +214,9 @@ class ShortForm(NamedTuple):
         """Return what a network reads for a match of the pattern; "" if it knows no words."""
         before = match["before"]
         if not self.words:
-            hour = int(match["hour"])
-            return f"{hour % 12 + 12 if match['half'] else hour}:{match['minute'] or '00'}"
+            hour, half = int(match["hour"]), match["half"].lower()
+            hour = hour % 12 + 12 * half.startswith("p") if half else hour
+            return f"{hour}:{match['minute'] or '00'}"
         short = match["short"]
         words = self.words.get(short) or self.words.get(short.lower()) or ("", "")
         result = words[before != "1"]
@@ -261,6 +268,12 @@ def list_numbered(
             yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
     if language in TIMES and (language, target) != ("en", "en"):
         yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
+    if language in SHARP:
+        yield ShortForm(LazyPattern(f"{_FREE}{SHARP[language]}{_LAST}"))
+    percent, following = PERCENT.get(language, ("", ""))
+    if percent and all(map(is_word, percent.split())):
+        sign = rf"{_FREE}{_NUMBER}{_SPACE}(?P<short>%)(?= (?:{following})\b)"
+        yield ShortForm(LazyPattern(sign), {"%": (percent, percent)})
     halves = {x: (half, half) for half in HALVES.get(language, ()) for x in (half, half.upper())}
     ordinals = {short: (word, word) for short, word in ORDINALS.get(language, {}).items()}
     before, behind = _write_days(list_months(language))

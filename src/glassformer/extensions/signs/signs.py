@@ -14,9 +14,9 @@ from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.symbols import touches
 from glassformer.text.unicode import Span
-from glassformer.text.verbatim import Verbatim, find_verbatim
+from glassformer.text.verbatim import Verbatim, find_verbatim, read_first_names
 
-from .short_forms import ShortForm, list_numbered, list_typed
+from .short_forms import ELIDED, ELIDING, ShortForm, list_numbered, list_typed
 
 RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
@@ -76,7 +76,7 @@ class Signs:
         """
         shouted = text.isupper() and len(WORD.findall(text)) > 1
         read = text.lower() if shouted and len(text.lower()) == len(text) else text
-        pairs, at = [*self._find_lone(text), *self._find_short(read)], 0
+        pairs, at = [*self._find_lone(text), *self._find_elided(text), *self._find_short(read)], 0
         pairs.sort(key=lambda pair: (pair[0][0], -pair[0][1]))  # the longest first
         parts = find_verbatim(text) if pairs else ()
         repeated = [(each.start, each.end) for each in parts if each.kind not in OWN]
@@ -93,6 +93,15 @@ class Signs:
             for match in LONE.finditer(text):
                 if word := self.spoken.get(match[0]):
                     yield match.span(), word
+
+    def _find_elided(self, text: str) -> Iterator[tuple[Span, str]]:
+        """Yield what is elided before a name for which another is read: d'Olivier as de Olivier."""
+        if self.bases[0] not in ELIDING or not ("'" in text or "\u2019" in text):
+            return
+        for match in ELIDED.finditer(text):
+            name = match["name"]
+            if name in read_first_names() or not self.is_word(name.lower()):
+                yield (match.start(), match.start("name")), f"{match['sign']}e "
 
     def _find_short(self, text: str) -> Iterator[tuple[Span, str]]:
         has_number = DIGIT.search(text) or DAY.search(text)

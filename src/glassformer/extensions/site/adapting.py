@@ -9,6 +9,7 @@ from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
 from glassformer.extensions.signs import signs
+from glassformer.extensions.signs.short_forms import ELIDED, ELIDING
 from glassformer.extensions.titles import full_names, titles
 from glassformer.text import (
     casing,
@@ -114,6 +115,9 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         **PATTERNS,
         "label": find_list_labels(adapter.source_lang),
         "title": titles.make_pattern(*adapter.languages),
+        "before_title": titles.BEFORE,
+        "particles": full_names.compile_particles(adapter.source_lang),
+        "elided_name": ELIDED,
         "full_name": full_names.compile_full_names(adapter.source_lang),
         **_name_articles(adapter.target_lang),
     }
@@ -131,6 +135,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "stand_ins": vars(adapter.stand_ins) | _describe_names(adapter),
         "titles": titles.find_titles(*adapter.languages),
         "contracted": titles.CONTRACTED,
+        "longest_before": titles.LONGEST,
+        "elides": name_base(adapter.source_lang) in ELIDING,
         "quotes": quotes,
         "spoken": adapter.signs.spoken,
         "short_forms": _describe_short_forms(adapter.signs),

@@ -10,7 +10,7 @@ from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import STARTERS, Verbatim, is_first
 
-# Between the parts of a name, in languages where they are no words: Ludwig van Beethoven.
+# Between the parts of a name, in languages where they are no words.
 PARTICLES = (
     *(
         "van",
@@ -23,30 +23,43 @@ PARTICLES = (
         "der",
         "den",
         "la",
-        "bin",
-        "ibn",
-        "dos",
+        "los",
+        "las",
         "du",
+        "dos",
     ),
+    *("bin", "ben", "ibn"),
 )
+JOINED = r"(?:al|el|an|as|ash|ar|ad|at|az)-"  # to a name: Khalid al-Mansour
 NAMED = {  # what a name follows, be it another word, too: my dog's name is Lucky
     "de": ("heiße ", "heißt ", "hieß ", "Name ist "),
     "en": ("name is ", "name's ", "name\u2019s ", "name was ", "named "),
     "fr": ("m'appelle ", "s'appelle ", "m\u2019appelle ", "s\u2019appelle ", "nom est "),
 }
-_PROPER = r"(?:[DO]['\u2019])?[A-ZÀ-ÖØ-Þ][^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){0,2}"
+_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_PROPER = rf"(?:[DO]['\u2019])?{_CAPITAL}[^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){{0,2}}"
+
+
+@cache
+def compile_particles(language: str | None) -> LazyPattern:
+    """Return a pattern of what is between two parts of a name, or before the last one."""
+    code = name_base(language)
+    words = (*WORDS.get(code, ()), *(["da"] if code == "de" else []))
+    particles = "|".join(each for each in PARTICLES if each not in words)
+    return LazyPattern(rf"(?:(?:{particles}) |{JOINED}){{1,3}}(?={_CAPITAL})")
 
 
 @cache
 def compile_full_names(language: str | None) -> LazyPattern:
     """Return a pattern of the full names in texts of a language."""
-    code = name_base(language)
-    words = (*WORDS.get(code, ()), *(["da"] if code == "de" else []))
-    particles = "|".join(each for each in PARTICLES if each not in words)
-    first = rf"\b(?!(?:{STARTERS}) ){_PROPER} "
-    named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(code, ()))
-    rest = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
-    return LazyPattern(rf"(?:{first}|\b)(?:(?:{particles}) ){{1,3}}{_PROPER}\b{rest}")
+    particles = compile_particles(language).pattern
+    named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(name_base(language), ()))
+    others = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
+    begins = rf"\b(?!(?:{STARTERS}) ){_PROPER}"
+    return LazyPattern(
+        rf"{begins}(?: {_PROPER}){{0,3}},? [JS]r\b(?:\.(?=,? [a-z\d]))?"  # Robert Downey Jr. is
+        rf"|(?:{begins} |\b){particles}{_PROPER}\b{others}"
+    )
 
 
 def find_full_names(

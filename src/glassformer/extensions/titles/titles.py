@@ -14,8 +14,12 @@ from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
 
+from .full_names import compile_particles
+
 CONTRACTED = {"de": "du", "à": "au", "De": "Du", "À": "Au"}  # of French, before le
 _CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+BEFORE = LazyPattern(rf"(?<!\w)({_CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
+LONGEST = 24  # characters of such a word
 OF_WOMEN = ("mrs", "miss", "princess", "queen")
 
 
@@ -36,7 +40,8 @@ def find_titles(source: str | None, target: str | None) -> Mapping[str, tuple[st
 def make_pattern(source: str | None, target: str | None) -> re.Pattern[str]:
     """Return a pattern of the titles of the source, each up to the name behind it."""
     longest_first = sorted(find_titles(source, target), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first)) or '(?!)'})[ \u00a0]")
+    forms = "|".join(map(re.escape, longest_first)) or "(?!)"
+    return re.compile(rf"(?<!\w)({forms})[ \u00a0](?!Kong\b)")
 
 
 @cache
@@ -77,11 +82,15 @@ def join_titles(
     small letters that it is another word: Mr. President.
     """
     titles, written, end = find_titles(*languages), dict[Verbatim, str](), 0
+    particles = compile_particles(languages[0])
     for match in make_pattern(*languages).finditer(text):
-        first = WORD.match(text, match.end())
+        first = WORD.match(text, _skip(text, match.end(), particles))
         if match.start() < end or not first or is_word(first[0].lower()):
             continue
-        end = _end_name(text, match.end())
+        name = BEFORE.search(text, max(0, match.start() - LONGEST), match.start())
+        if name and not is_word(name[1].lower()):  # Martin Luther King Jr.
+            continue
+        end = _end_name(text, match.end(), particles)
         if end > match.end():
             title, is_woman = titles[match[1]]
             part = Verbatim(match.start(), end, "woman" if is_woman else "name")
@@ -101,12 +110,17 @@ def _read_titles() -> dict[str, dict[str, list[str]]]:
     return tomllib.loads(read_text(Path(__file__).with_name("titles.toml")))
 
 
-def _end_name(text: str, start: int) -> int:
+def _end_name(text: str, start: int, particles: LazyPattern) -> int:
     """Return where the words with a capital end that begin here, each after one space."""
-    end = at = start
+    end, at = start, _skip(text, start, particles)
     while (word := WORD.match(text, at)) and word[0][:1].isupper():
         end = at + len(POSSESSIVE.sub("", word[0]))
         if end < word.end() or text[end : end + 1] not in (" ", "\u00a0"):
             break
-        at = end + 1
+        at = _skip(text, end + 1, particles)
     return end
+
+
+def _skip(text: str, at: int, particles: LazyPattern) -> int:
+    lead = particles.match(text, at)
+    return lead.end() if lead else at
