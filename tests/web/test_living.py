@@ -269,6 +269,7 @@ PEOPLE = (
     "[NOTE] About 25% of the students met Khalid al-Mansour on 2024-05-12 at 3:30 pm.",
     "La voiture d'Olivier \u00e0 9h et celle d'Elena d'Italie \u00e0 15 h, 9h par jour, qu'Henri",
     "Environ 60 % des enfants du roi Charles le 12.05.1990 \u00e0 20h",
+    "Pierre mange. Pierre et Rose sont l\u00e0. Jean-Pierre est mon voisin. Marie-Claire",
     "LE LIVRE D'OLIVIER ET D'XANDRA",
     "Queen Victoria met King Charles and President Obama.",
     "Martin Luther King Jr. and Stephen King Novels; King Kong. Is King Charles here?",

@@ -51,6 +51,7 @@ from ..text.verbatim import (
     read_first_names,
 )
 
+WITH_ARTICLES = ("fr",)  # languages in which no noun begins a sentence: Pierre is a name there
 MOST_CUTS = 10_000  # words whose tokens are kept
 TRIES = 3  # searches with other stand-ins
 LEAST_CAPITALS = 0.03  # of the tokens that begin a word
@@ -425,9 +426,11 @@ class Adapter:
 
     def _is_listed_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name of the training text, or a frequent first name."""
-        if word in self.known_names or word not in read_first_names():
+        parts = word.split("-")
+        if word in self.known_names or not all(part in read_first_names() for part in parts):
             return word in self.known_names
-        return not (is_first and self._is_word(word.lower()))
+        may_be_word = is_first and name_base(self.source_lang) not in WITH_ARTICLES
+        return len(parts) > 1 or not (may_be_word and self._is_word(word.lower()))
 
     def _is_word(self, word: str) -> bool:
         return self.tokenizers.source.has_token(f" {word}")

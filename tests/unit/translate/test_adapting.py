@@ -304,3 +304,16 @@ def test_a_noun_behind_a_number_alone_stays(adapter: Adapter) -> None:
         assert (before, original, behind) == ("Il me doit ", own, f"{rest}.")
     assert stand_for_amount("30", "%d", "placeholder", "fr").pattern == ""
     assert stand_for_amount("30", "$25", "number", "eo").pattern == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("Jean-Pierre est mon voisin.", "Jean-Pierre is my neighbor."),
+        ("Pierre mange une pomme.", "Pierre eats an apple."),
+        ("La voiture d'Olivier est rouge.", "Olivier's car is red."),
+        ("Le magasin ouvre à 9h.", "The shop opens at 9:00."),
+    ],
+)
+def test_names_and_hours_of_french(text: str, translation: str) -> None:
+    assert Translator.load("everyday-fr-en", device="cpu").translate(text) == translation

@@ -368,8 +368,9 @@ export class Adapter {
 
   /** Whether a word is a name of the training text, or a frequent first name. */
   private isListed(word: string, isFirst: boolean): boolean {
-    if (this.knownNames.has(word) || !this.firstNames.has(word)) return this.knownNames.has(word);
-    return !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
+    const parts = word.split("-");
+    if (this.knownNames.has(word) || !parts.every((part) => this.firstNames.has(part))) return this.knownNames.has(word);
+    return parts.length > 1 || !(isFirst && !this.tables.with_articles && this.source.hasToken(` ${word.toLowerCase()}`));
   }
 
   /** Whether the word before a name says that it is one of a place. */

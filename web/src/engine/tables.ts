@@ -17,6 +17,7 @@ export interface AdaptingTables {
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
   elides: boolean; // d' before names
+  with_articles: boolean; // before each noun
   longest_before: number; // characters of a word before a title that is looked at
   contracted: Record<string, string>; // words before the article of a title
   quotes: [string, string];

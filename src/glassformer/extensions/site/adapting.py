@@ -136,6 +136,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "titles": titles.find_titles(*adapter.languages),
         "contracted": titles.CONTRACTED,
         "longest_before": titles.LONGEST,
+        "with_articles": name_base(adapter.source_lang) in adapting.WITH_ARTICLES,
         "elides": name_base(adapter.source_lang) in ELIDING,
         "quotes": quotes,
         "spoken": adapter.signs.spoken,
