@@ -263,6 +263,7 @@ PEOPLE = (
     "See you (Anna)",
     "your book(s)",
     "J.K. Rowling wrote it.",
+    "Dear Ms. Lopez, I am here.",
     "The shop opens at 9 a.m. and closes at 5 p.m. on 12/05/2024; 12 a.m. is early",
     "Dr. Maria de la Cruz and Mr. van der Berg met Mr. Abdullah bin Rashid al-Mansour",
     "Robert Downey Jr. is here. [URGENT] Call me",

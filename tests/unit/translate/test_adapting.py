@@ -106,6 +106,7 @@ def test_small_letters_and_greetings_are_read_as_usual(
             "The meeting is on 12/05/2024 at 3:30 pm.",
             "La réunion est le 12/05/2024 à 15:30.",
         ),
+        ("Dear Ms. Lopez,", "Chère Mme Lopez,"),
         ("I saw Larry King Live.", "J'ai vu Larry King."),
         ("Is King Charles here?", "Est-ce que le roi Charles est là ?"),
         ("The dog of King Charles is old.", "Le chien du roi Charles est vieux."),

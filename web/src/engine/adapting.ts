@@ -225,9 +225,9 @@ export class Adapter {
     return this.closeQuote(sentence, this.openQuote(sentence, fitted));
   }
 
-  /** A translation whose titles have a capital in front, and "du roi" for "de le roi". */
+  /** A translation whose words fit its titles: "du roi", and "Chère Mme Lopez". */
   private fitArticles(text: string): string {
-    const whole = this.patterns.replace("behind_word", text, (_, word) => `${this.tables.contracted[word!]!} `);
+    const whole = this.patterns.replace("behind_word", text, (_, word) => this.tables.fitted[word!]!);
     return this.patterns.at("first_article", whole, 0) ? capitalize(whole) : whole;
   }
 
@@ -386,7 +386,7 @@ export class Adapter {
       const first = this.patterns.at("word", text, this.skipParticles(text, at))?.[0];
       if (start < last || !first || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
       const before = this.patterns.find("before_title", text.slice(Math.max(0, start - this.tables.longest_before), start))?.[1];
-      if (before && !this.source.hasToken(` ${before.toLowerCase()}`)) continue;
+      if (before && this.tables.surnames.includes(title!) && !this.source.hasToken(` ${before.toLowerCase()}`)) continue;
       const end = (last = this.endName(text, at));
       if (end === at) continue;
       const [written, isWoman] = this.tables.titles[title!]!;

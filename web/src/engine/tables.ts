@@ -17,9 +17,10 @@ export interface AdaptingTables {
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
   elides: boolean; // d' before names
+  surnames: string[]; // that are titles, too
   with_articles: boolean; // before each noun
   longest_before: number; // characters of a word before a title that is looked at
-  contracted: Record<string, string>; // words before the article of a title
+  fitted: Record<string, string>; // words before a title
   quotes: [string, string];
   single_quotes: string;
   quoted: [before: string, behind: string][]; // quotes around what is said

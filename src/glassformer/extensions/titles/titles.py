@@ -16,10 +16,18 @@ from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
 
 from .full_names import compile_particles
 
-CONTRACTED = {"de": "du", "à": "au", "De": "Du", "À": "Au"}  # of French, before le
+# What a word becomes before a title: one of a woman, or of a man with an article.
+FITTED = {
+    "de": {"Lieber": "Liebe", "lieber": "liebe", "geehrter": "geehrte"},
+    "fr": {
+        **{"de le": "du", "à le": "au", "De le": "Du", "À le": "Au"},
+        **{"Cher": "Chère", "cher": "chère"},
+    },
+}
 _CAPITAL = "[A-ZÀ-ÖØ-Þ]"
 BEFORE = LazyPattern(rf"(?<!\w)({_CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
 LONGEST = 24  # characters of such a word
+SURNAMES = ("King", "Prince", "Pope")  # behind such a word: Martin Luther King
 OF_WOMEN = ("mrs", "miss", "princess", "queen")
 
 
@@ -46,27 +54,31 @@ def make_pattern(source: str | None, target: str | None) -> re.Pattern[str]:
 
 @cache
 def find_articles(target: str | None) -> tuple[LazyPattern, LazyPattern] | None:
-    """Return what finds titles with articles, behind a word and at the beginning of a sentence.
+    """Return what finds words that have to fit the title behind them, and articles in front.
 
-    None if the target language writes none.
+    None if a title of the target language changes no word.
     """
-    kinds = _read_titles().get(name_base(target), {}).values()
-    articles = [forms[0] for forms in kinds if forms[0].startswith(("le ", "la "))]
-    if not articles:
+    code = name_base(target)
+    kinds = _read_titles().get(code, {})
+    articles = [forms[0] for forms in kinds.values() if forms[0].startswith(("le ", "la "))]
+    women = [kinds[kind][0] for kind in OF_WOMEN if kind in kinds]
+    men = [each[3:] for each in articles if each.startswith("le ")]
+    fitted = FITTED.get(code, {})
+    if not fitted:
         return None
-    men = "|".join(each[3:] for each in articles if each.startswith("le "))
-    return (
-        LazyPattern(rf"\b(?P<word>{'|'.join(CONTRACTED)}) le (?=(?:{men}) {_CAPITAL})"),
-        LazyPattern(rf"(?:{'|'.join(articles)}) (?={_CAPITAL})"),
-    )
+    behind = [rf"{word}(?= (?:{'|'.join(women)})\b)" for word in fitted if " " not in word]
+    behind += [rf"{word}(?= (?:{'|'.join(men)}) {_CAPITAL})" for word in fitted if " " in word]
+    first = rf"(?:{'|'.join(articles)}) (?={_CAPITAL})" if articles else "(?!)"
+    return LazyPattern(rf"\b(?P<word>{'|'.join(behind)})"), LazyPattern(first)
 
 
 def fit_articles(text: str, target: str | None) -> str:
-    """Return a translation whose titles have a capital in front, and "du roi" for "de le roi"."""
+    """Return a translation whose words fit its titles: "du roi", and "Chère Mme Lopez"."""
     if not (patterns := find_articles(target)):
         return text
     behind, first = patterns
-    text = behind.sub(lambda match: f"{CONTRACTED[match['word']]} ", text)
+    words = FITTED[name_base(target) or ""]
+    text = behind.sub(lambda match: words[match["word"]], text)
     return text[0].upper() + text[1:] if first.match(text) else text
 
 
@@ -88,7 +100,7 @@ def join_titles(
         if match.start() < end or not first or is_word(first[0].lower()):
             continue
         name = BEFORE.search(text, max(0, match.start() - LONGEST), match.start())
-        if name and not is_word(name[1].lower()):  # Martin Luther King Jr.
+        if match[1] in SURNAMES and name and not is_word(name[1].lower()):
             continue
         end = _end_name(text, match.end(), particles)
         if end > match.end():
