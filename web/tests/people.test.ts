@@ -59,8 +59,8 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
   it("has translations with the problems that Python finds", () => {
     const { judge, adapter, source, about } = opened;
     const wrong = told.judged.flatMap(({ text, translation, is_finished, confidence, problems, capped }) => {
-      const { text: read, standIns } = adapter!.adapt(text);
-      const repeated = standIns.map(({ original }) => original);
+      const { text: read, standIns, repeated: known } = adapter!.adapt(text);
+      const repeated = [...standIns.map(({ original }) => original), ...known];
       const found = judge.list({ text, read, unknown: source.findUnknown(read), translation, repeated, isFinished: is_finished, confidence, usual: about.usual });
       const own = [found.map(({ kind, said }) => [kind, said]), judge.cap(confidence, found)];
       return JSON.stringify(own) === JSON.stringify([problems, capped]) ? [] : [{ text, translation, own, wanted: [problems, capped] }];

@@ -26,6 +26,7 @@ QUOTES = {
 DEFAULT = "“”"
 SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "””": "’’", "「」": "『』"}
 QUOTED = (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"'))  # around what is said
+SINGLE_CLOSED, LAST = "'\u2019", ".!?…"  # marks at the end of a sentence
 OPENED, CLOSED = zip(*QUOTED, strict=True)
 NARROW, NO_BREAK = "\u202f", "\u00a0"
 FRENCH = ("fr",)
@@ -80,14 +81,17 @@ def open_quote(source: str, text: str) -> str:
 def close_quote(source: str, text: str) -> str:
     """Return a translation with the quote behind its last word, if only the opening one is there.
 
-    source: a sentence that ends with a quote.
+    source: a sentence that ends with a quote, perhaps with a mark behind it.
     """
-    if source[-1:] not in CLOSED or text[-1:] in CLOSED:
+    bare = source.rstrip(LAST)
+    end = len(text) if bare == source else len(text.rstrip(LAST).rstrip())
+    if bare[-1:] not in (*CLOSED, *SINGLE_CLOSED) or text[:end][-1:] in CLOSED:
         return text
     for before, behind in QUOTED:
         if _is_alone(text, before, behind):
             first = text[text.find(before) + 1 :][:1]
-            return text + (first if before == "«" and first.isspace() else "") + behind
+            space = first if before == "«" and first.isspace() else ""
+            return f"{text[:end]}{space}{behind}{text[end:]}"
     return text
 
 

@@ -247,7 +247,8 @@ class Adapter:
             if case is None and self.join_titles:
                 parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
             parts = [_find_kind(cased, each) for each in parts]
-            known = [*find_names(cased, self._is_known_name, parts)]
+            named = find_names(cased, self._is_known_name, parts)
+            known = [_find_kind(cased, each) for each in named]
             if attempt:  # the network has written them otherwise: Tom for Thomas
                 parts = sorted([*parts, *known])
             else:
@@ -334,7 +335,7 @@ class Adapter:
         if marks := LAST_MARKS.search(sentence):
             shaped[-1] = LAST_MARK.sub(marks[0], shaped[-1])
         joined = "".join(text + own for text, (_, own) in zip(shaped, segments, strict=True))
-        if adapted and adapted.stand_ins and self.fit_articles:
+        if self.fit_articles:
             joined = self.fit_articles(joined, self.target_lang)
         return close_quote(sentence, open_quote(sentence, joined))
 
@@ -379,8 +380,8 @@ class Adapter:
         if not self.is_cased:
             return None
         case = find_case(_blank(sentence, parts), self._cut, self.source_lang)
-        begins_with_name = any(not part.start and part.kind == "name" for part in parts)
-        return None if case == "lower" and begins_with_name else case
+        begins = any(not part.start for part in parts)  # small letters are usual behind it
+        return None if case == "lower" and begins else case
 
     def _truecase(self, sentence: str, parts: Sequence[Verbatim], case: Case) -> str:
         """Return the sentence in its usual case; its parts stay as they are."""

@@ -140,8 +140,9 @@ class Checker:
         faults = self._find_faults([(other, each) for each in other.translations])
         known, best = _list_faults(former), former.translations[0]
         least = best.score - MOST if _only_drops(known) else -math.inf
+        kept = other.adapted.repeated if other.adapted else ()
         weights = [
-            _weigh(own) if each.score >= least else math.inf
+            _weigh(own) if each.score >= least and _keeps(each.text, kept) else math.inf
             for each, own in zip(other.translations, faults, strict=True)
         ]
         lowest = min(weights)  # the first of equals
@@ -245,8 +246,14 @@ def _only_drops(faults: Sequence[Problem]) -> bool:
 
 
 def _list_names(sentence: Sentence) -> list[str]:
-    """Return what a sentence and its translation have in common as stand-ins."""
-    return [each.original for each in sentence.adapted.stand_ins] if sentence.adapted else []
+    """Return what a translation has to have in common with its sentence: names and numbers."""
+    if not sentence.adapted:
+        return []
+    return [*(each.original for each in sentence.adapted.stand_ins), *sentence.adapted.repeated]
+
+
+def _keeps(text: str, parts: Sequence[str]) -> bool:
+    return all(part.casefold() in text.casefold() for part in parts)
 
 
 def _list_faults(sentence: Sentence) -> list[Problem]:

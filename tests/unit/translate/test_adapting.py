@@ -106,6 +106,8 @@ def test_small_letters_and_greetings_are_read_as_usual(
             "The meeting is on 12/05/2024 at 3:30 pm.",
             "La réunion est le 12/05/2024 à 15:30.",
         ),
+        ("Elena's car is red.", "La voiture d'Elena est rouge."),
+        ("20% of people are left-handed.", "20 pour cent des gens sont gauchers."),
         ("Dear Ms. Lopez,", "Chère Mme Lopez,"),
         ("I saw Larry King Live.", "J'ai vu Larry King."),
         ("Is King Charles here?", "Est-ce que le roi Charles est là ?"),

@@ -8,7 +8,7 @@ import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, skipSpace, type AdaptingTables, type ShortWords } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, skipSpace, skipSpaceBack, type AdaptingTables, type ShortWords } from "./tables";
 
 interface Part {
   start: number;
@@ -31,7 +31,8 @@ export interface Adapted {
   names: Map<string, string>; // words of stand-ins, and what they are shown as
   kind: Case | null;
   aside: SetAside | null;
-  repeated: string[]; // what was taken out together with symbols
+  asides: string[]; // what was taken out together with symbols
+  repeated: string[]; // names that the network has to write as it reads them
   isOnlyStandIns: boolean; // there is nothing to translate
   stop: string; // at the end of `text`: the mark that the sentence lacks
   behind: string; // what a translation has in the place of that mark: a colon
@@ -137,20 +138,21 @@ export class Adapter {
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
     const found = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
-    const beginsWithName = kept.some(({ start, kind: own }) => !start && own === "name");
-    const kind = found === "lower" && beginsWithName ? null : found;
+    const kind = found === "lower" && kept.some(({ start }) => !start) ? null : found;
     const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start < part.end && part.start < end);
     parts = [...parts.filter((part) => !this.isLeft(cased, part) && !isIn(part)), ...days.keys()];
     parts = [...parts, ...this.findForeign(cased, parts)].sort((one, two) => one.start - two.start);
     const titled = new Map<Part, string>();
+    let repeated: string[] = [];
     if (this.tables.has_names && !this.isCommon(cased)) {
       parts = [...parts, ...this.findFullNames(cased, parts)].sort((one, two) => one.start - two.start);
       parts = [...parts, ...this.findNames(cased, parts)];
       if (!kind) parts = this.joinTitles(cased, parts, titled);
       for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
       parts.sort((one, two) => one.start - two.start);
+      repeated = this.findNames(cased, parts, this.isKnownName, () => false).map(({ start, end }) => cased.slice(start, end));
     }
     let inside = parts.filter((part) => !isApart(cased, part));
     let chosen = this.choose(cased, inside, days);
@@ -173,7 +175,7 @@ export class Adapter {
     return {
       text: aside?.text ?? text,
       origins: aside ? aside.spans.map(([start, end]) => [origins[start]?.[0] ?? sentence.length, origins[end - 1]?.[1] ?? sentence.length]) : origins,
-      standIns, names, kind, aside, repeated: spans.map(([start, end]) => text.slice(start, end)), isOnlyStandIns, stop, behind,
+      standIns, names, kind, aside, asides: spans.map(([start, end]) => text.slice(start, end)), repeated, isOnlyStandIns, stop, behind,
     };
   }
 
@@ -198,15 +200,15 @@ export class Adapter {
     const { origins } = replaceParts(text, [], []);
     const standIns = [this.standIn("sign", text, text)];
     const names = new Map(standIns.flatMap((each) => each.names));
-    return { text, origins, standIns, names, kind: null, aside: null, repeated: [], isOnlyStandIns: true, stop: "", behind: "" };
+    return { text, origins, standIns, names, kind: null, aside: null, asides: [], repeated: [], isOnlyStandIns: true, stop: "", behind: "" };
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
-  restore({ standIns, kind, aside, repeated, isOnlyStandIns, stop, behind }: Adapted, sentence: string, written: string, attend: Attend): string {
+  restore({ standIns, kind, aside, asides, isOnlyStandIns, stop, behind }: Adapted, sentence: string, written: string, attend: Attend): string {
     if (isOnlyStandIns) return sentence;
     const placed = aside ? new Placement(this.tables, this.patterns, aside, written, attend).write() : written;
     const whole = stop ? this.stripStop(placed, stop) + behind : placed;
-    const left = [...new Set(repeated)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
+    const left = [...new Set(asides)].map((each): StandIn => ({ text: each, original: each, pattern: patternOf(each), names: [] }));
     const segments = this.cutAt(whole, [...standIns, ...left]);
     const texts = segments.map(([own]) => own);
     // Marks belong to the whole, also around a stand-in.
@@ -221,8 +223,7 @@ export class Adapter {
       .join("");
     const [marks] = this.patterns.all("repeated_marks", sentence)[0] ?? []; // as often as they were typed
     const marked = marks ? this.patterns.replace("final_mark", joined, () => marks) : joined;
-    const fitted = standIns.length ? this.fitArticles(marked) : marked;
-    return this.closeQuote(sentence, this.openQuote(sentence, fitted));
+    return this.closeQuote(sentence, this.openQuote(sentence, this.fitArticles(marked)));
   }
 
   /** A translation whose words fit its titles: "du roi", and "Chère Mme Lopez". */
@@ -260,10 +261,18 @@ export class Adapter {
   /** A translation with the quote behind its last word, if only the opening one is there. */
   private closeQuote(sentence: string, text: string): string {
     const closed = this.tables.quoted.map(([, behind]) => behind);
-    if (!closed.includes(sentence.at(-1)!) || closed.includes(text.at(-1)!)) return text;
+    const bare = this.stripLast(sentence);
+    const end = bare === sentence ? text.length : skipSpaceBack(text, this.stripLast(text).length);
+    if (![...closed, ...this.tables.single_closed].includes(bare.at(-1)!) || closed.includes(text.slice(0, end).at(-1)!)) return text;
     const [before, behind] = this.tables.quoted.find(([one, two]) => isAlone(text, one, two)) ?? [];
     if (!before || !behind) return text;
-    return text + spaceOf(before, text[text.indexOf(before) + 1]) + behind;
+    return text.slice(0, end) + spaceOf(before, text[text.indexOf(before) + 1]) + behind + text.slice(end);
+  }
+
+  private stripLast(text: string): string {
+    let end = text.length;
+    while (end && this.tables.last_quoted.includes(text[end - 1]!)) end--;
+    return text.slice(0, end);
   }
 
   /** The spans of the parts of a sentence, whose colons part it where training text hardly had any. */
@@ -358,6 +367,11 @@ export class Adapter {
   /** Names of the training text in capitals, which are not meant as emphasis. */
   private findAcronyms(text: string, taken: readonly Part[]): Part[] {
     return this.findNames(text, taken, (word) => isUpper(word) && this.knownNames.has(word), () => false);
+  }
+
+  /** Whether a word is a name that the network knows, and may yet translate. */
+  private isKnownName(word: string, isFirst: boolean): boolean {
+    return !this.tables.stand_ins.names.includes(word) && this.source.hasToken(` ${word}`) && this.isListed(word, isFirst);
   }
 
   /** Whether a word is a part of the name beside it: a name that is known. */

@@ -396,7 +396,7 @@ function findProblems(
   const adapted = own.adapter?.adapt(bare);
   const read = adapted?.text ?? bare;
   const unknown = own.source.findUnknown(read);
-  const repeated = (adapted?.standIns ?? []).map(({ original }) => original);
+  const repeated = [...(adapted?.standIns ?? []).map(({ original }) => original), ...(adapted?.repeated ?? [])];
   return own.judge.list({ text, read, unknown, translation, repeated, isFinished, confidence, usual: own.about.usual, dropped });
 }
 

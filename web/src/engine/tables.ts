@@ -18,6 +18,8 @@ export interface AdaptingTables {
   titles: Record<string, [written: string, isWoman: boolean]>;
   elides: boolean; // d' before names
   surnames: string[]; // that are titles, too
+  single_closed: string;
+  last_quoted: string; // marks at the end of a sentence
   with_articles: boolean; // before each noun
   longest_before: number; // characters of a word before a title that is looked at
   fitted: Record<string, string>; // words before a title

@@ -86,8 +86,13 @@ TIMES = {
     "en": rf"(?P<before>)(?P<hour>1[0-2]|0?[1-9])(?P<minute>){_SPACE}(?P<half>{_HALF})",
     "fr": rf"(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}[hH]{_SPACE}(?P<minute>[0-5]\d)(?P<half>)",
 }
+_HOUR = rf"(?P<before>)(?P<hour>1\d|2[0-3]|0?[1-9]){_SPACE}[hH](?P<minute>)(?P<half>)"
 SHARP = {  # full hours, which are no durations
-    "fr": rf"(?<=\b[àÀ] )(?P<before>)(?P<hour>1\d|2[0-3]|0?[1-9]){_SPACE}[hH](?P<minute>)(?P<half>)"
+    "fr": (
+        rf"(?<=\b[àÀ] ){_HOUR}",
+        rf"(?<=\b[dD]e ){_HOUR}(?= à \d)",
+        r"(?<=\b[àÀ] )(?P<before>)(?P<hour>1[3-9]|2[0-3]) heures(?P<minute>)(?P<half>)",
+    )
 }
 PERCENT = {"en": ("percent", "of"), "fr": ("pour cent", "des|du|de")}  # and what follows it
 ELIDING = ("fr",)
@@ -96,6 +101,7 @@ TYPED = {
     "en": {
         "2day": "today",
         "afaik": "as far as I know",
+        "and/or": "or",
         "bc": "because",
         "bcz": "because",
         "bday": "birthday",
@@ -153,6 +159,7 @@ TYPED = {
         "bjr": "bonjour",
         "bsr": "bonsoir",
         "dsl": "désolé",
+        "et/ou": "ou",
         "jsp": "je ne sais pas",
         "mtn": "maintenant",
         "pcq": "parce que",
@@ -268,8 +275,8 @@ def list_numbered(
             yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
     if language in TIMES and (language, target) != ("en", "en"):
         yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
-    if language in SHARP:
-        yield ShortForm(LazyPattern(f"{_FREE}{SHARP[language]}{_LAST}"))
+    for pattern in SHARP.get(language, ()):
+        yield ShortForm(LazyPattern(f"{_FREE}{pattern}{_LAST}"))
     percent, following = PERCENT.get(language, ("", ""))
     if percent and all(map(is_word, percent.split())):
         sign = rf"{_FREE}{_NUMBER}{_SPACE}(?P<short>%)(?= (?:{following})\b)"

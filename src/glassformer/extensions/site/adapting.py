@@ -87,6 +87,8 @@ LISTS = {
     "closing": "".join(sorted(CLOSING)),
     "last_marks": LAST_MARKS,
     "quoted": typography.QUOTED,
+    "single_closed": typography.SINGLE_CLOSED,
+    "last_quoted": typography.LAST,
     "bracketed": [*colons.PAIRS.items()],
     "touches_next": symbols.TOUCHES_NEXT,
     "touches_former": symbols.TOUCHES_FORMER,

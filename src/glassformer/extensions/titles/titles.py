@@ -16,15 +16,17 @@ from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
 
 from .full_names import compile_particles
 
-# What a word becomes before a title: one of a woman, or of a man with an article.
+# What a word becomes before a title, that of a woman or of a man with an article, or a name.
 FITTED = {
     "de": {"Lieber": "Liebe", "lieber": "liebe", "geehrter": "geehrte"},
     "fr": {
         **{"de le": "du", "à le": "au", "De le": "Du", "À le": "Au"},
         **{"Cher": "Chère", "cher": "chère"},
+        **{"de ": "d'", "De ": "D'", "que ": "qu'", "Que ": "Qu'"},  # before a vowel
     },
 }
 _CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_VOWEL = "[AÀÂEÉÈÊIÎOÔU][a-zà-ÿ]"
 BEFORE = LazyPattern(rf"(?<!\w)({_CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
 LONGEST = 24  # characters of such a word
 SURNAMES = ("King", "Prince", "Pope")  # behind such a word: Martin Luther King
@@ -66,8 +68,13 @@ def find_articles(target: str | None) -> tuple[LazyPattern, LazyPattern] | None:
     fitted = FITTED.get(code, {})
     if not fitted:
         return None
-    behind = [rf"{word}(?= (?:{'|'.join(women)})\b)" for word in fitted if " " not in word]
-    behind += [rf"{word}(?= (?:{'|'.join(men)}) {_CAPITAL})" for word in fitted if " " in word]
+    following = {
+        False: rf" (?:{'|'.join(women)})\b",
+        True: rf" (?:{'|'.join(men)}) {_CAPITAL}",
+    }
+    behind = [
+        rf"{word}(?={_VOWEL if word.endswith(' ') else following[' ' in word]})" for word in fitted
+    ]
     first = rf"(?:{'|'.join(articles)}) (?={_CAPITAL})" if articles else "(?!)"
     return LazyPattern(rf"\b(?P<word>{'|'.join(behind)})"), LazyPattern(first)
 
