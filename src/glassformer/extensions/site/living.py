@@ -30,6 +30,7 @@ from .text_bytes import pack_parts, spell_letters
 # The ids of elements, where the app finds them: its models, each of them, and the engine.
 LIST, MODEL, COMPILED, START = "models", "model:", "engine", "start"
 WASM = STATIC / "engine.wasm"
+FIGURES = 6  # of the numbers of the first screen, which the network computes anew
 # With what `web/src/first/examples.ts` begins, and from how many words on the second is it.
 FIRST = (
     "The animal didn't cross the street because it was too wide.",
@@ -107,7 +108,17 @@ def _describe_first(
             return None
         text = FIRST[(described["words"] or 0) >= MANY]
     translator = Translator.load(locate(model), device="cpu", precision="fp32")
-    return describe_answer(translator.see(text, level="attention"))
+    answer = describe_answer(translator.see(text, level="attention"))
+    return {name: shorten_numbers(each) for name, each in answer.items()}
+
+
+def shorten_numbers(value: Any) -> Any:
+    """Return JSON whose numbers have the digits that are shown, and some more."""
+    if isinstance(value, dict):
+        return {name: shorten_numbers(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(shorten_numbers, value)]
+    return float(f"{value:.{FIGURES}g}") if isinstance(value, float) else value
 
 
 def _spell_bytes(data: bytes, words: int | None = None) -> str:

@@ -4,6 +4,7 @@ The code in the browser is `web/src/engine/sentences.ts`.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from glassformer.text import sentences
@@ -13,13 +14,21 @@ from glassformer.text.spacing import EAST
 
 from .regexp import write_for_javascript
 
+
+def join_ranges(codes: Sequence[int]) -> str:
+    """Return code points, which are in order, as the members of a class: runs as ranges."""
+    ends = [code for code in codes if code + 1 not in codes]
+    starts = [code for code in codes if code - 1 not in codes]
+    return "".join(f"{chr(one)}-{chr(two)}" for one, two in zip(starts, ends, strict=True))
+
+
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # those of str.splitlines
-_OTHER_DIGITS = "".join(
-    each for each in map(chr, range(sys.maxunicode + 1)) if each.isdigit() and not each.isdecimal()
-)
+_OTHER_DIGITS = [
+    code for code in range(sys.maxunicode + 1) if chr(code).isdigit() and not chr(code).isdecimal()
+]
 PATTERNS: dict[str, LazyPattern] = {
     "line": LazyPattern(rf"[^{_BREAKS}]*+(?:\r\n|[{_BREAKS}])|[^{_BREAKS}]++"),
-    "digit": LazyPattern(rf"[\d{_OTHER_DIGITS}]"),
+    "digit": LazyPattern(rf"[\d{join_ranges(_OTHER_DIGITS)}]"),
     "language_mark": sentences.LANGUAGE_MARK,
     "quotation": sentences.QUOTATION,
     "next_word": sentences.NEXT_WORD,
