@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from .patterns import LazyPattern
@@ -31,6 +32,7 @@ PRONOUN = LazyPattern("(?<![\\w.'\u2019-])i(?=['\u2019 ]|$)")  # English I
 HONORIFICS = frozenset(
     ["Mr", "Mrs", "Ms", "Miss", "Dr", "Prof", "Sir", "Madam", "M", "Mme", "Mlle", "Herr", "Frau"]
 )
+BEFORE_NAMES = frozenset(["mr", "mrs", "ms", "dr", "mme", "mlle"])  # in any case
 ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
@@ -89,6 +91,10 @@ def truecase(text: str, case: Case, cut: Cut, known: Collection[str] | None = No
     forms = _choose_forms([word[0] for word in words], case, cut, known)
     if words and case != "words":
         forms[0] = _capitalize(forms[0])
+        for place, (word, following) in enumerate(pairwise(words)):
+            gap = text[word.end() : following.start()]
+            if word[0].lower() in BEFORE_NAMES and gap in (" ", ". "):
+                forms[place : place + 2] = map(_capitalize, forms[place : place + 2])
     left, at = list[str](), 0
     for word, form in zip(words, forms, strict=True):
         left += [text[at : word.start()], form]

@@ -244,7 +244,7 @@ class Adapter:
                 full = self.full_names(cased, self.source_lang, self._is_word_in_front)
                 parts = sorted([*parts, *(each for each in full if not _is_in(each, parts))])
             parts = sorted([*parts, *find_names(cased, self._is_name, parts, self._belongs)])
-            if case is None and self.join_titles:
+            if case in (None, "lower") and self.join_titles:
                 parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
             parts = [_find_kind(cased, each) for each in parts]
             named = find_names(cased, self._is_known_name, parts)

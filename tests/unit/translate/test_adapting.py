@@ -108,6 +108,7 @@ def test_small_letters_and_greetings_are_read_as_usual(
         ),
         ("Elena's car is red.", "La voiture d'Elena est rouge."),
         ("20% of people are left-handed.", "20 pour cent des gens sont gauchers."),
+        ("mrs. taylor is my teacher.", "Mme Taylor est mon professeur."),
         ("Dear Ms. Lopez,", "Chère Mme Lopez,"),
         ("I saw Larry King Live.", "J'ai vu Larry King."),
         ("Is King Charles here?", "Est-ce que le roi Charles est là ?"),

@@ -149,7 +149,7 @@ export class Adapter {
     if (this.tables.has_names && !this.isCommon(cased)) {
       parts = [...parts, ...this.findFullNames(cased, parts)].sort((one, two) => one.start - two.start);
       parts = [...parts, ...this.findNames(cased, parts)];
-      if (!kind) parts = this.joinTitles(cased, parts, titled);
+      if (!kind || kind === "lower") parts = this.joinTitles(cased, parts, titled);
       for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
       parts.sort((one, two) => one.start - two.start);
       repeated = this.findNames(cased, parts, this.isKnownName, () => false).map(({ start, end }) => cased.slice(start, end));

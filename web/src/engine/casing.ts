@@ -35,9 +35,14 @@ export class Casing {
   truecase(text: string, kind: Case, cut: Cut): string {
     const words = this.patterns.all("cased_word", text).filter(([word]) => kind !== "words" || this.isEmphatic(word));
     let [left, at] = ["", 0];
+    const ends = (number: number) => words[number]!.index + words[number]![0].length;
+    const isBefore = (number: number) =>
+      number >= 0 && number + 1 < words.length && this.tables.before_names.includes(lower(words[number]![0])) &&
+      [" ", ". "].includes(text.slice(ends(number), words[number + 1]!.index));
     words.forEach((word, number) => {
       const form = this.chooseForm(word[0], kind, cut);
-      left += text.slice(at, word.index) + (number || kind === "words" ? form : capitalize(form));
+      const isHigh = kind !== "words" && (!number || isBefore(number) || isBefore(number - 1));
+      left += text.slice(at, word.index) + (isHigh ? capitalize(form) : form);
       at = word.index + word[0].length;
     });
     return left + text.slice(at);

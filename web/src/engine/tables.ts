@@ -20,6 +20,7 @@ export interface AdaptingTables {
   surnames: string[]; // that are titles, too
   single_closed: string;
   last_quoted: string; // marks at the end of a sentence
+  before_names: string[]; // titles in small letters
   with_articles: boolean; // before each noun
   longest_before: number; // characters of a word before a title that is looked at
   fitted: Record<string, string>; // words before a title

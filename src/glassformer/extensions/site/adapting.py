@@ -83,6 +83,7 @@ LISTS = {
     "plain_kinds": adapting.PLAIN_KINDS,
     "stops": casing.STOPS,
     "small_in_titles": sorted(casing.SMALL_IN_TITLES),
+    "before_names": sorted(casing.BEFORE_NAMES),
     "honorifics": sorted(casing.HONORIFICS),
     "closing": "".join(sorted(CLOSING)),
     "last_marks": LAST_MARKS,
