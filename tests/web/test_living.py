@@ -263,6 +263,7 @@ PEOPLE = (
     "See you (Anna)",
     "your book(s)",
     "J.K. Rowling wrote it.",
+    "Emma's dog and the car of Oliver are with Catalina de Aragon.",
     "i saw dr. smith yesterday.",
     "mr jones and mrs. taylor are here.",
     "PLEASE CALL MRS. BROWN ON MONDAY.",

@@ -141,15 +141,16 @@ def test_what_is_refused_is_given_back(counted: Client, wrong: dict[str, Any]) -
 def test_what_a_full_server_refuses_is_given_back(
     counted: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise ApiError(503, "too much to do: try again later", 1)
 
-    monkeypatch.setattr(counted.service.batcher, "search", refuse)
-    assert translate(counted, CAT).status == 503 and count_used(counted) == 0
-    (told,) = translate(counted, CAT, stream=True).events
+    monkeypatch.setattr(counted.service.batcher, "_order", refuse)
+    new = "An old dog is on the mat."  # no answer is kept of it
+    assert translate(counted, new).status == 503 and count_used(counted) == 0
+    (told,) = translate(counted, new, stream=True).events
     assert told[0] == "error" and count_used(counted) == 0
     form = {"Content_Type": "multipart/form-data; boundary=x"}
-    assert counted.ask("/translate_file", write_form("a.txt", CAT), **form).status == 503
+    assert counted.ask("/translate_file", write_form("a.txt", new), **form).status == 503
     assert count_used(counted) == 0
 
 

@@ -228,7 +228,8 @@ export class Adapter {
 
   /** A translation whose words fit its titles: "du roi", and "Chère Mme Lopez". */
   private fitArticles(text: string): string {
-    const whole = this.patterns.replace("behind_word", text, (_, word) => this.tables.fitted[word!]!);
+    const whole = this.patterns.replace("behind_word", text, (all, name, word) =>
+      name && word!.endsWith(" ") ? all! : name + this.tables.fitted[word!]!);
     return this.patterns.at("first_article", whole, 0) ? capitalize(whole) : whole;
   }
 

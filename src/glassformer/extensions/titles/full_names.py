@@ -12,23 +12,8 @@ from glassformer.text.verbatim import STARTERS, Verbatim, is_first
 
 # Between the parts of a name, in languages where they are no words.
 PARTICLES = (
-    *(
-        "van",
-        "von",
-        "de",
-        "da",
-        "di",
-        "del",
-        "della",
-        "der",
-        "den",
-        "la",
-        "los",
-        "las",
-        "du",
-        "dos",
-    ),
-    *("bin", "ben", "ibn"),
+    *("van", "von", "de", "da", "di", "del", "della", "der", "den", "la", "los", "las"),
+    *("du", "dos", "bin", "ben", "ibn"),
 )
 JOINED = r"(?:al|el|an|as|ash|ar|ad|at|az)-"  # to a name: Khalid al-Mansour
 NAMED = {  # what a name follows, be it another word, too: my dog's name is Lucky

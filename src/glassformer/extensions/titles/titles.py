@@ -76,7 +76,8 @@ def find_articles(target: str | None) -> tuple[LazyPattern, LazyPattern] | None:
         rf"{word}(?={_VOWEL if word.endswith(' ') else following[' ' in word]})" for word in fitted
     ]
     first = rf"(?:{'|'.join(articles)}) (?={_CAPITAL})" if articles else "(?!)"
-    return LazyPattern(rf"\b(?P<word>{'|'.join(behind)})"), LazyPattern(first)
+    name = rf"(?P<name>(?:{_CAPITAL}[\w'\u2019-]{{0,{LONGEST}}} )?)"
+    return LazyPattern(rf"\b{name}\b(?P<word>{'|'.join(behind)})"), LazyPattern(first)
 
 
 def fit_articles(text: str, target: str | None) -> str:
@@ -85,7 +86,12 @@ def fit_articles(text: str, target: str | None) -> str:
         return text
     behind, first = patterns
     words = FITTED[name_base(target) or ""]
-    text = behind.sub(lambda match: words[match["word"]], text)
+
+    def fit(match: re.Match[str]) -> str:
+        is_part = bool(match["name"]) and match["word"].endswith(" ")  # Catalina de Aragon
+        return match[0] if is_part else match["name"] + words[match["word"]]
+
+    text = behind.sub(fit, text)
     return text[0].upper() + text[1:] if first.match(text) else text
 
 
