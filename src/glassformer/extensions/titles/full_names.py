@@ -21,8 +21,8 @@ NAMED = {  # what a name follows, be it another word, too: my dog's name is Luck
     "en": ("name is ", "name's ", "name\u2019s ", "name was ", "named "),
     "fr": ("m'appelle ", "s'appelle ", "m\u2019appelle ", "s\u2019appelle ", "nom est "),
 }
-_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
-_PROPER = rf"(?:[DO]['\u2019])?{_CAPITAL}[^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){{0,2}}"
+CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+_PROPER = rf"(?:[DO]['\u2019])?{CAPITAL}[^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){{0,2}}"
 
 
 @cache
@@ -31,7 +31,7 @@ def compile_particles(language: str | None) -> LazyPattern:
     code = name_base(language)
     words = (*WORDS.get(code, ()), *(["da"] if code == "de" else []))
     particles = "|".join(each for each in PARTICLES if each not in words)
-    return LazyPattern(rf"(?:(?:{particles}) |{JOINED}){{1,3}}(?={_CAPITAL})")
+    return LazyPattern(rf"(?:(?:{particles}) |{JOINED}){{1,3}}(?={CAPITAL})")
 
 
 @cache

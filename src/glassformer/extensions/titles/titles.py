@@ -14,7 +14,7 @@ from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
 
-from .full_names import compile_particles
+from .full_names import CAPITAL, compile_particles
 
 # What a word becomes before a title, that of a woman or of a man with an article, or a name.
 FITTED = {
@@ -25,9 +25,8 @@ FITTED = {
         **{"de ": "d'", "De ": "D'", "que ": "qu'", "Que ": "Qu'"},  # before a vowel
     },
 }
-_CAPITAL = "[A-ZÀ-ÖØ-Þ]"
 _VOWEL = "[AÀÂEÉÈÊIÎOÔU][a-zà-ÿ]"
-BEFORE = LazyPattern(rf"(?<!\w)({_CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
+BEFORE = LazyPattern(rf"(?<!\w)({CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
 LONGEST = 24  # characters of such a word
 SURNAMES = ("King", "Prince", "Pope")  # behind such a word: Martin Luther King
 OF_WOMEN = ("mrs", "miss", "princess", "queen")
@@ -70,13 +69,13 @@ def find_articles(target: str | None) -> tuple[LazyPattern, LazyPattern] | None:
         return None
     following = {
         False: rf" (?:{'|'.join(women)})\b",
-        True: rf" (?:{'|'.join(men)}) {_CAPITAL}",
+        True: rf" (?:{'|'.join(men)}) {CAPITAL}",
     }
     behind = [
         rf"{word}(?={_VOWEL if word.endswith(' ') else following[' ' in word]})" for word in fitted
     ]
-    first = rf"(?:{'|'.join(articles)}) (?={_CAPITAL})" if articles else "(?!)"
-    name = rf"(?P<name>(?:{_CAPITAL}[\w'\u2019-]{{0,{LONGEST}}} )?)"
+    first = rf"(?:{'|'.join(articles)}) (?={CAPITAL})" if articles else "(?!)"
+    name = rf"(?P<name>(?:{CAPITAL}[\w'\u2019-]{{0,{LONGEST}}} )?)"
     return LazyPattern(rf"\b{name}\b(?P<word>{'|'.join(behind)})"), LazyPattern(first)
 
 
