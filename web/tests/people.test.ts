@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Problem, Whole } from "../src/data/document";
 import { openModel, type Opened } from "../src/engine/model";
-import { readSource, record, split } from "../src/engine/recording";
+import { readJudged, readSource, record, split } from "../src/engine/recording";
 import { Splitter, type SplittingTables } from "../src/engine/sentences";
 import type { Span } from "../src/engine/symbols";
 
@@ -57,11 +57,9 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
   });
 
   it("has translations with the problems that Python finds", () => {
-    const { judge, adapter, source, about } = opened;
+    const { judge, about } = opened;
     const wrong = told.judged.flatMap(({ text, translation, is_finished, confidence, problems, capped }) => {
-      const { text: read, standIns, repeated: known } = adapter!.adapt(text);
-      const repeated = [...standIns.map(({ original }) => original), ...known];
-      const found = judge.list({ text, read, unknown: source.findUnknown(read), translation, repeated, isFinished: is_finished, confidence, usual: about.usual });
+      const found = judge.list({ ...readJudged(opened, text), translation, isFinished: is_finished, confidence, usual: about.usual });
       const own = [found.map(({ kind, said }) => [kind, said]), judge.cap(confidence, found)];
       return JSON.stringify(own) === JSON.stringify([problems, capped]) ? [] : [{ text, translation, own, wanted: [problems, capped] }];
     });

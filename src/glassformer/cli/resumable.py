@@ -76,8 +76,8 @@ def open_resumable(
             yield output
             put_in_place(file, partial, path)
             state.unlink(missing_ok=True)
-        except BaseException:
-            _leave(output, partial)
+        except BaseException as error:
+            _leave(output, partial, isinstance(error, KeyboardInterrupt))
             raise
 
 
@@ -105,12 +105,17 @@ def _compare(begun: Any, job: Mapping[str, Any] | None) -> str:
     return f"begun with another {', '.join(others) or 'command'}"
 
 
-def _leave(output: ResumableOutput, partial: Path) -> None:
-    """Say what an error leaves behind: it may be hours of work."""
+def _leave(output: ResumableOutput, partial: Path, is_stopped: bool) -> None:
+    """Say what an error leaves behind: it may be hours of work.
+
+    is_stopped: by its user, who is told of no error.
+    """
     with suppress(OSError, ValueError):  # the disk is full; or the file is closed and has its name
         output.file.flush()
         if not os.fstat(output.file.fileno()).st_size:
             partial.unlink(missing_ok=True)
+            if is_stopped:
+                warn("stopped before anything was written")
         elif output.lines:
             done = tell_count(output.lines, "line")
             warn(f"{done} done by then: the same command goes on from there ({partial})")

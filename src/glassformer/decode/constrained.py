@@ -123,8 +123,8 @@ def _choose(
         kept += banks[met][: max(1, share)]
     rest = sorted({place for bank in banks.values() for place in bank} - {*kept})
     kept = sorted((kept + rest)[:beam])
-    if is_last:  # the best that met most is cut there, so it comes first
-        kept.sort(key=lambda place: (-candidates[place].met, place))
+    if is_last:  # all are cut here: only those that met most are hypotheses
+        kept = [place for place in kept if candidates[place].met == order[0]]
     return SentenceCandidates(candidates, kept, [place in ends for place in range(len(candidates))])
 
 

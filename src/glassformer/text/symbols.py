@@ -12,13 +12,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .patterns import LazyPattern
 from .unicode import Span
-
-if TYPE_CHECKING:
-    from .enclosures import Enclosure
 
 # Arrows, technical signs, shapes, dingbats and emoji, but neither brackets nor numbers in circles.
 _SIGN = (
@@ -130,6 +127,22 @@ def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[S
     return [*zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
+class Enclosure(NamedTuple):
+    """A span with its opening and its closing mark, and the marks to be put in the translation."""
+
+    start: int
+    end: int
+    marks: tuple[str, str]
+    comma: str  # what the network reads in the place of a mark
+    widths: tuple[int, int] = (1, 1)  # of the marks in the text
+
+    @property
+    def both(self) -> tuple[Span, Span]:
+        """Return the spans of the two marks."""
+        opening, closing = self.widths
+        return (self.start, self.start + opening), (self.end - closing, self.end)
+
+
 class Aside(NamedTuple):
     """Symbols that were taken out of a text, and the gap between what is left on either side."""
 
@@ -160,7 +173,7 @@ def set_aside(
     """Return a text without its unknown symbols; None if it has none, or nothing else.
 
     parts: what is taken out as well, in order, without white space at the edges. enclosures: words
-    whose marks are taken out.
+    whose marks are taken out, unless others of these are in the way.
     """
     spans = [*parts]
     if (not text.isascii() and _HINT.search(text)) or has_emoticon(text):
@@ -171,13 +184,13 @@ def set_aside(
             if is_unknown(run["aside"]) and not touches(run.span("aside"), parts)
         ]
     spans.sort()
+    taken = {*parts}
     marks = [
         each
         for each in enclosures
-        if not touches((each.start, each.start + 1), spans)
-        and not touches((each.end - 1, each.end), spans)
+        if all(both in taken or not touches(both, spans) for both in each.both)
     ]
-    spans += [(place, place + 1) for each in marks for place in (each.start, each.end - 1)]
+    spans += [both for each in marks for both in each.both if both not in taken]
     return _take_out(text, sorted(spans), marks) if spans else None
 
 
@@ -190,7 +203,7 @@ def touches(span: Span, others: Sequence[Span]) -> bool:
 def _take_out(text: str, spans: Sequence[Span], enclosures: Sequence[Enclosure]) -> SetAside | None:
     """Return a text without some spans, each set aside; None if no letter or digit is left."""
     left, origins, asides, at = list[str](), list[Span](), list[Aside](), 0
-    commas = {place: each.comma for each in enclosures for place in (each.start, each.end - 1)}
+    commas = {place: each.comma for each in enclosures for place, _ in each.both}
     for first, last in spans:
         begin, stop = first, last
         while begin > at and text[begin - 1].isspace():
@@ -221,7 +234,7 @@ def _join_marks(
     """Tell each opening mark and its closing one what they enclose, and how they are written."""
     numbers = {first: number for number, (first, _) in enumerate(spans)}
     for each in enclosures:
-        both = numbers[each.start], numbers[each.end - 1]
+        both = [numbers[place] for place, _ in each.both]
         around = asides[both[0]].gap[1], asides[both[1]].gap[0]
         for number, mark in zip(both, each.marks, strict=True):
             asides[number] = asides[number]._replace(symbols=mark, around=around)

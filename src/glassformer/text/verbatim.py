@@ -132,12 +132,14 @@ def find_names(
     is_name: Callable[[str, bool], bool],
     taken: Sequence[Verbatim] = (),
     belongs: Callable[[str, bool], bool] = lambda word, is_first: False,
+    follows: Callable[[str], bool] = lambda word: False,
 ) -> Iterator[Verbatim]:
     """Yield the words with a capital that are names.
 
     is_name: says so of a word, and is told whether it is the first of a sentence. taken: what is
     not looked at. Names that follow each other with a space between are one, together with words
-    that are no names for themselves but belong to one, such as Mary in Mary Okonkwo.
+    that are no names for themselves but belong to one, such as Mary in Mary Okonkwo. follows: says
+    of a word behind a first name that all are one name, such as Woods in Tiger Woods.
     """
     last: Verbatim | None = None
     is_named = False
@@ -152,10 +154,14 @@ def find_names(
         if start < other.end and other.start < end:
             continue
         begins = is_first(text, start)
+        is_next = last is not None and text[last.end : start] in (" ", "\u00a0")
         is_own = is_name(own, begins)
+        if last and is_next and not is_own:
+            first = text[last.start : last.end].replace("\u00a0", " ").partition(" ")[0]
+            is_own = first in read_first_names() and follows(own)
         if not is_own and not belongs(own, begins):
             continue
-        if last and text[last.end : start] in (" ", "\u00a0"):
+        if last and is_next:
             last, is_named = last._replace(end=end), is_named or is_own
             continue
         if last and is_named:

@@ -20,6 +20,7 @@ from ..text.casing import (
     Case,
     find_case,
     has_capital,
+    is_capitalized,
     is_usual,
     lower_first,
     put_case_back,
@@ -61,6 +62,7 @@ LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa 
 # Kinds that a network is left with if there is no stand-in.
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
 BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
+ADDRESSED = LazyPattern(r",\s+[^\W\d_]+\W*$")  # Kind regards, Rose
 LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
 # At the end of a sentence, as often as they were typed.
 LAST_MARKS, LAST_MARK = LazyPattern(r"(?<![!?])[!?]{2,}$"), LazyPattern(r"(?<![!?])[!?]+$")
@@ -224,11 +226,9 @@ class Adapter:
 
     def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""
-        is_formula = self.has_letters and not any(map(str.isalpha, sentence))  # 1 + 1 = 2
-        is_letter = self.is_cased and LETTER.search(sentence)  # not of a model that learned letters
-        if is_formula or is_letter or (self.colon and is_label(sentence)):
-            return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         parts, case = find_verbatim(sentence), None
+        if self._is_copied(sentence, parts):
+            return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         if parts or not is_usual(sentence):
             kept = sorted([*parts, *find_names(sentence, self._is_known_acronym, parts)])
             case = self._find_case(sentence, kept)
@@ -243,7 +243,7 @@ class Adapter:
             if self.full_names:
                 full = self.full_names(cased, self.source_lang, self._is_word_in_front)
                 parts = sorted([*parts, *(each for each in full if not _is_in(each, parts))])
-            parts = sorted([*parts, *find_names(cased, self._is_name, parts, self._belongs)])
+            parts = sorted([*parts, *self._find_names(cased, parts)])
             if case in (None, "lower") and self.join_titles:
                 parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
             parts = [_find_kind(cased, each) for each in parts]
@@ -269,6 +269,16 @@ class Adapter:
             for part, *pair in zip(inside, chosen, own, strict=True)
         ]
         return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
+
+    def _is_copied(self, sentence: str, parts: Sequence[Verbatim]) -> bool:
+        """Return whether a sentence is its own translation: 1 + 1 = 2, a letter, a tag."""
+        is_formula = self.has_letters and not any(map(str.isalpha, sentence))
+        is_letter = self.is_cased and LETTER.search(sentence)  # not of a model that learned letters
+        is_copied = is_formula or bool(is_letter) or bool(self.colon and is_label(sentence))
+        return is_copied or _is_only_tags(sentence, parts)
+
+    def _find_names(self, text: str, taken: Sequence[Verbatim]) -> Iterator[Verbatim]:
+        return find_names(text, self._is_name, taken, self._belongs, self._is_surname)
 
     def _is_word_in_front(self, word: str) -> bool:
         """Return whether a word that begins a sentence is one, and no name."""
@@ -381,7 +391,8 @@ class Adapter:
             return None
         case = find_case(_blank(sentence, parts), self._cut, self.source_lang)
         begins = any(not part.start for part in parts)  # small letters are usual behind it
-        return None if case == "lower" and begins else case
+        is_addressed = case == "title" and ADDRESSED.search(sentence)
+        return None if is_addressed or (case == "lower" and begins) else case
 
     def _truecase(self, sentence: str, parts: Sequence[Verbatim], case: Case) -> str:
         """Return the sentence in its usual case; its parts stay as they are."""
@@ -425,6 +436,11 @@ class Adapter:
         is_stand_in = word in NAMES and not (is_first and self._is_word(word.lower()))
         return is_stand_in or self._is_listed_name(word, is_first)
 
+    def _is_surname(self, word: str) -> bool:
+        """Return whether a word with a capital behind a name is one, being none of another kind."""
+        low, high = self._cut([word.lower(), word])
+        return not is_capitalized(word.lower(), low, high, self.words)
+
     def _is_listed_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name of the training text, or a frequent first name."""
         parts = word.split("-")
@@ -455,8 +471,19 @@ def _find_kind(sentence: str, part: Verbatim) -> Verbatim:
     return part._replace(kind="location") if is_location else part
 
 
+def _is_only_tags(sentence: str, parts: Sequence[Verbatim]) -> bool:
+    """Return whether a sentence is tags, and nothing else with a letter or digit."""
+    tags = [each for each in parts if each.kind == "tag"]
+    left, _ = replace_parts(sentence, tags, [""] * len(tags)) if tags else (sentence, [])
+    return bool(tags) and not any(map(str.isalnum, left))
+
+
 def _is_apart(sentence: str, part: Verbatim) -> bool:
-    """Return whether a part stands in brackets of its own, and has no place in the grammar."""
+    """Return whether a part has no place in the grammar: a tag, or one in brackets of its own."""
+    return part.kind == "tag" or _is_bracketed(sentence, part)
+
+
+def _is_bracketed(sentence: str, part: Verbatim) -> bool:
     around = sentence[max(0, part.start - 1) : part.start] + sentence[part.end : part.end + 1]
     return around in ("()", "[]")
 
@@ -470,15 +497,15 @@ def _place_apart(
         if part in stand_ins:
             grown += len(stand_ins[part]) - (part.end - part.start)
         else:
-            wider = _is_apart(sentence, part)
+            wider = _is_bracketed(sentence, part)
             yield part.start + grown - wider, part.end + grown + wider
 
 
 def _is_left(sentence: str, part: Verbatim) -> bool:
-    """Return whether a part is left to the network: a tag, or a number of one digit."""
+    """Return whether a part is left to the network: &amp;, or a number of one digit."""
     own = sentence[part.start : part.end]
     is_small = own.isdecimal() and len(own) <= SMALL_NUMBER
-    return part.kind == "tag" or (is_small and not _is_apart(sentence, part))
+    return own.startswith("&") or (is_small and not _is_bracketed(sentence, part))
 
 
 def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:
@@ -488,7 +515,7 @@ def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:
 def _is_short_number(sentence: str, part: Verbatim) -> bool:
     """Return whether a part is a number that a network may well know, and write as it is."""
     own = sentence[part.start : part.end]
-    return own.isdecimal() and len(own) <= SHORT_NUMBER and not _is_apart(sentence, part)
+    return own.isdecimal() and len(own) <= SHORT_NUMBER and not _is_bracketed(sentence, part)
 
 
 def _blank(sentence: str, parts: Sequence[Verbatim]) -> str:

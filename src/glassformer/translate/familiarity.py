@@ -55,6 +55,11 @@ class Familiarity:
         source = sentence.text
         if not has_letters(source):
             return
+        if sentence.adapted and sentence.adapted.is_only_stand_ins:  # it is repeated as it is
+            unknown, letters = self.tokenizer.find_unknown(source), {*filter(str.isalpha, source)}
+            if letters and letters.issubset(unknown):
+                yield Problem.describe("unknown", list=" ".join(unknown))
+            return
         if unknown := self.tokenizer.find_unknown(sentence.read_text):
             yield Problem.describe("unknown", list=" ".join(unknown))
         if unmet := self.list_unmet(sentence.read_text):

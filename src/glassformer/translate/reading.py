@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..config import EOS, SEPARATOR, Config
+from ..foundation.extensions import find_addition
 from ..foundation.validation_errors import check_list
 from ..model.files.directory import Tokenizers
 from ..text import Tokens
@@ -22,7 +23,6 @@ from ..text.context import (
     join_ids,
     list_contexts,
 )
-from ..text.enclosures import Enclosures
 from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
@@ -65,7 +65,8 @@ class SentenceReader:
         self.config, self.tokenizers, self.folder = config, tokenizers, folder
         data = config.data
         self.adapter = Adapter(tokenizers, (data.source_lang, data.target_lang), folder)
-        self.enclosures = Enclosures(*tokenizers)
+        make = find_addition("enclosures")
+        self.enclosures: Any = make(*tokenizers) if make else None
         self.tags = tokenizers.source.find_tags([data.tag] if data.tag else [])
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
@@ -220,7 +221,8 @@ class SentenceReader:
 
     def set_aside(self, sentence: str, parts: Sequence[Span] = ()) -> SetAside | None:
         """Return a sentence without its unknown symbols and some parts; None if it has none."""
-        enclosures = () if self._is_unspaced else self.enclosures.find(sentence)
+        is_possible = self.enclosures and not self._is_unspaced
+        enclosures = self.enclosures.find(sentence, parts) if is_possible else ()
         return set_aside(sentence, self._is_unread, parts, enclosures)
 
     def count_lengths(self, sources: Sequence[Sequence[int]]) -> list[int] | None:

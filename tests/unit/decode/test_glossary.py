@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from glassformer import Translator
 from glassformer.cli import main
+from glassformer.config import EOS, Config
 from glassformer.data.glossary import Glossary, GlossaryTerm, count_terms
 from glassformer.decode.constrained import measure_progress
+from glassformer.decode.run import search
 from glassformer.decode.sentences import Constraint, Spelling
 
 LINES = ["The cat is on the mat.", "The dog bites the old cat.", "A horse runs.", ""]
@@ -54,6 +58,33 @@ def test_batches_change_nothing(translator: Translator) -> None:
     how = {"glossary": {"cat": "minet", "dog": "toutou"}, "again": False}
     alone = [translator.translate(line, **how) for line in LINES]
     assert translator.translate(LINES, **how) == alone
+
+
+class _Stubborn:
+    """A network that hardly ever ends, or writes 7."""
+
+    def start(self, sources: list[list[int]]) -> _Stubborn:
+        return self
+
+    def step(self, tokens: torch.Tensor, state: object) -> torch.Tensor:
+        logits = torch.full((*tokens.shape, 10), -20.0)
+        for token, logit in ((5, 0.0), (6, -0.5), (7, -9.0), (EOS, -60.0)):
+            logits[..., token] = logit
+        return logits
+
+    def keep(self, rows: torch.Tensor, state: object) -> None: ...
+
+    def rewind(self, lengths: torch.Tensor, state: object) -> None: ...
+
+
+@pytest.mark.parametrize("n_best", [1, 4])
+def test_a_search_that_is_cut_keeps_its_terms(n_best: int) -> None:
+    decode = Config.read({"decode": {"beam": 4, "max_extra": 4, "max_ratio": 0}}).decode
+    terms = [[Constraint((Spelling((7,), frozenset()),))]]
+    network: Any = _Stubborn()
+    (hypotheses,) = search(network, [[4, 4, EOS]], decode, n_best=n_best, constraints=terms)
+    assert hypotheses and not any(each.finished for each in hypotheses)
+    assert all(7 in each.tokens for each in hypotheses)
 
 
 def test_progress_of_a_phrase() -> None:

@@ -6,20 +6,26 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from glassformer.cli import main
 from glassformer.config import Config
 from glassformer.extensions.honest.diagnostics import (
+    examine_contamination,
     examine_gradient,
     examine_loss,
+    examine_padding,
     repeats_itself,
 )
 from glassformer.extensions.publish.looks import LOOKS, count_look, name_text, read_looks
 from glassformer.foundation.disk import write_text
-from glassformer.model.files.directory import SHIPPED
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import RUN, SHIPPED
 from glassformer.train import train
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import open_run
 from tools.demo_corpus.files import write_pairs
 
 Run = Callable[..., tuple[int, str, str]]
@@ -76,6 +82,9 @@ def test_doctor_says_what_went_wrong_in_a_training(run: Run) -> None:
             "train": {"steps": 2, "batch_tokens": 256},
         }
     )
+    for lang in ("en", "fr"):
+        lines = Path(f"train.{lang}").read_text(encoding="utf-8").splitlines()
+        write_text(Path(f"valid.{lang}"), "".join(f"{line}\n" for line in lines[:20]))
     train(config, ["train.en", "train.fr"], "young", valid=["valid.en", "valid.fr"], quiet=True)
     code, said, _ = run("doctor", "young", "--training", "--json")
     found = {each["about"]: each for each in json.loads(said)["findings"]}
@@ -86,9 +95,46 @@ def test_doctor_says_what_went_wrong_in_a_training(run: Run) -> None:
     assert "nothing was learned" in found["loss"]["advice"]
     assert "train longer" in found["repetition"]["advice"]
     assert found["emptiness"]["said"].endswith("translations have no word")
-    assert "of 20 validation lines" in found["contamination"]["said"]
+    assert found["contamination"]["said"].startswith("20 of 20 validation lines")
+    assert "scores flatter" in found["contamination"]["advice"]
     assert run("doctor", "mine", "--training")[0] == 2  # its training is not there
     assert run("doctor", "--training")[0] == 2
+
+
+def test_what_was_held_out_is_not_in_the_training_text(tmp_path: Path) -> None:
+    draw = Random(1)
+    paths = [tmp_path / "a.en", tmp_path / "a.fr"]
+    for path in paths:
+        lines = (
+            " ".join("".join(draw.choices("abcdefg", k=6)) for _ in range(4)) for _ in "a" * 240
+        )
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    open_run(tmp_path / "young", Config.read({"text": {"tokenizer": "char"}}), paths, None)
+    prepare_run(tmp_path / "young", Reporter(quiet=True))
+    assert examine_contamination(tmp_path / "young")[0].said.startswith("0 of 12 validation lines")
+
+
+@pytest.mark.parametrize(("pad_to", "share"), [(1, 0), (4, 6 / 25)])
+def test_padding_is_that_of_the_batches_of_the_training(
+    tmp_path: Path, pad_to: int, share: float
+) -> None:
+    """A space, 7 letters and EOS fill 9 of 12 cells, after BOS 10 of 13, if 4 divides lengths."""
+    lines = {"even": ["abcdefg"] * 40, "uneven": ["ab" * (1 + n) for n in range(40)]}
+    paths = {name: [tmp_path / f"{name}.{lang}" for lang in ("en", "fr")] for name in lines}
+    for name, text in lines.items():
+        for path in paths[name]:
+            write_text(path, "".join(f"{line}\n" for line in text))
+    config = Config.read(
+        {
+            "data": {"stage": [{"corpora": ["even"], "until": 0.5}]},
+            "text": {"tokenizer": "char"},
+            "train": {"pad_to": pad_to},
+        }
+    )
+    open_run(tmp_path / "young", config, [*paths["even"], *paths["uneven"]], paths["even"])
+    config = prepare_run(tmp_path / "young", Reporter(quiet=True)).config
+    said = examine_padding(tmp_path / "young" / RUN, config).said
+    assert said.startswith(f"{share:.0%} of the cells")
 
 
 def test_gradients_and_losses_are_judged() -> None:

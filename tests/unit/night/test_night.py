@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from itertools import count, product
 from pathlib import Path
@@ -31,6 +33,10 @@ from glassformer.extensions.night.state import (
 from glassformer.extensions.night.texts import gather_text, write_parts
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import SHIPPED
+from glassformer.train.plan import preparation
+from glassformer.train.run.loop import Loop
+from glassformer.translator import Translator
 from tools.demo_corpus.files import write_pairs
 
 Run = Callable[..., tuple[int, str]]
@@ -102,7 +108,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "make_corpus", translate)
     monkeypatch.setattr(module, "measure_copies", lambda model, pairs: told["copied"])
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
-    monkeypatch.setattr(Night, "time_sentence", lambda self, model: 0.001)
+    monkeypatch.setattr(module, "time_sentence", lambda *_: 0.001)
     estimate(monkeypatch, 4.5)
     return told
 
@@ -246,13 +252,43 @@ def test_a_training_that_was_begun_ends_earlier_if_told_so(
 
     monkeypatch.setattr(trainings, "resume", resume)
     (tmp_path / "run").mkdir()
-    write_text(tmp_path / "run" / "run.json", "{}")
+    record: dict[str, Any] = {"data": ["a"], "valid": None, "machine": {}}
+    write_text(tmp_path / "run" / "run.json", json.dumps(record))
     write_text(tmp_path / "run" / "config.toml", "[train]\nminutes = 30.0\n")
     for minutes in (12.5, 30.0, 50.0):
         job = trainings.TrainingJob(tmp_path, ("en", "fr"), [], [], minutes, 1)
         trainings.run_training(job)
     assert made == [["train.minutes=12.500"], [], []]
     assert trainings.read_spent(tmp_path) == 0.0
+
+
+def kill(*_: Any, **__: Any) -> None:
+    raise Killed
+
+
+def save_and_kill(loop: Loop, save: Callable[[Loop], None] = Loop._save) -> None:
+    save(loop)
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "end"),
+    [(preparation, "encode_corpus", kill), (Loop, "_save", save_and_kill)],
+)
+def test_a_training_goes_on_after_two_kills(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, end: Any
+) -> None:
+    """The second is after fewer minutes were written down, and before a checkpoint has them."""
+    corpora = [([str(pairs / f"train.{lang}") for lang in ("en", "fr")], None)]
+    valid = [str(pairs / "valid")]
+    job = trainings.TrainingJob(
+        pairs / "m", ("en", "fr"), corpora, valid, minutes=0.1, seed=1, changes=SMALL
+    )
+    for minutes, points in ((0.1, (place, name, end)), (0.05, (Loop, "_begin", kill))):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(*points)
+            trainings.run_training(replace(job, minutes=minutes))
+    assert trainings.run_training(replace(job, minutes=0.05)).is_finished
 
 
 def test_a_time_of_day_that_has_passed_stays_the_end(tmp_path: Path) -> None:
@@ -264,6 +300,22 @@ def test_a_time_of_day_that_has_passed_stays_the_end(tmp_path: Path) -> None:
     assert later.until == state.until and count_left(later, lambda: noon + 3600) == -30
     other = begin_state(tmp_path, request, None, "13:30", lambda: noon + 3600)
     assert count_left(other, lambda: noon + 3600) == 30
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the clock cannot be set here")
+def test_a_passed_time_of_day_stays_the_end_when_clocks_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = NightRequest(["a", "b"], "en", "fr")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        morning = datetime(2026, 3, 28, 6).timestamp()  # a day before the clocks change
+        state = begin_state(tmp_path, request, None, "07:00", lambda: morning)
+        write_state(tmp_path, state)
+        later = begin_state(tmp_path, request, None, "07:00", lambda: morning + 7200)
+    time.tzset()
+    assert state.until == later.until == morning + 3600
 
 
 def test_a_night_without_its_steps_only_says_what_came_of_it(
@@ -316,6 +368,39 @@ def test_pairs_known_by_heart_are_not_made_again(pairs: Path, pretended: dict[st
     assert short.state.copied == 0.97  # it goes on, and is not measured again
 
 
+def test_a_kill_while_copies_are_counted_changes_no_plan(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(module, "measure_copies", kill)
+        begin(pairs, 60).run()
+    pretended["copied"] = 0.97
+    begin(pairs, 60).run()
+    assert list_made(pretended) == ["auto", "member-1"]
+
+
+@pytest.mark.parametrize(("model", "beam"), [("demo", trainings.BEAM), ("everyday-en-fr", 5)])
+def test_what_will_run_is_timed(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch, model: str, beam: int
+) -> None:
+    """Here a model takes a second for each hypothesis, and the first sentence a minute more."""
+    night, passed = begin(pairs, 60), [0.0]
+
+    def load(models: list[Path]) -> Any:
+        def translate(texts: str | list[str], *, decode: Any) -> None:
+            count = 1 if isinstance(texts, str) else len(texts)
+            passed[0] += len(models) * decode.beam * count + 60 * (not passed[0])
+
+        return SimpleNamespace(translate=translate)
+
+    monkeypatch.setattr(Translator, "load", load)
+    monkeypatch.setattr(module, "make_corpus", lambda *_: None)
+    night.clock = lambda: passed[0]
+    night.translate("taught", [SHIPPED / model] * 3, "forward", str(pairs / "train.en"), 10)
+    part = night.made("taught").with_suffix(".forward").read_text(encoding="utf-8")
+    assert len(part.splitlines()) == 10 * 60 // (3 * beam)
+
+
 def test_pairs_that_do_not_help_are_left_out(pairs: Path, pretended: dict[str, Any]) -> None:
     pretended["scores"] = {"auto": 20.0, "member-1": 18.0, "ensemble": 20.1, "polish": 19.0}
     night = begin(pairs, 120)
@@ -333,7 +418,7 @@ def test_text_in_one_language_is_tagged_and_not_of_the_test(
     pairs: Path, pretended: dict[str, Any]
 ) -> None:
     tested = (pairs / "test.fr").read_text(encoding="utf-8").splitlines()
-    more = [*tested, "Une phrase.", "", "Une  phrase.", "Encore une."]
+    more = [*tested, "Une phrase.", "", "Une  phrase.", tested[0].upper(), "Encore une."]
     write_text(pairs / "more.fr", "".join(f"{line}\n" for line in more))
     night = begin(pairs, 120, mono_target=str(pairs / "more.fr"))
     night.run()
@@ -394,7 +479,33 @@ def test_what_cannot_be_is_said(run: Run, pairs: Path) -> None:
 
 def test_gathered_text_is_of_different_lines(tmp_path: Path) -> None:
     write_text(tmp_path / "a", "one\n\n one \ntwo\nthree\nfour\n")
-    assert gather_text(str(tmp_path / "a"), 2, ["two"]) == ["one", "three"]
+    assert gather_text(str(tmp_path / "a"), 2, ["two"], []) == ["one", "three"]
+
+
+def test_gathered_text_is_unlike_what_is_held_out(tmp_path: Path) -> None:
+    held_out = ["I have 4 cats.", "He bought twelve apples at the market.", "Go!"]
+    alike = ["I have 17 cats!", "HE BOUGHT TWELVE PEARS AT THE MARKET", "go"]
+    other = ["I have dogs and 4 cats.", "He bought bread and milk at the market.", "Go on!", "..."]
+    write_text(tmp_path / "a", "".join(f"{line}\n" for line in [*alike, *other]))
+    assert gather_text(str(tmp_path / "a"), 10, [], held_out) == other
+    assert gather_text(str(tmp_path / "a"), 10, other, held_out) == []
+
+
+def test_lines_of_a_given_text_that_are_learned_are_counted(tmp_path: Path) -> None:
+    words = [*map("".join, product("bdfgk", "aeiou", "lmnpr"))]
+    lines = [f"{one} {two} so" for one, two in zip(words, reversed(words), strict=True)]
+    texts = {"train": lines[12:], "valid": [*lines[:9], *lines[12:15]], "test": lines[:12]}
+    for (name, part), lang in product(texts.items(), ("en", "fr")):
+        write_text(tmp_path / f"{name}.{lang}", "".join(f"{line} {lang}\n" for line in part))
+    data, valid, test = (
+        [str(tmp_path / f"{name}.{lang}") for lang in ("en", "fr")] for name in texts
+    )
+    _, remark = write_parts(tmp_path / "both", data, valid, test, ("en", "fr"), 1)
+    assert remark.endswith("(3 of valid in train, or nearly; 0 of test in train, or nearly)")
+    _, remark = write_parts(tmp_path / "one", data, [], test, ("en", "fr"), 1)
+    none = "no near twin of what was held out is in train"
+    assert remark.endswith(f"(0 of test in train, or nearly; {none})")
+    assert write_parts(tmp_path / "no", data, [], [], ("en", "fr"), 1)[1].endswith(f"({none})")
 
 
 SMALL = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")

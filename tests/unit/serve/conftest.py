@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from traceback import format_stack
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -99,3 +100,29 @@ def recording(client: Client) -> str:
     found = client.ask("/api/trace", {"text": "The cat is on the mat."})
     assert found.status == 200, found.body
     return str(found.json["id"])
+
+
+@pytest.fixture(scope="package")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two models of one name that hardly learned anything, each of two pairs of languages."""
+    pytest.importorskip("torch", reason="training needs PyTorch")
+    from glassformer.config import Config
+    from glassformer.train import train
+
+    home = tmp_path_factory.mktemp("pairs")
+    sides = {"en": "the red cat\nthe old dog\n", "xx": "tac der\ngod dlo\n", "yy": "CAT\nDOG\n"}
+    for side, text in sides.items():
+        (home / side).write_text(text * 9, encoding="utf-8")
+    data = [str(home / "en"), f"{home / 'xx'},langs=en-xx"]
+    data += [str(home / "en"), f"{home / 'yy'},langs=en-yy"]
+    models = [home / name / "m" for name in "ab"]
+    for seed, model in enumerate(models):
+        settings = {
+            "model": {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1},
+            "data": {"source_lang": "en", "target_lang": "xx"},
+            "text": {"vocabulary": 300},
+            "train": {"steps": 2, "seed": seed, "precision": "fp32", "watch": 0},
+            "decode": {"max_extra": 5},
+        }
+        train(Config.read(settings), data, model, quiet=True)
+    return models

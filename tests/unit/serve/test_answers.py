@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from math import inf
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -102,6 +103,14 @@ def test_a_model_has_a_digest_of_its_files() -> None:
     one, other = pool.models.values()
     assert pool.identify(pool.load(one)) == one.digest() != other.digest()
     assert pool.name(pool.load(other)) == other.id and len(one.digest()) == 64
+
+
+def test_each_pair_of_a_model_has_answers_of_its_own(folders: list[Path]) -> None:
+    pool, options = ModelPool(folders[:1], device="cpu"), SearchOptions(Decode())
+    to_xx, to_yy = map(pool.load, pool.models.values())
+    answers, asked = AnswerCache(1 << 20, pool.identify), Sentence("a")
+    answers.keep(to_xx, [translate("a", "A")], options)
+    assert answers.find(to_xx, [asked], options) and not answers.find(to_yy, [asked], options)
 
 
 def test_metrics_show_hits(client: Client) -> None:

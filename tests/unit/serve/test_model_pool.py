@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.extensions.serve.api_error import ApiError
+from glassformer.extensions.serve.service import model_pool as module
 from glassformer.extensions.serve.service.languages import Languages
-from glassformer.extensions.serve.service.model_pool import ModelPool
+from glassformer.extensions.serve.service.model_pool import ModelPool, PooledModel
 from glassformer.extensions.serve.service.recordings import Recording, Recordings
 from glassformer.model.files.directory import GOLDEN, SHIPPED, WEIGHTS
 from glassformer.translate.align.alignments import read_golden
+from glassformer.translator import Translator
 
 
 def test_loads_late_and_keeps_few() -> None:
@@ -70,6 +75,57 @@ def test_a_model_of_other_languages_does_not_take_its_place(tmp_path: Path) -> N
     shutil.copytree(SHIPPED / "demo", folder, dirs_exist_ok=True)
     with pytest.raises(ApiError, match="of other languages"):
         other.load(other.default)
+
+
+def do_first(act: Callable[[], object], work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what does one thing before another."""
+    return lambda *inputs, **named: (act(), work(*inputs, **named))[1]
+
+
+def test_others_are_taken_while_a_model_is_opened_and_hashed(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, blocked = ModelPool(folders[:1], device="cpu"), list[bool]()
+    first, second = pool.models.values()
+    pool.load(first)
+
+    def take() -> None:
+        taking = Thread(target=pool.take, args=(first,))
+        taking.start()
+        taking.join(5)
+        blocked.append(taking.is_alive())
+
+    monkeypatch.setattr(PooledModel, "digest", do_first(take, PooledModel.digest))
+    monkeypatch.setattr(module, "open_model", do_first(take, module.open_model))
+    pool.load(second)
+    assert blocked == [False, False]
+
+
+def test_a_model_that_is_removed_while_it_is_loaded_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: list[Path]
+) -> None:
+    pool = ModelPool(folders[:1], device="cpu")
+    pool.add(shutil.copytree(SHIPPED / "demo", tmp_path / "mine"), "mine")
+    mine = pool.find("mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "load", do_first(lambda: pool.remove("mine"), Translator.load))
+        pool.load(mine)
+    assert all(map(pool.load, pool.models.values()))
+    assert not pool.is_loaded(mine)
+
+
+def test_a_model_whose_files_change_while_they_are_read_has_no_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    pool = ModelPool([folder], device="cpu")
+    with monkeypatch.context() as patch:
+        touch = (folder / WEIGHTS).touch
+        patch.setattr(PooledModel, "digest", do_first(touch, PooledModel.digest))
+        first = pool.load(pool.default)
+    assert pool.identify(first) is None
+    second = pool.load(pool.default)
+    assert second is not first and pool.identify(second) == pool.default.digest()
 
 
 def test_a_model_says_on_how_many_pairs_it_was_trained() -> None:

@@ -6,6 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,20 @@ def test_it_says_what_this_process_says(pool: ModelPool, process: TranslatingPro
             here = search_here(translator, sentences, options)
             for one, other in zip(there, here, strict=True):
                 assert one.take(other) == one and one.question == other.question
+
+
+def test_each_pair_is_that_of_its_own_folder(folders: list[Path]) -> None:
+    one, other = folders
+    pool = ModelPool([one, f"{other}@yy"], **OPTIONS)
+    options, scores = SearchOptions(Decode()), set[float]()
+    with closing(TranslatingProcess(pool, OPTIONS)) as process:
+        for translator in map(pool.load, pool.models.values()):
+            (sentences,) = translator.reader.read(["the red cat"])
+            there = process(translator, sentences, options)
+            here = search_here(translator, sentences, options)
+            assert there[0].translations == here[0].translations
+            scores.add(here[0].translations[0].score)
+    assert len(scores) == len(pool.models) == 3
 
 
 def test_errors_come_through(pool: ModelPool, process: TranslatingProcess) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +21,9 @@ pytest.importorskip("torch", reason="training needs PyTorch")
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.serve.limits import Limits, TrainingLimits
 from glassformer.extensions.serve.running import make_service
+from glassformer.extensions.serve.service import own_trainings
 from glassformer.extensions.serve.service.own_trainings import OwnTraining, measure_folder
+from glassformer.model.files.directory import SHIPPED
 
 from .conftest import Client, start
 
@@ -299,3 +303,26 @@ def test_the_limits_that_are_given_are_those_of_trainings(tmp_path: Path) -> Non
         with closing(make_service(["demo"], trainings=tmp_path, training_limits=limits)) as service:
             assert service.own_trainings is not None
             assert service.own_trainings.limits == (limits or TrainingLimits())
+
+
+def test_a_model_is_not_offered_while_its_training_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(make_service(["demo"], device="cpu", trainings=tmp_path)) as service:
+        trainings = service.own_trainings
+        assert trainings
+        training = trainings.create("own", "en", "fr")
+        shutil.copytree(SHIPPED / "demo", training.folder, dirs_exist_ok=True)
+        trainings.offer_models()
+        assert service.model_pool.has("own")
+        drop, offering = own_trainings.drop_folder, Thread(target=trainings.offer_models)
+
+        def drop_late(folder: Path) -> None:
+            offering.start()
+            offering.join(1)
+            drop(folder)
+
+        monkeypatch.setattr(own_trainings, "drop_folder", drop_late)
+        trainings.delete("own")
+        offering.join()
+        assert not service.model_pool.has("own")

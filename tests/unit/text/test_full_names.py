@@ -22,6 +22,9 @@ from glassformer.extensions.titles.full_names import find_full_names
         ("fr", "Tom de Boston s'appelle Lune, et Leonardo da Vinci", ["Lune", "Leonardo da Vinci"]),
         ("de", "Ist da Anna? Gr\u00fc\u00dfe von Anna. Ich hei\u00dfe Rose.", ["Rose"]),
         (None, "Vincent van Gogh", ["Vincent van Gogh"]),
+        ("en", "Will is late. May and Tom. Will said so.", ["Will", "May", "Will"]),
+        ("en", "Will you come? May I? May is warm. Will Tom and May come?", []),
+        ("fr", "Will is late.", []),
     ],
 )
 def test_names_of_several_parts(language: str | None, text: str, names: list[str]) -> None:

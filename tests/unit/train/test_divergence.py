@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from glassformer.config import Config
 from glassformer.data.batches import Batch
+from glassformer.foundation.disk import read_text
 from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
 from glassformer.train.run.divergence import DivergenceDetector
@@ -172,6 +173,31 @@ def test_changed_data_after_a_resume_set_off_no_alarm(
         mine.write_text(mine.read_text(encoding="utf-8").replace("cat", "hat"), encoding="utf-8")
     summary = resume(tmp_path / "m", accept_changed_data=True, quiet=True)
     assert summary.is_finished and summary.progress.rate_factor == 1
+
+
+def test_a_return_remembers_the_model_that_is_kept(
+    tmp_path: Path, corpus: list[Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training from a good model that diverges before its first checkpoint keeps that model."""
+    config = settings(steps=120, learning_rate=0.03, validate_every=120, watch=0, dropout=0)
+    train(config, corpus, tmp_path / "parent", valid=corpus, quiet=True)
+    first = read_text(corpus[0]).splitlines()
+    nonsense = [tmp_path / "c.en", tmp_path / "c.xx"]
+    for path, lines in zip(nonsense, (first, first[::-1]), strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    update, calls = Updater.update, list[int]()
+
+    def diverge(self: Updater, step: int, *rest: Any) -> Outcome:
+        calls.append(step)
+        outcome = update(self, step, *rest)
+        return replace(outcome, loss=math.nan) if len(calls) <= 5 else outcome
+
+    monkeypatch.setattr(Updater, "update", diverge)
+    config = config.changed(train={"steps": 20, "validate_every": 10})
+    out, parent = tmp_path / "m", tmp_path / "parent"
+    summary = train(config, nonsense, out, valid=corpus, parent=parent, quiet=True)
+    assert summary.progress.rate_factor < 1, "it has diverged"
+    assert summary.progress.best_step == 0 and summary.progress.scores["BLEU"] > 50
 
 
 class Watched(TorchDispatchMode):

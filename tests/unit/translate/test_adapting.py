@@ -74,7 +74,7 @@ def test_a_word_with_emphasis_is_no_acronym(adapter: Adapter) -> None:
         ("i'm hungry", "I'm hungry."),
         ("i can't come", "I can't come."),
         ("ok, no problem", "OK, no problem."),
-        ("Dear Mrs. Brown,", "Dear Mrs. Brown,"),
+        ("Dear Mrs. Brown,", "Dear Mary,"),
     ],
 )
 def test_small_letters_and_greetings_are_read_as_usual(
@@ -110,7 +110,7 @@ def test_small_letters_and_greetings_are_read_as_usual(
         ("20% of people are left-handed.", "20 pour cent des gens sont gauchers."),
         ("mrs. taylor is my teacher.", "Mme Taylor est mon professeur."),
         ("Dear Ms. Lopez,", "Chère Mme Lopez,"),
-        ("I saw Larry King Live.", "J'ai vu Larry King."),
+        ("I saw Larry King Live.", "J'ai vu Larry King Live."),
         ("Is King Charles here?", "Est-ce que le roi Charles est là ?"),
         ("The dog of King Charles is old.", "Le chien du roi Charles est vieux."),
         ("I gave it to President Obama.", "Je l'ai donné au président Obama."),
@@ -176,6 +176,8 @@ def test_a_joint_in_a_text_changes_nothing(adapter: Adapter) -> None:
             "O\u00f9 est la voiture de M. Smith ?",
         ),
         ("everyday-en-de", "Ms. Abernathy called.", "Frau Abernathy hat angerufen."),
+        ("everyday-fr-en", "Mme Blanc est là.", "Mrs. Blanc is here."),
+        ("everyday-en-de", "Thanks, Rose", "Danke, Rose"),
         ("everyday-fr-en", "J'ai vu Mme Kowalski.", "I saw Mrs. Kowalski."),
     ],
 )
@@ -207,6 +209,8 @@ def test_a_known_first_name_goes_with_the_name_behind_it(adapter: Adapter) -> No
     adapted = adapter.adapt("Will Nakamura come?")
     assert adapted and [each.original for each in adapted.stand_ins] == ["Nakamura"]
     assert adapter.adapt("Mr. President, sit down!") is None
+    adapted = adapter.adapt("Mr. White saw Tiger Woods.")
+    assert [each.original for each in adapted.stand_ins][1:] == ["Tiger Woods"]
 
 
 def test_other_stand_ins_are_tried_and_at_last_the_alignment(adapter: Adapter) -> None:

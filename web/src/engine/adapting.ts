@@ -135,10 +135,12 @@ export class Adapter {
     const isLetter = this.tables.is_cased && this.patterns.has("letter", sentence);
     if (isLabel || isLetter || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
+    if (isOnlyTags(sentence, parts)) return this.copy(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
     const found = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
-    const kind = found === "lower" && kept.some(({ start }) => !start) ? null : found;
+    const isOwn = (found === "lower" && kept.some(({ start }) => !start)) || (found === "title" && this.patterns.has("addressed", sentence));
+    const kind = isOwn ? null : found;
     const cased = kind ? this.truecase(sentence, kept, kind) : sentence;
     const days = this.findDays(cased);
     const isIn = (part: Part) => [...days.keys()].some(({ start, end }) => start < part.end && part.start < end);
@@ -148,7 +150,7 @@ export class Adapter {
     let repeated: string[] = [];
     if (this.tables.has_names && !this.isCommon(cased)) {
       parts = [...parts, ...this.findFullNames(cased, parts)].sort((one, two) => one.start - two.start);
-      parts = [...parts, ...this.findNames(cased, parts)];
+      parts = [...parts, ...this.findNames(cased, parts, this.isName, this.belongs, this.isSurname)];
       if (!kind || kind === "lower") parts = this.joinTitles(cased, parts, titled);
       for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
       parts.sort((one, two) => one.start - two.start);
@@ -192,7 +194,7 @@ export class Adapter {
 
   /** A text without what the network does not read; null if there is no such thing. */
   setAside(text: string, parts: readonly Span[] = []): SetAside | null {
-    return this.symbols.setAside(text, parts, findEnclosures(this.tables, this.patterns, this.source, text));
+    return this.symbols.setAside(text, parts, findEnclosures(this.tables, this.patterns, this.source, text, parts));
   }
 
   /** A sentence like "1 + 1 = 2", which is its own translation. */
@@ -333,7 +335,9 @@ export class Adapter {
     return text.slice(0, end);
   }
 
-  private findNames(text: string, taken: readonly Part[], isNamed = this.isName, belongs = this.belongs): Part[] {
+  private findNames(
+    text: string, taken: readonly Part[], isNamed = this.isName, belongs = this.belongs, follows: (word: string) => boolean = () => false,
+  ): Part[] {
     const found: Part[] = [];
     const named = new Set<Part>(); // the others are names that are known, and belong to nobody
     for (const { 0: word, index: start } of this.patterns.all("word", text)) {
@@ -342,10 +346,11 @@ export class Adapter {
       if (!hasCapital(own) || count(own) < 2) continue;
       if (taken.some((part) => start < part.end && part.start < end)) continue;
       const isFirst = this.isFirst(text, start);
-      const isName = isNamed.call(this, own, isFirst);
-      if (!isName && !belongs.call(this, own, isFirst)) continue;
       const last = found.at(-1);
-      if (last && NAME_JOINS.includes(text.slice(last.end, start))) last.end = end;
+      const isNext = last !== undefined && NAME_JOINS.includes(text.slice(last.end, start));
+      const isName = isNamed.call(this, own, isFirst) || (isNext && this.firstNames.has(text.slice(last.start, last.end).split(/[ \u00a0]/u, 1)[0]!) && follows.call(this, own));
+      if (!isName && !belongs.call(this, own, isFirst)) continue;
+      if (isNext) last.end = end;
       else found.push({ start, end, kind: "name" });
       if (isName) named.add(found.at(-1)!);
     }
@@ -355,9 +360,9 @@ export class Adapter {
   /** Names of several parts, and what is said to be a name; no word before them. */
   private findFullNames(text: string, taken: readonly Part[]): Part[] {
     const found: Part[] = [];
-    for (const { 0: own, index } of this.patterns.all("full_name", text)) {
+    for (const { 0: own, index, groups } of this.patterns.all("full_name", text)) {
       const first = own.split(" ", 1)[0]!;
-      const isWord = this.tables.has_words && this.known.has(first.toLowerCase());
+      const isWord = !groups!["sure"] && this.tables.has_words && this.known.has(first.toLowerCase());
       const start = isWord && this.isFirst(text, index) && !this.isListed(first, true) ? index + first.length + 1 : index;
       const end = index + own.length;
       if (!taken.some((part) => start < part.end && part.start < end)) found.push({ start, end, kind: "name" });
@@ -373,6 +378,11 @@ export class Adapter {
   /** Whether a word is a name that the network knows, and may yet translate. */
   private isKnownName(word: string, isFirst: boolean): boolean {
     return !this.tables.stand_ins.names.includes(word) && this.source.hasToken(` ${word}`) && this.isListed(word, isFirst);
+  }
+
+  /** Whether a word with a capital behind a name is one, being none of another kind. */
+  private isSurname(word: string): boolean {
+    return !this.casing.isCapitalized(word.toLowerCase(), this.cut(word.toLowerCase()), this.cut(word));
   }
 
   /** Whether a word is a part of the name beside it: a name that is known. */
@@ -399,7 +409,10 @@ export class Adapter {
     for (const { 0: found, 1: title, index: start } of this.patterns.all("title", text)) {
       const at = start + found.length;
       const first = this.patterns.at("word", text, this.skipParticles(text, at))?.[0];
-      if (start < last || !first || this.source.hasToken(` ${first.toLowerCase()}`)) continue;
+      if (start < last || !first) continue;
+      const small = first.toLowerCase();
+      const { polite, no_names } = this.tables;
+      if (polite.includes(title!) ? no_names.includes(small) : this.source.hasToken(` ${small}`)) continue;
       const before = this.patterns.find("before_title", text.slice(Math.max(0, start - this.tables.longest_before), start))?.[1];
       if (before && this.tables.surnames.includes(title!) && !this.source.hasToken(` ${before.toLowerCase()}`)) continue;
       const end = (last = this.endName(text, at));
@@ -465,7 +478,7 @@ export class Adapter {
 
   private isLeft(text: string, part: Part): boolean {
     const own = text.slice(part.start, part.end);
-    return part.kind === "tag" || (isDecimal(own) && own.length <= this.tables.small_number && !isApart(text, part));
+    return own.startsWith("&") || (isDecimal(own) && own.length <= this.tables.small_number && !isBracketed(text, part));
   }
 
   private truecase(sentence: string, parts: readonly Part[], kind: Case): string {
@@ -620,8 +633,16 @@ function blank(text: string, parts: readonly Part[]): string {
   return left + text.slice(at);
 }
 
-/** Whether a part stands in brackets of its own, and has no place in the grammar. */
-function isApart(text: string, { start, end }: Part): boolean {
+/** Whether a sentence is tags, and nothing else with a letter or digit. */
+function isOnlyTags(sentence: string, parts: readonly Part[]): boolean {
+  const tags = parts.filter(({ kind }) => kind === "tag");
+  return tags.length > 0 && !hasAlnum(replaceParts(sentence, tags, tags.map(() => "")).text);
+}
+
+/** Whether a part has no place in the grammar: a tag, or one in brackets of its own. */
+const isApart = (text: string, part: Part): boolean => part.kind === "tag" || isBracketed(text, part);
+
+function isBracketed(text: string, { start, end }: Part): boolean {
   return ["()", "[]"].includes(text.slice(Math.max(0, start - 1), start) + text.slice(end, end + 1));
 }
 
@@ -658,7 +679,7 @@ function placeApart(text: string, parts: readonly Part[], inside: readonly Part[
       grown += chosen[place]!.length - (part.end - part.start);
       return [];
     }
-    const wider = Number(isApart(text, part));
+    const wider = Number(isBracketed(text, part));
     return [[part.start + grown - wider, part.end + grown + wider]];
   });
 }

@@ -96,7 +96,7 @@ export class Casing {
   }
 
   /** Whether a word is rather written with a capital; `word` null: only its tokens tell. */
-  private isCapitalized(word: string | null, low: readonly number[], high: readonly number[]): boolean {
+  isCapitalized(word: string | null, low: readonly number[], high: readonly number[]): boolean {
     if (word !== null && !this.isKnown(word)) return true;
     if (low.length === 1 && high.length === 1) return this.tables.often * high[0]! < low[0]!;
     return high.length < low.length;

@@ -45,6 +45,7 @@ export interface JudgingTables {
 export interface Judged {
   text: string; // the source
   read: string; // what the tokenizer reads of it
+  isCopied: boolean; // it is its own translation
   unknown: readonly string[]; // characters of that without a token
   translation: string;
   repeated: readonly string[]; // what is right to be in both, such as names
@@ -100,9 +101,10 @@ export class Judge {
   }
 
   /** Signs that the model was not trained on such a text. */
-  private *findSigns({ text, read, unknown, confidence, usual }: Judged): Generator<Problem> {
+  private *findSigns({ text, read, isCopied, unknown, confidence, usual }: Judged): Generator<Problem> {
     if (!hasAlnum(text)) return;
     if (unknown.length) yield this.describe("unknown", { list: unknown.join(" ") });
+    if (isCopied) return;
     const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read))) : [];
     if (unmet.length) yield this.describe("words", { list: unmet.join(", ") });
     const { languages, limit, own } = this.tables;

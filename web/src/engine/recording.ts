@@ -13,6 +13,7 @@ import type { Adapted } from "./adapting";
 import type { Attention } from "./placement";
 import { Changes, resolve } from "./changes";
 import { shapeLogits } from "./distribution";
+import type { Judged } from "./judging";
 import { nameStandIns, type Opened } from "./model";
 import { bind, NO_EDITS, type Edits, type State } from "./network";
 import type { Span } from "./symbols";
@@ -388,16 +389,24 @@ export function readTensor({ state, opened }: Recorded, name: string): Tensor {
   return { shape: found.shape, data: found.data.subarray(0, size) };
 }
 
+/** What is judged of a source. */
+export function readJudged({ adapter, source }: Opened, text: string): Pick<Judged, "text" | "read" | "isCopied" | "unknown" | "repeated"> {
+  const bare = text.trim();
+  const adapted = adapter?.adapt(bare);
+  const read = adapted?.text ?? bare;
+  const isCopied = adapted?.isOnlyStandIns ?? false;
+  const unread = source.findUnknown(isCopied ? bare : read);
+  const letters = bare.match(/\p{L}/gu) ?? [];
+  const isUnread = letters.length > 0 && letters.every((each) => unread.includes(each));
+  const repeated = [...(adapted?.standIns ?? []).map(({ original }) => original), ...(adapted?.repeated ?? [])];
+  return { text, read, isCopied, unknown: isCopied && !isUnread ? [] : unread, repeated };
+}
+
 /** What looks wrong with a translation that was searched for. */
 function findProblems(
   own: Opened, text: string, translation: string, isFinished: boolean, confidence: number, dropped: readonly string[] = [],
 ): Problem[] {
-  const bare = text.trim();
-  const adapted = own.adapter?.adapt(bare);
-  const read = adapted?.text ?? bare;
-  const unknown = own.source.findUnknown(read);
-  const repeated = [...(adapted?.standIns ?? []).map(({ original }) => original), ...(adapted?.repeated ?? [])];
-  return own.judge.list({ text, read, unknown, translation, repeated, isFinished, confidence, usual: own.about.usual, dropped });
+  return own.judge.list({ ...readJudged(own, text), translation, isFinished, confidence, usual: own.about.usual, dropped });
 }
 
 /** The words of a sentence that get next to no attention from its translation: it drops them. */

@@ -86,14 +86,15 @@ export class Symbols {
       const span: Span = [start, start + own.length];
       if (this.isUnknown(own) && !touches(span, parts)) spans.push(span);
     }
-    const marks = enclosures.filter(({ start, end }) => !touches([start, start + 1], spans) && !touches([end - 1, end], spans));
-    for (const { start, end } of marks) spans.push([start, start + 1], [end - 1, end]);
+    const isTaken = (mark: Span) => parts.some(([start, end]) => start === mark[0] && end === mark[1]);
+    const marks = enclosures.filter(({ both }) => both.every((mark) => isTaken(mark) || !touches(mark, spans)));
+    for (const { both } of marks) spans.push(...both.filter((mark) => !isTaken(mark)));
     return spans.length ? this.takeOut(text, spans.sort((one, two) => one[0] - two[0]), marks) : null;
   }
 
   private takeOut(text: string, spans: readonly Span[], enclosures: readonly Enclosure[]): SetAside | null {
     let [left, at] = ["", 0];
-    const commas = new Map(enclosures.flatMap(({ start, end, comma }) => [[start, comma], [end - 1, comma]] as const));
+    const commas = new Map(enclosures.flatMap(({ both, comma }) => both.map(([start]) => [start, comma] as const)));
     const origins: Span[] = [];
     const asides: Aside[] = [];
     const keep = (from: number, to: number) => {
@@ -119,10 +120,10 @@ export class Symbols {
       asides.push({ symbols: text.slice(first, last), gap: [start, left.length], spaced, around: null });
     }
     keep(at, text.length);
-    for (const { start, end, marks } of enclosures) {
-      const both = [start, end - 1].map((place) => asides[spans.findIndex(([first]) => first === place)]!);
-      const around: Span = [both[0]!.gap[1], both[1]!.gap[0]];
-      both.forEach((aside, n) => Object.assign(aside, { symbols: marks[n], around }));
+    for (const { both, marks } of enclosures) {
+      const own = both.map(([place]) => asides[spans.findIndex(([first]) => first === place)]!);
+      const around: Span = [own[0]!.gap[1], own[1]!.gap[0]];
+      own.forEach((aside, n) => Object.assign(aside, { symbols: marks[n], around }));
     }
     return hasAlnum(left) ? { text: left, spans: origins, asides } : null;
   }

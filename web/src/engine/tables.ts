@@ -18,6 +18,8 @@ export interface AdaptingTables {
   titles: Record<string, [written: string, isWoman: boolean]>;
   elides: boolean; // d' before names
   surnames: string[]; // that are titles, too
+  polite: string[]; // titles behind which any word with a capital is a name, but for no_names
+  no_names: string[];
   single_closed: string;
   last_quoted: string; // marks at the end of a sentence
   before_names: string[]; // titles in small letters
@@ -85,7 +87,7 @@ interface StopTables {
   written: Record<string, string>; // what stands for it in a translation
 }
 
-/** Quotes and brackets that training met too seldom: see `text/enclosures.py`. */
+/** Quotes and brackets that training met too seldom: see `extensions/enclosures`. */
 interface EnclosureTables {
   rare: string[];
   written: Record<string, [opening: string, closing: string]>;
@@ -98,7 +100,7 @@ interface EnclosureTables {
 type PatternName =
   | "hint" | "verbatim" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "before_title" | "particles" | "elided_name" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
-  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone";
+  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone" | "tag" | "addressed";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
 export class Patterns<Name extends string = PatternName> {

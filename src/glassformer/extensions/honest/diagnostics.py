@@ -17,10 +17,12 @@ from statistics import median
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.data.batches import Batches
 from glassformer.data.files import read_lines
+from glassformer.data.masking import choose_batches
 from glassformer.data.store import Store
+from glassformer.foundation.extensions import need_addition
 from glassformer.model.files.directory import RUN, locate, open_tokenizers
+from glassformer.train.plan.preparation import find_corpora, weigh_parts
 from glassformer.train.plan.run_folder import read_record, read_settings, read_valid
 from glassformer.train.publish.health import HealthFinding
 from glassformer.translator import Translator
@@ -63,10 +65,14 @@ def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def examine_padding(run: Path, config: Config) -> HealthFinding:
-    """Return how much of the first batches is padding."""
-    store, train = Store.open(run / "store"), config.train
-    batches = Batches(store, batch_tokens=train.batch_tokens, seed=train.seed)
-    taken = [batches.batch(0, number) for number in range(min(TRIED, batches.count(0)))]
+    """Return how much of the first batches, those of the first stage, is padding."""
+    store, tokenizers = Store.open(run / "store"), open_tokenizers(run, config)
+    sides, weights = (tokenizers.source, tokenizers.target), weigh_parts(config, store)
+    batches = choose_batches(config, store, sides, weights)
+    if config.data.stage:
+        need_addition("stages", "data.stage")(batches, config, store, sides, weights)
+    first = batches.at(0)
+    taken = [first.batch(0, number) for number in range(min(TRIED, first.count(0)))]
     empty = sum(int((each.source_BS == 0).sum() + (each.target_BT == 0).sum()) for each in taken)
     share = empty / sum(each.cells for each in taken)
     advice = "a few very long lines? a smaller data.max_length, or a sentence a line"
@@ -112,9 +118,11 @@ def examine_contamination(folder: Path) -> list[HealthFinding]:
     if not training:
         return [HealthFinding("contamination", "the training text is no longer where it was")]
     source, target = read_valid(folder / RUN)
-    held = {*zip(source, target, strict=True)}  # of a text that was held out of these files
-    own = [pair for pair in training if pair not in held]
-    twins = sum(find_twins(own, source, [target]))
+    record = read_record(folder)
+    if find_corpora(record, read_settings(folder / RUN, record))[1] is None:
+        held = {*zip(source, target, strict=True)}  # out of these files
+        training = [pair for pair in training if pair not in held]
+    twins = sum(find_twins(training, source, [target]))
     share = twins / len(source)
     advice = "the scores flatter: `night` splits so that near twins stay together"
     message = f"{twins:,} of {len(source):,} validation lines are (nearly) in the training text"

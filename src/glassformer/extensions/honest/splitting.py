@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ def _list_relatives(lines: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
     """Yield lines, by place, that are the same but for numbers, with the first; and near twins."""
     same: dict[str, list[int]] = defaultdict(list)
     for place, words in enumerate(lines):
-        same[NUMBER.sub("0", " ".join(words))].append(place)
+        same[mask_numbers(words)].append(place)
     same.pop("", None)
     for first, *others in same.values():
         yield from ((first, other) for other in others)
@@ -92,6 +92,23 @@ def _list_relatives(lines: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]
     for place in firsts:
         for twin in index.list_twins(lines[place]):
             yield place, firsts[twin.line]
+
+
+def mask_numbers(words: Sequence[str]) -> str:
+    """Return a line with 0 for each number."""
+    return NUMBER.sub("0", " ".join(words))
+
+
+class RelativesIndex:
+    """An index of the lines of a text, to find relatives of them in another text."""
+
+    def __init__(self, text: Iterable[str]) -> None:
+        self.lines = {mask_numbers(words): words for words in gather_words(text) if words}
+        self.index = TwinIndex([*self.lines.values()])
+
+    def has_relative(self, words: Sequence[str]) -> bool:
+        """Return whether a line, given by its words, is a relative of one of the text."""
+        return mask_numbers(words) in self.lines or self.index.find(words) is not None
 
 
 class Families:

@@ -15,10 +15,8 @@ from glassformer.data.files import count_lines, read_lines
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.progress import Reporter
-from glassformer.model.files.directory import open_model
 from glassformer.train import Summary
 from glassformer.train.plan.auto import choose_settings, measure_corpus
-from glassformer.translator import Translator
 
 from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
@@ -44,6 +42,7 @@ from .trainings import (
     read_spent,
     run_training,
     score_models,
+    time_sentence,
 )
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ class Night:
         if self.state.is_cleared:
             return self.folder / "model"
         self.prepare()
+        self.look_for_copies()
         while steps := self.plan():
             for step in steps:
                 self.say(f"{step.name}, about {_tell_minutes(step.minutes)}: {step.why}")
@@ -339,17 +339,23 @@ class Night:
             self.translate(name, models, kind, text, minutes / len(jobs))
 
     def gather(self, side: str, path: str) -> str:
-        """Write the lines of a text in one language that are in no part of the pairs."""
+        """Write the lines of a text in one language that are in no part of the pairs.
+
+        None is a relative of a line of the validation or test text.
+        """
         number = ("source", "target").index(side)
-        known = [line for part in PARTS for line in self.texts.read(part)[number]]
-        most = MOST_MONO * len(self.texts.read("train")[0])
-        lines = gather_text(path, most, known)
+        train, valid, test = (self.texts.read(part)[number] for part in PARTS)
+        most = MOST_MONO * len(train)
+        lines = gather_text(path, most, train, [*valid, *test])
         out = self.folder / "made" / f"mono.{side}"
         text = "".join(f"{line}\n" for line in lines)
         if not out.is_file() or out.read_text(encoding="utf-8") != text:
             out.parent.mkdir(parents=True, exist_ok=True)
             write_text(out, text)
-        self.report.say(f"{path}: {len(lines):,} lines, of {most:,} at most, none in the pairs")
+        self.report.say(
+            f"{path}: {len(lines):,} lines, of {most:,} at most, none in the pairs, and none "
+            "nearly in their validation or test text"
+        )
         return str(out) if lines else ""
 
     def translate(
@@ -362,18 +368,12 @@ class Night:
         if not part.is_file():
             part.parent.mkdir(parents=True, exist_ok=True)
             lines = list(read_lines(Path(text)))
-            few = lines[: max(LEAST_LINES, int(60 * minutes / self.time_sentence(models[0])))]
+            sample = lines[:: max(1, len(lines) // SAMPLE)]
+            seconds = time_sentence(models, sample, self.clock)
+            few = lines[: max(LEAST_LINES, int(60 * minutes / seconds))]
             write_text(part, "".join(f"{line}\n" for line in few))
             self.say(f"{name}: {len(few):,} of {len(lines):,} lines are translated in the time")
         make_corpus(models, kind, part, self.made(name), self.report, self.count_shard)
-
-    def time_sentence(self, model: Path) -> float:
-        """Return the seconds that a model takes for a sentence, on some of the validation text."""
-        number = self.langs[0] != open_model(model)[0].data.source_lang
-        sample = self.texts.read("valid")[number][:SAMPLE]
-        translator, began = Translator.load(model), self.clock()
-        translator.translate(sample)
-        return max(1e-4, (self.clock() - began) / len(sample))
 
     @property
     def scores(self) -> dict[str, float]:

@@ -15,7 +15,7 @@ time is for trainings of the same pairs with R-Drop, which takes longer to know 
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017); R-Drop
-(Wu et al. 2021).
+(Liang et al. 2021).
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ from glassformer.foundation.typed_json import read_typed
 from .planning import PlannedStep, StepResult
 
 STATE = "night.json"
-DAY = 24 * 60 * 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def begin_state(
         raise ValueError(
             f"{folder} holds a night that began with another {changed}: name another --out"
         )
-    if end is not None and state.until is not None and (end - state.until) % DAY == 0:
+    if end is not None and state.until is not None and read_time(end) == read_time(state.until):
         end = state.until
     is_same = minutes in (None, state.minutes) and end in (None, state.until)
     if state.is_cleared and not is_same:
@@ -138,6 +137,11 @@ def read_clock(text: str, now: float) -> float:
     today = datetime.fromtimestamp(now)
     end = today.replace(hour=int(hours), minute=int(minutes or 0), second=0, microsecond=0)
     return (end if end > today else end + timedelta(days=1)).timestamp()
+
+
+def read_time(moment: float) -> str:
+    """Return what a clock shows at a moment, in seconds since the epoch."""
+    return f"{datetime.fromtimestamp(moment):%H:%M}"
 
 
 def count_left(state: NightState, now: Callable[[], float] = time.time) -> float:

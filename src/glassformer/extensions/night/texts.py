@@ -8,18 +8,21 @@ from itertools import islice
 from pathlib import Path
 
 from glassformer.data.corpus import find_data, require_file
-from glassformer.data.files import read_lines
+from glassformer.data.files import cut_chunks, read_lines
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.plurals import tell_count
 
 from ..check_data import examine, fix, realign
+from ..check_data.words import gather_words
+from ..honest.comparison import find_twins
 from ..honest.held_out import LEAST
-from ..honest.splitting import Pair, Pairs, Split, split_honestly
+from ..honest.splitting import Pair, Pairs, RelativesIndex, Split, split_honestly
 
 PARTS = ("train", "valid", "test")
 SIDES = ("source", "target")
 VALID, TEST = (1000, 0.05), (500, 0.025)  # pairs at most, and as a share of all
 FEWEST = 100  # pairs
+CHUNK = 10_000  # lines that are read at a time
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,21 @@ def write_parts(
             write_text(Path(path), "".join(f"{pair[side]}\n" for pair in result))
     parts = zip(split, PARTS, strict=True)
     counts = ", ".join(f"{len(result):,} for {part}" for result, part in parts)
-    own = "near twins are in one part" if not (valid and test) else "as they were given"
-    return texts, f"{message}; {counts} ({own})"
+    remarks = [
+        _tell_twins(split.train, part, name)
+        for part, name, paths in zip(split[1:], PARTS[1:], (valid, test), strict=True)
+        if paths
+    ]
+    if not (valid and test):
+        remarks.append("no near twin of what was held out is in train")
+    return texts, f"{message}; {counts} ({'; '.join(remarks)})"
+
+
+def _tell_twins(train: Pairs, part: Pairs, name: str) -> str:
+    """Return how many pairs of a part are in the training text, or nearly."""
+    sources, targets = zip(*part, strict=True)
+    twins = sum(find_twins(train, sources, [targets]))
+    return f"{twins:,} of {name} in train, or nearly"
 
 
 def read_pairs_of(paths: Sequence[str], langs: tuple[str, str]) -> Pairs:
@@ -113,15 +129,18 @@ def _split(pairs: Pairs, valid: Pairs, test: Pairs, seed: int) -> Split:
     return Split(result.train, valid or result.valid, test or result.test)
 
 
-def gather_text(path: str, most: int, known: Iterable[str]) -> list[str]:
-    """Return up to so many different lines of a text in one language, but none that is known."""
-    seen = set(known)
+def gather_text(path: str, most: int, known: Iterable[str], held_out: Sequence[str]) -> list[str]:
+    """Return up to so many different lines of a text in one language, but none that is known.
+
+    held_out: lines whose relatives are left out, too.
+    """
+    seen, index = {*known, *held_out}, RelativesIndex(held_out)
 
     def choose() -> Iterator[str]:
-        for line in read_lines(require_file(Path(path))):
-            text = _clean(line)
-            if text and text not in seen:
-                seen.add(text)
-                yield text
+        for texts in cut_chunks(map(_clean, read_lines(require_file(Path(path)))), CHUNK):
+            for text, words in zip(texts, gather_words(texts), strict=True):
+                if text and text not in seen and not index.has_relative(words):
+                    seen.add(text)
+                    yield text
 
     return list(islice(choose(), most))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from glassformer.config import Config
+from glassformer.config import Config, Decode
 from glassformer.data.files import count_lines
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.ideas.augmentation import Augmentation, make_pairs
@@ -16,6 +16,7 @@ from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_model
 from glassformer.train import Summary, resume, train
 from glassformer.train.plan.init_from import inherit
+from glassformer.train.plan.run_folder import read_record, read_settings
 from glassformer.train.run.checkpoint import checkpoints, read_progress
 from glassformer.translator import Translator
 
@@ -43,12 +44,15 @@ class TrainingJob:
 
 
 def run_training(job: TrainingJob, device: str = "auto") -> Summary:
-    """Begin a training, or resume it with its minutes or those of the job, if these are less."""
+    """Begin a training, or resume it with its minutes or those of the job, if these are less.
+
+    Minutes that an earlier call has written may be others than those of the checkpoint.
+    """
     if (job.out / RUN / RECORD).is_file():
-        planned = Config.load(job.out / RUN / CONFIG).train.minutes
+        planned = read_settings(job.out / RUN, read_record(job.out)).train.minutes
         is_cut = planned is not None and job.minutes < planned
         changes = [f"train.minutes={job.minutes:.3f}"] if is_cut else []
-        return resume(job.out, changes=changes, accept_changed_settings=is_cut, device=device)
+        return resume(job.out, changes=changes, accept_changed_settings=True, device=device)
     if (job.out / CONFIG).exists():  # a model without its training: it cannot go on
         shutil.rmtree(job.out)
     start: dict[str, Any] = {}
@@ -99,14 +103,11 @@ def make_corpus(
     """
     if out.is_file():
         return out
-    decode = open_model(models[0])[0].decode
-    if decode.search != "beam":
-        decode = decode.override({"search": "beam", "beam": BEAM})
     job = Augmentation(
         models=[str(each) for each in models],
         source=str(text),
         kind=kind,
-        decode=decode.model_dump(),
+        decode=choose_search(models[0]).model_dump(),
         shard_lines=SHARD,
     )
     with report.counting("translating", count_lines(text)) as tell:
@@ -117,6 +118,23 @@ def make_corpus(
 
         make_pairs(job, out, progress=count)
     return out
+
+
+def choose_search(model: Path) -> Decode:
+    """Return the search by which a model makes pairs: its own, or a beam if that is greedy."""
+    decode = open_model(model)[0].decode
+    return decode if decode.search == "beam" else decode.override({"search": "beam", "beam": BEAM})
+
+
+def time_sentence(
+    models: Sequence[Path], sentences: Sequence[str], clock: Callable[[], float]
+) -> float:
+    """Return the seconds that an ensemble takes for a sentence when `make_corpus` runs it."""
+    translator, decode = Translator.load(models), choose_search(models[0])
+    translator.translate(sentences[0], decode=decode)  # the first one of a process takes longer
+    began = clock()
+    translator.translate([*sentences], decode=decode)
+    return max(1e-4, (clock() - began) / len(sentences))
 
 
 def measure_copies(model: Path, pairs: tuple[Sequence[str], Sequence[str]]) -> float:

@@ -8,20 +8,21 @@ import re
 from typing import Any
 
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
+from glassformer.extensions.enclosures import enclosures
+from glassformer.extensions.enclosures.enclosures import Enclosures
+from glassformer.extensions.enclosures.tags import TAG
 from glassformer.extensions.signs import signs
 from glassformer.extensions.signs.short_forms import ELIDED, ELIDING
 from glassformer.extensions.titles import full_names, titles
 from glassformer.text import (
     casing,
     colons,
-    enclosures,
     final_stops,
     stand_ins,
     symbols,
     typography,
     verbatim,
 )
-from glassformer.text.enclosures import Enclosures
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.sentence_rules import find_list_labels
 from glassformer.text.spacing import name_base
@@ -45,6 +46,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "elided": casing.ELIDED,
     "pronoun": casing.PRONOUN,
     "before_place": adapting.BEFORE_PLACE,
+    "addressed": adapting.ADDRESSED,
     "letter": adapting.LETTER,
     "repeated_marks": adapting.LAST_MARKS,
     "final_mark": adapting.LAST_MARK,
@@ -61,6 +63,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "enclosed": enclosures.ENCLOSED,
     "enclosed_hint": enclosures.HINT,
     "stop": enclosures.STOP,
+    "tag": TAG,
     "colon": colons.BEHIND,
     "colon_label": colons.LABEL,
     "end": symbols.END,
@@ -140,6 +143,8 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "fitted": titles.FITTED.get(name_base(adapter.target_lang) or "", {}),
         "longest_before": titles.LONGEST,
         "surnames": titles.SURNAMES,
+        "polite": sorted(titles.list_polite(adapter.source_lang)),
+        "no_names": sorted(titles.list_no_names(adapter.source_lang)),
         "with_articles": name_base(adapter.source_lang) in adapting.WITH_ARTICLES,
         "elides": name_base(adapter.source_lang) in ELIDING,
         "quotes": quotes,

@@ -22,6 +22,12 @@ NAMED = {  # what a name follows, be it another word, too: my dog's name is Luck
     "fr": ("m'appelle ", "s'appelle ", "m\u2019appelle ", "s\u2019appelle ", "nom est "),
 }
 CAPITAL = "[A-ZÀ-ÖØ-Þ]"
+# Names that are verbs, too, are names in front of another verb: Will said, May and Tom.
+_SAID = (
+    "asked|called|came|gave|got|knows|left|likes|liked|lives|loves|met|needs|said|says|told|took"
+    f"|wanted|wants|went|works|wrote|and {CAPITAL}"
+)
+VERBS = {"en": rf"(?:Will(?= (?:is|was|has|had|does|did)\b)|(?:Will|May)(?= (?:{_SAID})))"}
 _PROPER = rf"(?:[DO]['\u2019])?{CAPITAL}[^\W\d_]+(?:(?:-|['\u2019](?!s\b))[^\W\d_]+){{0,2}}"
 
 
@@ -41,8 +47,10 @@ def compile_full_names(language: str | None) -> LazyPattern:
     named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(name_base(language), ()))
     others = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
     begins = rf"\b(?!(?:{STARTERS}) ){_PROPER}"
+    verbs = VERBS.get(name_base(language), "(?!)")
     return LazyPattern(
-        rf"{begins}(?: {_PROPER}){{0,3}},? [JS]r\b(?:\.(?=,? [a-z\d]))?"  # Robert Downey Jr. is
+        rf"\b(?P<sure>{verbs})"
+        rf"|{begins}(?: {_PROPER}){{0,3}},? [JS]r\b(?:\.(?=,? [a-z\d]))?"  # Robert Downey Jr. is
         rf"|(?:{begins} |\b){particles}{_PROPER}\b{others}"
     )
 
@@ -56,6 +64,6 @@ def find_full_names(
     """
     for match in compile_full_names(language).finditer(text):
         start, first = match.start(), match[0].partition(" ")[0]
-        if is_first(text, start) and is_word(first):
+        if not match["sure"] and is_first(text, start) and is_word(first):
             start += len(first) + 1
         yield Verbatim(start, match.end(), "name")

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from glassformer.foundation.disk import read_text
+from glassformer.text.function_words import WORDS
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
@@ -30,6 +31,12 @@ BEFORE = LazyPattern(rf"(?<!\w)({CAPITAL}[^\W\d_]+) \Z")  # a word with a capita
 LONGEST = 24  # characters of such a word
 SURNAMES = ("King", "Prince", "Pope")  # behind such a word: Martin Luther King
 OF_WOMEN = ("mrs", "miss", "princess", "queen")
+# Behind these, any word with a capital is a name, such as Mr. White, unless it is an office.
+POLITE = ("mr", "mrs", "miss", "dr", "prof")
+OFFICES = (
+    *("president", "chairman", "chairwoman", "speaker", "secretary", "minister", "ambassador"),
+    *("vice", "mayor", "chancellor", "judge", "justice", "director", "universe", "world", "right"),
+)
 
 
 @cache
@@ -51,6 +58,19 @@ def make_pattern(source: str | None, target: str | None) -> re.Pattern[str]:
     longest_first = sorted(find_titles(source, target), key=len, reverse=True)
     forms = "|".join(map(re.escape, longest_first)) or "(?!)"
     return re.compile(rf"(?<!\w)({forms})[ \u00a0](?!Kong\b)")
+
+
+@cache
+def list_polite(source: str | None) -> frozenset[str]:
+    """Return the titles of a language behind which any word is a name."""
+    kinds = _read_titles().get(name_base(source), {})
+    return frozenset(form for kind in POLITE for form in kinds.get(kind, ()))
+
+
+@cache
+def list_no_names(source: str | None) -> frozenset[str]:
+    """Return what is no name even with a capital behind such a title."""
+    return frozenset([*OFFICES, *WORDS.get(name_base(source), ())])
 
 
 @cache
@@ -102,14 +122,18 @@ def join_titles(
 ) -> tuple[list[Verbatim], dict[Verbatim, str]]:
     """Return the parts of a text, names with their titles, and how these are written.
 
-    What stands behind a title is a name, known or not, unless `is_word` says of its first word in
-    small letters that it is another word: Mr. President.
+    What stands behind a title is a name, known or not, unless it is an office, Mr. President, or
+    the title is a rank, and `is_word` says of the name in small letters that it is another word.
     """
     titles, written, end = find_titles(*languages), dict[Verbatim, str](), 0
-    particles = compile_particles(languages[0])
+    particles, no_names = compile_particles(languages[0]), list_no_names(languages[0])
+    polite = list_polite(languages[0])
     for match in make_pattern(*languages).finditer(text):
         first = WORD.match(text, _skip(text, match.end(), particles))
-        if match.start() < end or not first or is_word(first[0].lower()):
+        if match.start() < end or not first:
+            continue
+        small = first[0].lower()
+        if small in no_names if match[1] in polite else is_word(small):
             continue
         name = BEFORE.search(text, max(0, match.start() - LONGEST), match.start())
         if match[1] in SURNAMES and name and not is_word(name[1].lower()):

@@ -31,6 +31,11 @@ CUT = 0.5
 SHOWN = 5  # sentence pairs whose loss is not finite
 RETURNED = "returned.json"
 KEPT = ("skipped_in_all", "goings_back", "trouble_step", "rate_factor")  # of a return
+# They describe the models that were written, which a return leaves there.
+OF_MODELS = (
+    *("best", "best_step", "best_sentences", "scores", "signature", "scored_sentences"),
+    *("parent_loss", "kept_best"),
+)
 
 
 def learn_from(wrong: Progress, back: Progress) -> None:
@@ -40,6 +45,8 @@ def learn_from(wrong: Progress, back: Progress) -> None:
     back.goings_back, back.trouble_step = wrong.goings_back + 1, wrong.step
     back.rate_factor = wrong.rate_factor * CUT
     back.most_cells = wrong.most_cells
+    for name in OF_MODELS:
+        setattr(back, name, getattr(wrong, name))
 
 
 def find_culprits(

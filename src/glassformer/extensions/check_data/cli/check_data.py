@@ -86,7 +86,7 @@ def check_data(
     if not data:
         raise ValueError("check-data needs the data: two files, source first, or one path of pairs")
     keep_apart(None, *data, *(held_out or ()))
-    fixed = name_fixed(fix, *langs) if fix else []
+    fixed = name_fixed(fix, data, *langs) if fix else []
     from glassformer.data.corpus import find_data
 
     from .. import check_kinds
@@ -114,11 +114,16 @@ def check_data(
         raise Exit(1)
 
 
-def name_fixed(prefix: Path, *langs: str | None) -> list[Path]:
-    """Return the files that --fix writes; ValueError if a language is not given."""
-    if not all(langs):
+def name_fixed(prefix: Path, data: Sequence[Path], *langs: str | None) -> list[Path]:
+    """Return the files that --fix writes: their endings are the languages, or those of the data.
+
+    ValueError if a language is not given and no ending says it.
+    """
+    endings = [path.suffix[1:] for path in data] if len(data) == 2 else ["", ""]
+    names = [lang or ending for lang, ending in zip(langs, endings, strict=True)]
+    if not all(names) or names[0] == names[1]:
         raise ValueError("--fix names its files by --source-lang and --target-lang: give both")
-    return [Path(f"{prefix}.{lang}") for lang in langs]
+    return [Path(f"{prefix}.{name}") for name in names]
 
 
 def _find_others(

@@ -96,8 +96,8 @@ class PooledModel:
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
     def digest(self) -> str:
-        """Return the SHA-256 of all files that decide what the model answers."""
-        result = sha256()
+        """Return the SHA-256 of all that decides what the model answers: its files and its pair."""
+        result = sha256((self.pair or "").encode())
         for name in (WEIGHTS, CONFIG, SHARED, *SEPARATE):
             with suppress(OSError), (self.folder / name).open("rb") as file:
                 result.update(name.encode() + file_digest(file, "sha256").digest())
@@ -114,22 +114,26 @@ class PooledModel:
 class ModelPool:
     """A pool of models, of which at most `loaded` are in memory.
 
-    `folders`: model directories, or names of shipped models; none: all shipped Transformers.
-    `keywords` are passed to `Translator.load`. Raises ValueError if a folder is no model.
+    `folders`: model directories, names of shipped models, or models of another pool, which keep
+    their ids; none: all shipped Transformers. `keywords` are passed to `Translator.load`. Raises
+    ValueError if a folder is no model.
     """
 
     def __init__(
-        self, folders: Sequence[Path | str] = (), *, loaded: int = 4, **keywords: Any
+        self, folders: Sequence[Path | str | PooledModel] = (), *, loaded: int = 4, **keywords: Any
     ) -> None:
         self.most, self.how = loaded, keywords
         self.models: dict[str, PooledModel] = {}
         self.own: dict[str, PooledModel] = {}  # trained in the app, and shown in it alone
         self._companions: dict[str, PooledModel] = {}
         self._loaded: OrderedDict[str, tuple[Translator, Stamp | None]] = OrderedDict()
-        self._known = WeakKeyDictionary[Translator, tuple[str, str]]()  # id and digest
+        self._known = WeakKeyDictionary[Translator, tuple[str, str | None]]()  # id and digest
         self._lock = threading.Lock()
         for folder in folders or _list_shipped():
-            self._add(folder, self.models)
+            if isinstance(folder, PooledModel):
+                self.models[folder.id] = folder
+            else:
+                self._add(folder, self.models)
 
     def add(self, folder: Path, name: str) -> None:
         """Add a model that was trained in the app, under the name of its folder as its id.
@@ -220,24 +224,28 @@ class ModelPool:
     def load(self, model: PooledModel) -> Translator:
         """Return the translator, and load it if necessary; too slow for the event loop.
 
-        Raises ApiError if it cannot be loaded and was not loaded before.
+        Raises ApiError if it cannot be loaded and was not loaded before. One that is removed from
+        the pool meanwhile is not kept.
         """
         with model.lock:
             if translator := self.take(model):
                 return translator
             stamp, (old, _) = model.stamp(), self._loaded.get(model.id, (None, None))
             try:
-                translator = self._read(model)
+                translator, digest = self._read(model), model.digest()
             except (ValueError, OSError) as error:
                 if old is None:
                     message = f"the model {model.id} cannot be loaded: {error}"
                     raise ApiError(500, message) from error
                 log.warning("%s stays as it was: %s", model.id, error)
-                translator = old
+                translator, digest = old, ""
+            identity = model.id, digest if model.stamp() == stamp else None
             with self._lock:
-                self._known.setdefault(translator, (model.id, model.digest()))
-                self._loaded[model.id] = translator, stamp
-                self._loaded.move_to_end(model.id)
+                self._known.setdefault(translator, identity)
+                groups = self.models, self.own, self._companions
+                if any(group.get(model.id) is model for group in groups):
+                    self._loaded[model.id] = translator, stamp
+                    self._loaded.move_to_end(model.id)
                 while len(self._loaded) > self.most:
                     self._loaded.popitem(last=False)
             return translator
@@ -247,7 +255,10 @@ class ModelPool:
         return self._known[translator][0]
 
     def identify(self, translator: Translator) -> str | None:
-        """Return the digest of a translator's model; None if it is not from this pool."""
+        """Return the digest of a translator's model.
+
+        None if it is not from this pool, or if its files changed while they were read.
+        """
         return self._known.get(translator, ("", None))[1]
 
     def _read(self, model: PooledModel) -> Translator:
@@ -259,11 +270,9 @@ class ModelPool:
 
     def _read_weights(self, model: PooledModel) -> Translator:
         """Return the translator; the pairs of languages of one folder share their weights."""
-        stamp = model.stamp()
-        with self._lock:
-            for id, (other, then) in self._loaded.items():
-                if self.find(id).folder == model.folder and then == stamp and model.pair:
-                    return other.with_settings(open_model(model.folder)[0].narrow(model.pair))
+        for other in self.models.values() if model.pair else ():
+            if other.folder == model.folder and (translator := self.take(other)):
+                return translator.with_settings(open_model(model.folder)[0].narrow(model.pair))
         return Translator.load(model.folder, to=model.pair, in_memory=True, **self.how)
 
 

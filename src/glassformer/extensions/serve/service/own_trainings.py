@@ -374,16 +374,18 @@ class OwnTrainings:
 
     def delete(self, id: str) -> None:
         """Delete a training with its text and its model, and end its process."""
-        training = self.stop(id, at_once=True)
-        self.pool.remove(id)
-        drop_folder(training.folder)
+        with self._lock:  # so that nobody offers its model meanwhile
+            training = self.stop(id, at_once=True)
+            self.pool.remove(id)
+            drop_folder(training.folder)
 
     def offer_models(self) -> None:
         """Put the models that are there into the pool."""
-        for each in self.list_all():
-            if each.has_model and not self.pool.has(each.id):
-                with suppress(ValueError, OSError):  # it is just being written, or damaged
-                    self.pool.add(each.folder, each.facts.name)
+        with self._lock:
+            for each in self.list_all():
+                if each.has_model and not self.pool.has(each.id):
+                    with suppress(ValueError, OSError):  # it is just being written, or damaged
+                        self.pool.add(each.folder, each.facts.name)
 
     def close(self) -> None:
         """Ask a training to save itself and end, and wait for that."""

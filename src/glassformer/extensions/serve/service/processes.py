@@ -25,7 +25,7 @@ from glassformer.translator import Translator
 
 from ..api_error import ApiError
 from .batching import search_here
-from .model_pool import ModelPool
+from .model_pool import ModelPool, PooledModel
 
 log = logging.getLogger("glassformer.extensions.serve")
 SENTENCES = TypeAdapter(list[Sentence], config=ConfigDict(ser_json_inf_nan="constants"))
@@ -43,8 +43,11 @@ class TranslatingProcess:
         plugin: Path | None = None,
     ) -> None:
         self.pool, self.told = pool, facts
-        folders = [str(model.folder) for model in pool.models.values()]
-        fields = {"folders": folders, "loaded": pool.most, "how": options}
+        models = [
+            (m.id, m.name, str(m.folder), m.source, m.target, m.parameters, m.smoothing, m.pair)
+            for m in pool.models.values()
+        ]
+        fields = {"models": models, "loaded": pool.most, "how": options}
         fields |= {"plugin": str(plugin.resolve())} if plugin else {}
         self._arguments = ["-m", __name__, json.dumps(fields)]
         self._process = self._start()
@@ -160,7 +163,11 @@ def main(arguments: Sequence[str]) -> None:
         from glassformer.train import load_plugin
 
         load_plugin(payload["plugin"])
-    pool = ModelPool(payload["folders"], loaded=payload["loaded"], **payload["how"])
+    models = [
+        PooledModel(id, name, Path(folder), *others)
+        for id, name, folder, *others in payload["models"]
+    ]
+    pool = ModelPool(models, loaded=payload["loaded"], **payload["how"])
     with suppress(BrokenPipeError):
         translate_lines(pool, sys.stdin.buffer, out)
 

@@ -9,16 +9,19 @@ since what it encloses has no other place in the grammar.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from .characters import QUOTES
-from .patterns import LazyPattern
-from .unicode import Span
+from glassformer.text.characters import QUOTES
+from glassformer.text.patterns import LazyPattern
+from glassformer.text.symbols import Enclosure
+from glassformer.text.unicode import Span
+
+from .tags import pair_tags
 
 if TYPE_CHECKING:
-    from .tokenizer import Tokenizer
+    from glassformer.text.tokenizer import Tokenizer
 
 RARE_QUOTES, RARE_BRACKETS = 0.2, 0.02  # of the number of commas: fewer marks are rare
 MOST_QUOTED = 6  # words of a quotation within a sentence; a longer one keeps its marks
@@ -44,15 +47,6 @@ BRACKETS = ("round", "square")
 WRITTEN = {"single": ("'", "'"), "round": ("(", ")"), "square": ("[", "]")}
 WRITTEN |= {kind: (mark, mark) for kind, mark in EMPHASIS.items()}
 _PAIRS = (("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u201e", "\u201d"), ("« ", " »"))
-
-
-class Enclosure(NamedTuple):
-    """A span with its opening and its closing mark, and the marks to be put in the translation."""
-
-    start: int
-    end: int
-    marks: tuple[str, str]
-    comma: str  # what the network reads in the place of a mark
 
 
 class Enclosures:
@@ -96,8 +90,12 @@ class Enclosures:
         """Return what the network reads for a bracket."""
         return "," if self.source.has_token(",") else ""
 
-    def find(self, text: str) -> Iterator[Enclosure]:
-        """Yield the words of a sentence whose marks are to be set aside, in order."""
+    def find(self, text: str, parts: Sequence[Span] = ()) -> Iterator[Enclosure]:
+        """Yield the words of a sentence whose marks are to be set aside: in tags, then in others.
+
+        parts: what is taken out of the sentence in any case, such as tags.
+        """
+        yield from pair_tags(text, parts)
         if not HINT.search(text) or not self.rare:
             return
         last = (0, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from damage.growth import is_linear
 
+from glassformer.extensions.enclosures.enclosures import Enclosures
 from glassformer.text import train_tokenizer
-from glassformer.text.enclosures import Enclosures
 from glassformer.text.symbols import set_aside
 from glassformer.text.typography import close_quote, open_quote
 from glassformer.translator import Translator

@@ -1,0 +1,3 @@
+"""Quotes, brackets, emphasis and tags around words, which a model hardly knows."""
+
+ADDS = {"enclosures": "enclosures.Enclosures"}
