@@ -133,6 +133,8 @@ def test_lost_lines_are_mended_and_shuffled_sides_are_not(run: Run, folder: Path
         assert run(f"--data shifted {LANGS} --fix mended")[0] == 0
         mended = [(folder / f"mended.{lang}").read_text("utf-8").splitlines() for lang in LANGUAGES]
         assert {*zip(*mended, strict=True)} <= pairs and len(mended[0]) > 1000
+    assert run("--data shifted.en --data shifted.fr --fix named")[0] == 0
+    assert (folder / "named.fr").read_bytes() == (folder / "mended.fr").read_bytes()
     code, _, err = run(f"--data shifted {LANGS} --fix quick --quick")
     assert code == 2 and "without --quick, a shift of the lines is found and repaired" in err
     (folder / "shifted.fr").write_text("\n".join(sorted(lines["fr"][:-1])), encoding="utf-8")
@@ -151,7 +153,7 @@ def test_lost_lines_are_mended_and_shuffled_sides_are_not(run: Run, folder: Path
         ("--data train.en --data short.fr", "; line 601 of train.en without partner in short.fr"),
         ("--data train.en --data binary.fr", "binary.fr, line 1: not UTF-8 (byte 0xFF)"),
         ("--data train.en --data empty.fr", "empty.fr: the file is empty"),
-        ("--data train.en --data train.fr --fix x", "--fix names its files by --source-lang"),
+        ("--data train.en --data train.en --fix x", "--fix names its files by --source-lang"),
         (f"--data train {LANGS} --test nosuch", "nosuch: no parallel text there"),
         (f"--data train {LANGS} --report no/such", "no/such: No such file"),
         ("--data train.zip --source-lang en --target-lang fr", "train.zip: no such file"),
