@@ -251,6 +251,8 @@ PEOPLE = (
     "Tiger Woods met Steve Jobs, Larry Page and Mrs. White.",
     "M. Petit et Mme Blanc ont vu Rose.",
     "Thanks, Rose",
+    "Go to File > Save or Home | News. Go on? (Y/N)",
+    "jsais pas, chui en retard (LH 1234) et elle fait 1m75",
     "Mr. President, Mary Okonkwo and Will Xi were born in Ouagadougou near Gy\u0151r.",
     "Mary-Jane Xi loves Gy\u0151r.",
     "Zoltán & I met Ngozi @ home & at AT&T. ",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .patterns import LazyPattern
@@ -53,6 +53,7 @@ FEW = 80  # characters in which there are two words
 TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
 MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
 END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
+SEPARATOR = LazyPattern(r"(?<=[^\W\d_]{2})\s{1,3}(?:[>|→⇒•·]|>>|[-=]>)\s{1,3}(?=[^\W\d_]{2})")
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
@@ -125,6 +126,16 @@ def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[S
         if run.start() > first and _ends(text, run) and is_unknown(run[0])
     ]
     return [*zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def split_at_separators(text: str, is_unknown: Callable[[str], object]) -> Iterator[Span]:
+    """Yield the spans of what unknown signs between words part: "File > Save", "Home | News"."""
+    begin = 0
+    for match in SEPARATOR.finditer(text):
+        if is_unknown(match[0].strip()):
+            yield begin, match.start()
+            begin = match.end()
+    yield begin, len(text)
 
 
 class Enclosure(NamedTuple):

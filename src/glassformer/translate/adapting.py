@@ -271,11 +271,11 @@ class Adapter:
         return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
 
     def _is_copied(self, sentence: str, parts: Sequence[Verbatim]) -> bool:
-        """Return whether a sentence is its own translation: 1 + 1 = 2, a letter, a tag."""
+        """Return whether a sentence is its own translation: 1 + 1 = 2, a letter, <br>, (Y/N)."""
         is_formula = self.has_letters and not any(map(str.isalpha, sentence))
         is_letter = self.is_cased and LETTER.search(sentence)  # not of a model that learned letters
         is_copied = is_formula or bool(is_letter) or bool(self.colon and is_label(sentence))
-        return is_copied or _is_only_tags(sentence, parts)
+        return is_copied or _is_all_apart(sentence, parts)
 
     def _find_names(self, text: str, taken: Sequence[Verbatim]) -> Iterator[Verbatim]:
         return find_names(text, self._is_name, taken, self._belongs, self._is_surname)
@@ -471,11 +471,11 @@ def _find_kind(sentence: str, part: Verbatim) -> Verbatim:
     return part._replace(kind="location") if is_location else part
 
 
-def _is_only_tags(sentence: str, parts: Sequence[Verbatim]) -> bool:
-    """Return whether a sentence is tags, and nothing else with a letter or digit."""
-    tags = [each for each in parts if each.kind == "tag"]
-    left, _ = replace_parts(sentence, tags, [""] * len(tags)) if tags else (sentence, [])
-    return bool(tags) and not any(map(str.isalnum, left))
+def _is_all_apart(sentence: str, parts: Sequence[Verbatim]) -> bool:
+    """Return whether each letter and digit of a sentence is in a tag, or in brackets as (Y/N)."""
+    apart = [each for each in parts if _is_apart(sentence, each)]
+    left, _ = replace_parts(sentence, apart, [""] * len(apart)) if apart else (sentence, [])
+    return bool(apart) and not any(map(str.isalnum, left))
 
 
 def _is_apart(sentence: str, part: Verbatim) -> bool:

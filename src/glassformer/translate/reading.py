@@ -26,7 +26,14 @@ from ..text.context import (
 from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
-from ..text.symbols import SetAside, is_new_emoticon, set_aside, split_behind_faces, strip_symbols
+from ..text.symbols import (
+    SetAside,
+    is_new_emoticon,
+    set_aside,
+    split_at_separators,
+    split_behind_faces,
+    strip_symbols,
+)
 from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
@@ -268,7 +275,9 @@ class SentenceReader:
                 whole = text[at : begin + start + last]
                 if has_letters(whole):
                     parts = split_at_colons(whole) if self.adapter.colon else [(0, len(whole))]
-                    yield from ((at + left, at + right) for left, right in parts)
+                    for left, right in parts:
+                        own = split_at_separators(whole[left:right], self._is_unread)
+                        yield from ((at + left + begins, at + left + ends) for begins, ends in own)
             begin += len(line)
 
     def _split_line(self, line: str) -> Iterator[Span]:

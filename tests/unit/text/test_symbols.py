@@ -14,6 +14,7 @@ from glassformer.text.symbols import (
     find_moved_marks,
     is_new_emoticon,
     set_aside,
+    split_at_separators,
     split_behind_faces,
     strip_symbols,
 )
@@ -319,3 +320,23 @@ def test_faces_take_linear_time(everyday: Translator, part: str) -> None:
         set_aside(text, bool, enclosures=everyday.reader.enclosures.find(text))
 
     assert is_linear(read, lambda length: part * (length // len(part)))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("File > Save as | Exit", ["File", "Save as", "Exit"]),
+        ("If x > y, a->b and 5 > 3", ["If x > y, a->b and 5 > 3"]),
+        ("« Oui » dit-il", ["« Oui » dit-il"]),
+        ("A menu -> an entry >  the button", ["A menu", "an entry", "the button"]),
+    ],
+)
+def test_unknown_signs_part_what_stands_beside_them(text: str, parts: list[str]) -> None:
+    spans = [*split_at_separators(text, lambda sign: True)]
+    assert [text[start:end] for start, end in spans] == parts
+    assert [*split_at_separators(text, lambda sign: False)] == [(0, len(text))]
+
+
+def test_separators_take_linear_time() -> None:
+    for part in ("ab > ", " ", "ab  ", "> "):
+        assert is_linear(lambda text: [*split_at_separators(text, bool)], part.__mul__)

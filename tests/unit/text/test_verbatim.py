@@ -59,6 +59,7 @@ KNOWN |= {"table", "tables"}  # a known word with an ending tells that others ma
         ("No. 55-AB/2, 2024/INV-7 or 5-HT2A", ["55-AB/2", "2024/INV-7", "5-HT2A"]),
         ("Seats A1,B2,C3", ["A1", "B2", "C3"]),
         ("A 15-YEAR-OLD BOY, 24-HOUR SERVICE, MUM&DAD, ON/OFF", ["15", "24"]),
+        ("Go on? (Y/N) (LH 1234) He is 1m75, A/C", ["Y/N", "LH 1234", "1m75"]),
         ("AT&T, R&B and/or COVID-19, A/C", ["AT&T", "R&B", "COVID-19"]),
         ("Ask @anna_b about #MT2024!", ["@anna_b", "#MT2024"]),
         (

@@ -135,7 +135,7 @@ export class Adapter {
     const isLetter = this.tables.is_cased && this.patterns.has("letter", sentence);
     if (isLabel || isLetter || (this.tables.has_letters && !hasLetter(sentence))) return this.copy(sentence);
     let parts = this.findVerbatim(sentence);
-    if (isOnlyTags(sentence, parts)) return this.copy(sentence);
+    if (isAllApart(sentence, parts)) return this.copy(sentence);
     const isPlain = !this.tables.is_cased || (!parts.length && isUsual(sentence));
     const kept = isPlain ? parts : [...parts, ...this.findAcronyms(sentence, parts)].sort((one, two) => one.start - two.start);
     const found = isPlain ? null : this.casing.find(blank(sentence, kept), this.cut);
@@ -633,10 +633,10 @@ function blank(text: string, parts: readonly Part[]): string {
   return left + text.slice(at);
 }
 
-/** Whether a sentence is tags, and nothing else with a letter or digit. */
-function isOnlyTags(sentence: string, parts: readonly Part[]): boolean {
-  const tags = parts.filter(({ kind }) => kind === "tag");
-  return tags.length > 0 && !hasAlnum(replaceParts(sentence, tags, tags.map(() => "")).text);
+/** Whether each letter and digit of a sentence is in a tag, or in brackets as (Y/N). */
+function isAllApart(sentence: string, parts: readonly Part[]): boolean {
+  const apart = parts.filter((part) => isApart(sentence, part));
+  return apart.length > 0 && !hasAlnum(replaceParts(sentence, apart, apart.map(() => "")).text);
 }
 
 /** Whether a part has no place in the grammar: a tag, or one in brackets of its own. */

@@ -474,7 +474,10 @@ function findSentences({ adapter, splitter }: Opened, line: string): Span[] {
       const bare = own.slice(first, last);
       if (!hasAlnum(bare)) continue;
       const origin = start + left + first;
-      for (const [from, to] of adapter?.splitAtColons(bare) ?? [[0, bare.length]]) found.push([origin + from, origin + to]);
+      for (const [from, to] of adapter?.splitAtColons(bare) ?? [[0, bare.length]]) {
+        const part = bare.slice(from, to);
+        for (const [one, two] of adapter?.symbols.splitAtSeparators(part) ?? [[0, part.length]]) found.push([origin + from + one, origin + from + two]);
+      }
     }
   }
   return found;

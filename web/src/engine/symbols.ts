@@ -61,6 +61,13 @@ export class Symbols {
     return isEmoji || (this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1);
   }
 
+  /** The spans of what unknown signs between words part: "File > Save". */
+  splitAtSeparators(text: string): Span[] {
+    const cuts = this.patterns.all("separator", text).filter(([sign]) => this.isUnknown(sign.trim()));
+    const starts = [0, ...cuts.map(({ 0: sign, index }) => index + sign.length)];
+    return starts.map((start, n): Span => [start, cuts[n]?.index ?? text.length]);
+  }
+
   /** Runs of symbols; a face may touch a word where no bracket is open. */
   private findRuns(text: string): RegExpExecArray[] {
     return this.patterns.all(this.patterns.has("opening", text) ? "symbols" : "loose_symbols", text);

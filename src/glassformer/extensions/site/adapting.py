@@ -68,6 +68,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "colon_label": colons.LABEL,
     "end": symbols.END,
     "moved": symbols.MOVED,
+    "separator": symbols.SEPARATOR,
     "mark": symbols.MARKS,
     "curly": typography.CURLY,
     "curly_double": typography.CURLY_DOUBLE,
