@@ -44,3 +44,23 @@ def test_a_bleu_of_zero_does_not_keep_the_first_model() -> None:
         if is_better:
             progress.scores = found.values()
     assert progress.validations_since_best == 0
+
+
+def test_a_few_sentences_tell_that_an_initial_model_is_beaten() -> None:
+    """It was scored on 900 pairs, as are the late models; the early ones are on 100."""
+    selection, progress = ModelSelection(Train(minutes=9.0), 900, True), Progress()
+    course = [  # the update, BLEU, chrF2, sentences, and whether it is the best
+        (0, 4.0, 20.0, 900, True),
+        (5, 6.0, 24.0, 100, False),
+        (10, 9.0, 26.0, 100, True),
+        (15, 8.0, 30.0, 100, False),
+        (20, 3.0, 30.0, 900, False),  # worse than the initial one
+        (25, 7.0, 25.0, 900, True),
+        (30, 6.5, 40.0, 900, False),
+    ]
+    for step, bleu, chrf, sentences, is_better in course:
+        progress.step = step
+        validation = Validation({"BLEU": bleu, "chrF2": chrf}, 2.0, {}, "", sentences)
+        assert selection.consider(progress, validation) == (is_better, is_better), step
+        if is_better:
+            progress.best_step, progress.scores = step, validation.values()

@@ -37,6 +37,7 @@ class Progress:
     best_sentences: int = 0  # sentences of the best score; 0: there is none, or it is unknown
     scored_sentences: int = 0  # sentences of `scores`
     parent_loss: float | None = None  # of the initial model, if it must be beaten to keep another
+    initial: RankedModel | None = None  # the initial model, by its score
     scores: dict[str, float] = field(default_factory=dict)  # of the best validation
     signature: str = ""  # of its BLEU
     plateau: Plateau = field(default_factory=Plateau)

@@ -34,7 +34,7 @@ KEPT = ("skipped_in_all", "goings_back", "trouble_step", "rate_factor")  # of a 
 # They describe the models that were written, which a return leaves there.
 OF_MODELS = (
     *("best", "best_step", "best_sentences", "scores", "signature", "scored_sentences"),
-    *("parent_loss", "kept_best"),
+    *("parent_loss", "initial", "kept_best"),
 )
 
 

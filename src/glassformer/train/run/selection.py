@@ -7,6 +7,7 @@ from .progress import Progress, RankedModel
 from .validation import NAMED, Validation
 
 ENOUGH_TO_CHOOSE = 100  # sentences of the validation text: with fewer, chance would choose
+CLEAR = 5.0  # chrF2, which no sample of so many sentences shows by chance
 
 
 class ModelSelection:
@@ -62,25 +63,32 @@ class ModelSelection:
     def _is_best(self, progress: Progress, validation: Validation) -> bool:
         """Return whether a model is the best so far, and count the validations since the best.
 
-        A score of more sentences replaces all before it; one of fewer cannot be compared. A model
-        whose loss is far above that of a uniform distribution is worse than others at any score.
+        A score of more sentences replaces all before it, but no better one of the initial model;
+        one of fewer cannot be compared, unless it is clearly better than that of the initial model.
+        A model whose loss is far above that of a uniform distribution is worse at any score.
         Equal scores are decided by chrF2: BLEU stays 0 while no four words in a row are right, and
         for good where targets have fewer than four.
         """
         former = progress.best_sentences or validation.sentences  # unknown in old checkpoints
         if progress.best is not None and validation.sentences < former:
-            return False
+            gain = _get_chrf(validation.scores) - _get_chrf(progress.scores)
+            if progress.best_step or not self.has_parent or gain < CLEAR:
+                return False
         score = validation.by(self.train.best_by if self.can_choose else "loss")
         is_best = not progress.detector.is_blown_up
+        if self.has_parent and not progress.step:
+            progress.initial = RankedModel(score, 0, validation.sentences)
+        elif progress.initial and progress.initial.sentences == validation.sentences:
+            is_best = is_best and score >= progress.initial.score
         if progress.best is not None and validation.sentences == former:
             ceiling = progress.detector.ceiling
             best = progress.scores["loss"] <= ceiling, progress.best, _get_chrf(progress.scores)
             is_best = (
                 is_best and (validation.loss <= ceiling, score, _get_chrf(validation.scores)) > best
             )
-        progress.best_sentences = validation.sentences
         if is_best:
             progress.best, progress.validations_since_best = score, 0
+            progress.best_sentences = validation.sentences
         else:
             progress.validations_since_best += 1
         return is_best
