@@ -5,6 +5,7 @@ They are written as `benchmarks/as_marian.py` writes them, which Marian's own de
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,57 @@ def test_ids_are_those_of_the_file(convention: str, tmp_path: Path) -> None:
     own = weights["target_embedding.table.weight"]
     assert np.array_equal(own[EOS].numpy(), arrays["Wemb"][theirs.eos_id()])
     assert not own[BOS].any()
+
+
+@pytest.mark.parametrize(
+    ("normalize", "penalty"),
+    [
+        ("0.6", ("power", 0.6)),
+        ("0", ("none", None)),
+        ("true", ("power", 1.0)),
+        ("", ("power", 1.0)),
+    ],
+)
+def test_the_length_penalty_is_that_of_the_file(
+    normalize: str, penalty: tuple[str, float | None], tmp_path: Path
+) -> None:
+    write(tmp_path)
+    with (tmp_path / "npz" / "decoder.yml").open("a") as file:
+        file.write(f"normalize: {normalize}\n" * bool(normalize))
+    import_model(tmp_path / "npz", tmp_path / "back", subwords=["none"])
+    decode = load_model(tmp_path / "back")[0].decode
+    assert decode.length_penalty == penalty[0] and penalty[1] in (None, decode.alpha)
+
+
+@pytest.mark.parametrize(
+    ("names", "languages", "source"),
+    [
+        (("vocab.de.yml", "vocab.en.yml"), "en-de", "en"),
+        (("vocab.de.yml", "vocab.en.yml"), "de-en", "de"),
+        (("trgvocab.yml", "srcvocab.yml"), "", "src"),
+        (("vocab.de.yml", "vocab.en.yml"), "", ""),
+    ],
+)
+def test_which_vocabulary_is_of_the_source(
+    names: tuple[str, str], languages: str, source: str, tmp_path: Path
+) -> None:
+    write(tmp_path)
+    folder = tmp_path / "npz"
+    words = (folder / "words.yml").read_text(encoding="utf-8")
+    for name in names:  # the tokens of the source begin with a mark
+        mark = "S" if source and source in name else "T"
+        text = re.sub(r'^"?(\d+)"?:', rf'"{mark}\1":', words, flags=re.MULTILINE)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "decoder.yml").unlink()
+    how = {"subwords": ["none"], "languages": languages}
+    if not source:
+        with pytest.raises(ValueError, match="--languages"):
+            import_model(folder / "model.npz", tmp_path / "back", **how)
+        return
+    import_model(folder / "model.npz", tmp_path / "back", **how)
+    _, tokenizers, _ = load_model(tmp_path / "back")
+    assert any(token.strip().startswith("S") for token in tokenizers.source.vocabulary)
+    assert not any(token.strip().startswith("S") for token in tokenizers.target.vocabulary)
 
 
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:

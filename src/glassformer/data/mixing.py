@@ -35,7 +35,7 @@ class Mixture:
         sizes = np.diff(starts)
         self.wholes = [int(weight) for weight in weights]
         self.fractions = [
-            round((weight - whole) * int(size))
+            max(round((weight - whole) * int(size)), int(weight > whole))  # each has its turn
             for weight, whole, size in zip(weights, self.wholes, sizes, strict=True)
         ]
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,7 @@ SIGNATURES = {
 }
 
 
-@dataclass(frozen=True)
-class LineScore:
+class LineScore(NamedTuple):
     """The predictions for one line."""
 
     loss: float  # the sum over the predicted tokens
@@ -50,14 +50,18 @@ def score_text(
 
 
 def score_lines(
-    reader: LanguageModel, texts: Sequence[str], labels: Sequence[str], seed: int
+    reader: LanguageModel,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    seed: int,
+    numbers: Sequence[int] = (),  # of the lines in a text of which they are a share
 ) -> list[LineScore]:
     """Return the loss of each text and what was predicted right; masks depend on seed and line."""
     if reader.ability == COMPLETES:
         scored = reader.score(list(texts))
         return [LineScore(-each.log_prob, len(each.token_log_probs), 0) for each in scored]
     if reader.ability == FILLS:
-        return _score_masked(reader, texts, seed)
+        return _score_masked(reader, texts, seed, numbers or range(len(texts)))
     lines = zip(reader.classify(list(texts)), labels, strict=True)
     return [
         LineScore(-math.log(max(each.probabilities.get(label, 0), 1e-30)), 1, each.label == label)
@@ -65,9 +69,11 @@ def score_lines(
     ]
 
 
-def _score_masked(reader: LanguageModel, texts: Sequence[str], seed: int) -> list[LineScore]:
+def _score_masked(
+    reader: LanguageModel, texts: Sequence[str], seed: int, numbers: Sequence[int]
+) -> list[LineScore]:
     masked, hidden = list[list[int]](), list[list[int]]()
-    for line, text in enumerate(texts):
+    for line, text in zip(numbers, texts, strict=True):
         ids_BS = np.array([reader.encode_text(text)])
         hidden_BS, wanted_BS = mask_tokens(ids_BS, len(reader.tokenizer), (seed, line))
         masked.append(hidden_BS[0].tolist())

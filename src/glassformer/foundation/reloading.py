@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
@@ -57,6 +57,8 @@ def remember_source(load: Loader) -> Loader:
 
     @wraps(load)
     def call(cls: type[Reloadable], folder: Any, to: str | None = None, **keywords: Any) -> Any:
+        if not isinstance(folder, Path | str | Iterable):
+            raise TypeError(f"a model is a folder or a name, and not {folder!r}")
         folder = folder if isinstance(folder, Path | str) else [*folder]
         result = load(cls, folder, to, **keywords)
         result.loaded = LoadedModel(cls, folder, to, keywords)

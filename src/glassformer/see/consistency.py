@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import EOS
 from ..text.layout import is_tag
 from .document import Document, Token, belongs
 from .recorded import Array, RecordedTensors
@@ -66,7 +67,7 @@ def _check_words(document: Document) -> Iterator[str]:
         if len({*closed}) < len(closed) or not {*closed} <= {*range(1, len(word.symbols))}:
             yield f"words.{number}.merges close {closed} of {len(word.symbols)} symbols"
         left += len(word.symbols) - len(closed)
-    expected = len(document.source) - 1 - sum(is_tag(token.text) for token in document.source)
+    expected = sum(token.id != EOS and not is_tag(token.text) for token in document.source)
     if document.words and left != expected:
         yield f"words have {left} tokens, but source has {expected}"
 

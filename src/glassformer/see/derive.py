@@ -78,13 +78,15 @@ def roll_out(trace: RecordedTensors, side: str = "encoder") -> Array:
 
     In each sub-layer a position keeps half of what it was; the other half is the mean over heads
     of what it attends to. The encoder's result is S S; the decoder's is T (T + S), with its own
-    tokens first, then those of the source.
+    tokens first, then those of the source. ValueError for a network without such layers.
     """
-    sources = len(trace.source)
+    sources, settings = len(trace.source), trace.settings
+    if settings.network not in ("transformer", side):
+        raise ValueError(f"network={settings.network} has no attention of a Transformer's {side}")
     if side == "encoder":
         return _mix(trace, "encoder", trace.settings.encoder_layers, np.eye(sources))
     targets = len(trace.target)
-    memory = np.hstack((np.zeros((sources, targets)), roll_out(trace)))
+    memory = np.hstack((np.zeros((sources, targets)), roll_out(trace))) if sources else None
     start = np.hstack((np.eye(targets), np.zeros((targets, sources))))
     return _mix(trace, "decoder", trace.settings.decoder_layers, start, memory)
 
@@ -105,9 +107,10 @@ def read_lens(trace: RecordedTensors, rows: Sequence[int] | None = None) -> Arra
 
     The shape is layers T V, or the same for these `rows` only. The last layer's are the logits.
     """
-    window, logits = "normed" if trace.settings.norm == "post" else "sum", []
+    last, logits = list_blocks(trace)[-1], list[Array]()
+    window = "normed" if trace.settings.norm == "post" else "sum"
     for layer in range(trace.settings.decoder_layers):
-        y = trace[f"decoder.{layer}.{list_blocks(trace)[-1]}_residual.{window}"]
+        y = trace[f"decoder.{layer}.{last}_residual.{window}"]
         y = (y if rows is None else y[list(rows)]).astype(np.float64)
         if trace.settings.norm == "pre" and has_norms(trace):
             centred = _centre(trace, y)
@@ -126,12 +129,12 @@ def attribute_logit(trace: RecordedTensors, row: int, token: int) -> dict[str, f
     up. `norms` is what the biases of the LayerNorms add. What a later block computes from an
     earlier one counts for the later one.
     """
-    written = _list_embedded(trace, row)
+    blocks, written = list_blocks(trace), _list_embedded(trace, row)
     written["norms"] = np.zeros(trace.settings.d_model)
     if trace.settings.embedding_norm:
         written = _pass_norm(trace, written, "target_embedding", "target_embedding.norm", row)
     for layer in range(trace.settings.decoder_layers):
-        for block in list_blocks(trace):
+        for block in blocks:
             name = f"decoder.{layer}.{block}"
             beside = {} if "residual" in trace.settings.ablate else written
             written = {"norms": np.zeros_like(written["norms"])} | beside
@@ -150,8 +153,11 @@ def attribute_logit(trace: RecordedTensors, row: int, token: int) -> dict[str, f
 
 
 def list_blocks(trace: RecordedTensors) -> tuple[str, ...]:
-    """Return the names of the sub-layers of a decoder layer that the network has."""
-    return trace.settings.decoder_blocks
+    """Return the names of the sub-layers of a decoder layer. ValueError if none is such a layer."""
+    blocks, network = trace.settings.decoder_blocks, trace.settings.network
+    if network not in ("transformer", "decoder"):
+        raise ValueError(f"network={network} has no layers of a Transformer's decoder")
+    return tuple(each for each in blocks if network != "decoder" or each != "cross_attention")
 
 
 def has_norms(trace: RecordedTensors) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config import Model
+from ..config import EOS, Model
 from ..foundation.compatibility.former_names import rename_tensor
 from .document import Document, Search, SentenceSpans, Token
 
@@ -56,7 +56,8 @@ class RecordedTensors:
         self._search_with_beam = search_with_beam  # searches the same sentence with the same model
         self.record_cut = record_cut  # records it without a word, given with its occurrence
         self.text, self.translation = document.text, document.translation
-        self.source: tuple[Token, ...] = document.source  # EOS included
+        self.source: tuple[Token, ...] = document.source  # with EOS, if the model reads one
+        self.own_source = tuple(token for token in self.source if token.id != EOS)
         self.target: tuple[Token, ...] = document.target  # the decoder's rows, BOS included
         self.predicted: tuple[Token, ...] = document.predicted  # what came after each row
         self.settings, self.level = document.settings, document.level

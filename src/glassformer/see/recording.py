@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor
 
-from ..config import Decode
+from ..config import EOS, Decode
 from ..decode.sample import find_draw_probabilities
 from ..decode.sentences import Hypothesis
 from ..foundation.machine.device import autocast
@@ -202,7 +202,7 @@ def _defer_beam(
 def _check_source(translator: TranslationStages, edited: EditedSentence) -> list[Token]:
     """Return the tokens of the sentence. ValueError if there are none, or too many."""
     source = [*edited.source]
-    if len(source) == 1:
+    if [token.id for token in source] == [EOS]:
         raise ValueError("there is no text to look into")
     if len(source) > (most := translator.reader.longest):
         raise ValueError(

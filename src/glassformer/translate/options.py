@@ -57,6 +57,8 @@ def choose_options(
 
     A glossary is searched with a beam. ValueError for settings that do not fit each other.
     """
+    if not isinstance(n_best, int):
+        raise TypeError(f"n_best is a number, and not {n_best!r}")
     chosen, terms = own.override(decode, n_best), None
     if glossary is not None:
         from ..data.glossary import Glossary

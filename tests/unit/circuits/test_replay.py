@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import torch
 
 from glassformer.cli import main
 from glassformer.config import BOS, Config
+from glassformer.extensions.circuits.cli.taught import tell_method
 from glassformer.extensions.circuits.edges import WordContrast
+from glassformer.extensions.circuits.lines import CLOSE, TaughtLines
 from glassformer.extensions.circuits.replay import Replay, TrainingState, find_obstacle
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.model.files.directory import load_model
-from glassformer.train.start import train
+from glassformer.train.start import resume, train
 
 PAIRS = read_corpus().pairs["train"][:40]
 MODEL: dict[str, Any] = {
@@ -139,7 +142,7 @@ def test_the_command_follows_back_and_says_so(
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["method"] == "replay" and found["pairs"] == len(PAIRS)
-    assert found["lead"] == pytest.approx(found["replayed"], abs=1e-4)
+    assert found["lead"] == pytest.approx(found["replayed"], abs=1e-4) and not found["gap"]
     for row in found["for"] + found["against"]:
         assert (row["source"], row["target"]) == PAIRS[row["line"] - 1]
     assert found["for"][0]["taught"] > 0 > found["against"][0]["taught"]
@@ -150,6 +153,51 @@ def test_the_command_follows_back_and_says_so(
     estimate = json.loads(capsys.readouterr().out)
     assert estimate["method"] == "estimate" and "suspects" not in estimate
     assert found["suspects"] == estimate["for"]
+
+
+def test_a_replay_of_another_training_is_not_passed_off_as_the_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run_training(tmp_path / "m", steps=7, validate_every=7)
+    changes = ["train.steps=14", "train.label_smoothing=0.3", "train.learning_rate=0.03"]
+    resume(out, changes=changes, accept_changed_settings=True, device="cpu", quiet=True)
+    own = {name: x.detach() for name, x in load_model(out)[2].named_parameters()}
+    replay = Replay.open(out)
+    weights = replay.train()
+    apart = max(float((weights[name] - own[name]).abs().max()) for name in weights)
+    assert apart > 1e-3 and replay.measure_gap(weights, own) > CLOSE
+    source, target = PAIRS[0]
+    command = ["taught", str(out), source, "--word", target.split()[1], "--target", target]
+    command += ["--data", str(write_pairs(tmp_path))]
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "estimate"
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "ends in other weights, apart by" in text and "followed back" not in text
+    assert main([*command, "--by", "replay"]) == 2
+    assert "ends in other weights" in capsys.readouterr().err
+
+
+def write_pairs(folder: Path) -> Path:
+    path = folder / "train.tsv"
+    path.write_text("".join(f"{one}\t{two}\n" for one, two in PAIRS), encoding="utf-8")
+    return path
+
+
+def test_a_gap_is_a_share_of_the_way_and_is_told(model: Path) -> None:
+    replay = Replay.open(model)
+    start = replay.first.weights
+    own = {name: x + 2 for name, x in start.items()}
+    assert replay.measure_gap(own, own) == 0
+    assert replay.measure_gap(start, own) == pytest.approx(1)
+    near = {name: x + 1.99 for name, x in start.items()}
+    assert replay.measure_gap(near, own) == pytest.approx(0.005, rel=1e-3)
+    assert replay.measure_gap(near, {}) == math.inf
+    exact, close = (
+        tell_method(TaughtLines("replay", "", 1.0, 1.0, gap, [])) for gap in (0.0, 0.005)
+    )
+    assert "not exact" not in exact
+    assert "apart by 0.5 % of the way" in close and "not exact" in close
 
 
 def test_what_cannot_be_followed_back_says_why(

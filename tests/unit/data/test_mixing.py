@@ -28,6 +28,13 @@ def test_an_epoch_has_whole_repetitions_and_a_part_that_moves_on() -> None:
     assert four[10:].tolist() == [9] * 4
 
 
+def test_a_small_corpus_with_a_small_weight_has_its_turn() -> None:
+    mixture = Mixture(np.array([0, 1000, 1003]), (1.0, 0.1), seed=3)
+    assert mixture.counts.tolist() == [1000, 1]
+    read = np.concatenate([mixture.rows(epoch) for epoch in range(3)])
+    assert {1000, 1001, 1002} <= {*read.tolist()}
+
+
 def test_weights_of_one_leave_the_epoch_as_it_is() -> None:
     mixture = Mixture(STARTS, (1.0, 1.0), seed=3)
     assert mixture.is_plain and mixture.is_periodic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,47 @@ def test_po() -> None:
     assert after[2].msgstr.count("%d") == 1
     assert after[3].msgstr_plural == {0: "un fichier", 1: "{n} fichiers"}
     assert after[4].obsolete and after[0].msgctxt == "menu"
+
+
+@pytest.mark.parametrize(
+    ("rule", "sources"),
+    [
+        ("nplurals=1; plural=0;", ["{n} files"]),
+        ("nplurals=2; plural=(n != 1);", ["one file", "{n} files"]),
+        ("nplurals=2; plural=(n > 1);", ["one file", "{n} files"]),
+        (  # that of 1, 21, 31 comes first
+            "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 ? 1 : 2);",
+            ["{n} files"] * 3,
+        ),
+        ("nplurals=3; plural=(n==0 ? 0 : n==1 ? 1 : 2);", ["{n} files", "one file", "{n} files"]),
+        ("nplurals=2; plural=__import__(1);", ["one file", "{n} files"]),
+        ("", ["one file", "{n} files"]),
+    ],
+)
+def test_plurals_of_po(rule: str, sources: list[str]) -> None:
+    forms = "".join(f'msgstr[{number}] ""\n' for number in range(len(sources)))
+    head = f'msgid ""\nmsgstr "Plural-Forms: {rule}\\n"\n\n'
+    text = f'{head}msgid "one file"\nmsgid_plural "{{n}} files"\n{forms}'
+    document = open_document(text.encode(), "a.po")
+    read = [re.sub(r"<[^>]*>", "{n}", each) for each in document.texts]
+    assert [each.replace("{n}{n}", "{n}") for each in read] == sources
+
+
+def test_po_that_names_a_file_does_not_read_it(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.po"
+    secret.write_text('msgid "secret"\nmsgstr ""\n', encoding="utf-8")
+    for name in (secret, f"{secret}\n", "/etc/passwd"):
+        try:
+            document = open_document(str(name).encode(), "a.po")
+        except ValueError as error:
+            assert "passwd" not in str(error)
+        else:
+            assert "secret" not in " ".join(document.texts)
+
+
+def test_a_copy_in_po_is_translated() -> None:
+    document = open_document(b'msgid "A dog."\nmsgstr "A dog."\n', "a.po")
+    assert document.texts == ["A dog."]
 
 
 XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"

@@ -46,6 +46,25 @@ def test_po_declares_its_encoding(space: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("charset", "translation", "written"),
+    [
+        ("ISO-8859-1", "th\u00e9", ("ISO-8859-1", "latin-1")),
+        ("ISO-8859-1", "\u0153uf", ("UTF-8", "utf-8")),  # not in Latin-1, but in cp1252
+        ("us-ascii", "th\u00e9", ("UTF-8", "utf-8")),
+        ("CHARSET", "\u8336", ("UTF-8", "utf-8")),
+        ("utf-8", "\u8336", ("utf-8", "utf-8")),
+    ],
+)
+def test_po_says_the_encoding_that_it_is_in(
+    charset: str, translation: str, written: tuple[str, str]
+) -> None:
+    pytest.importorskip("polib", reason="the extra `documents` is not installed")
+    data = PO.replace("caf\u00e9", "coffee").format(charset).encode("ascii")
+    text = open_document(data, "a.po").fill([translation]).decode(written[1])
+    assert f"charset={written[0]}\\n" in text and f'msgstr "{translation}"' in text
+
+
 def test_a_text_in_no_known_encoding_is_refused() -> None:
     with pytest.raises(ValueError, match="no UTF-8: byte 4 cannot be read"):
         open_document(b"caf\xe9 and more", "a.txt")

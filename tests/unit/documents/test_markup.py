@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from damage.growth import is_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,29 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ("the <b>cat</b>", "小猫", [(1, 0), (1, 1)], "<b>小猫</b>"),  # one word in two characters
         ("a <a href=x>dog</a>.", "dimanche.", [(0, 0), (2, 1)], "<a href=x>dimanche</a>."),
         ("a <b>b</b> c", "x &lt;b&gt; y", [(1, 0)], "<b>x</b> &amp;lt;b&amp;gt; y"),
+        (
+            "a CO<sub>2</sub> leak",
+            "fuite de CO2",
+            [(0, 1), (1, 2), (2, 0)],
+            "fuite de CO<sub>2</sub>",
+        ),
+        ("drink H<sub>2</sub>O.", "bois H2O.", [(0, 1), (0, 0), (2, 2)], "bois H<sub>2</sub>O."),
+        ("x<sub>ij</sub>", "das xij", [(0, 0), (0, 1)], "das x<sub>ij</sub>"),
+        (
+            "x<sub>i</sub>, x<sub>i</sub>",
+            "xi, xi",
+            [(0, 2), (1, 1), (2, 0)],
+            "x<sub>i</sub>, x<sub>i</sub>",
+        ),
+        (
+            "the 1<sup>st</sup> of May",
+            "le 1er mai",
+            [(0, 0), (1, 1), (3, 2)],
+            "le<sup></sup> 1er mai",
+        ),
+        ("the 1<SUP><b>st</b> </SUP>", "第一", [(1, 0), (1, 1)], "<SUP><b></b></SUP>第一"),
+        ("un<b>believ</b>able", "incroyable", [(0, 0)], "<b>incroyable</b>"),
+        ("the <sub>cat</sub>", "le chat", [(0, 0), (1, 1)], "le <sub>chat</sub>"),
         ("the <b>cat</b>", "<script>x</script>", [(1, 1)], "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
     ],
 )
@@ -160,6 +184,47 @@ def test_entities_are_written_as_they_were() -> None:
     (run,) = read_markup("<p>&copy; caf&eacute; &#8212; x &amp; y</p>").runs
     assert run.text == "© café — x & y"
     assert run.write("y & x — café ©", None) == "y &amp; x &#8212; caf&eacute; &copy;"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("&nbsp;&nbsp;The cat", "The cat"),
+        ("Total:&nbsp;", "Total:"),
+        (" \u2003The cat &amp; the dog&#x202f; &thinsp;", "The cat & the dog"),
+        ("&nbsp The cat&#160", "The cat"),
+        ("&amp;nbsp;", "&nbsp;"),
+        ("&copy;&emsp;2024 A&amp;B;&ensp;", "© 2024 A&B;"),
+        ("10&#8239;km", "10 km"),
+    ],
+)
+def test_white_space_around_a_text_stays_as_it_was(page: str, text: str) -> None:
+    (run,) = read_markup(f"<p>{page}</p>").runs
+    assert run.text == text
+    assert keep(f"<p>{page}</p>") == f"<p>{page}</p>"
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<b>&nbsp;The cat</b> sat", "&nbsp;<b>The cat</b> sat"),
+        ("<b> The cat </b>", "<b>The cat</b>"),
+        (
+            "<i>&ensp; </i>&nbsp;The <b>cat&nbsp;</b>&emsp;",
+            "&ensp; <i></i> The <b>cat</b>&nbsp;&emsp;",
+        ),
+        ("<img src=x>&nbsp;The cat", "<img src=x> The cat"),
+    ],
+)
+def test_wide_spaces_within_tags_at_the_ends_of_a_text(page: str, expected: str) -> None:
+    assert keep(page) == expected
+
+
+@pytest.mark.parametrize(
+    "unit", ["&nbsp;", "&nbsp", "&", "<b>&nbsp;", "&a", "a&emsp;", "x<sub>1</sub>"]
+)
+def test_the_time_for_spaces_and_parts_of_words_is_linear(unit: str) -> None:
+    assert is_linear(keep, lambda length: f"a1{unit * (length // len(unit))}a")
 
 
 def test_what_is_tied_stays_tied() -> None:

@@ -197,6 +197,30 @@ def test_damaged_and_hostile(data: bytes, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def make_slide(tmp_path: Path, *texts: tuple[str, bool | None]) -> bytes:
+    """Return a file of PowerPoint with runs of a size in one paragraph, bold or not."""
+    pptx = pytest.importorskip("pptx", reason="python-pptx is not installed")
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    for text, is_bold in texts:
+        written = paragraph.add_run()
+        written.text, written.font.bold, written.font.size = text, is_bold, pptx.util.Pt(24)
+    deck.save(tmp_path / "a.pptx")
+    return (tmp_path / "a.pptx").read_bytes()
+
+
+@pytest.mark.parametrize("kept", ["https://example.org", "me@example.org", "{x}", "%s"])
+def test_a_run_of_a_slide_has_one_text(demo: Translator, tmp_path: Path, kept: str) -> None:
+    texts = ("The cat sees ", None), (f"the dog {kept} and {kept} today.", True), (" Yes.", None)
+    data = make_slide(tmp_path, (f"The cat sees {kept} today.", None), *texts)
+    xml = unpack(translate(demo, data, "a.pptx"), "ppt/slides/slide1.xml")
+    runs = re.findall(r"<a:r>.*?</a:r>", xml, re.DOTALL)
+    assert len(runs) > 2 and kept in re.sub("<[^>]*>", "", xml)
+    for each in runs:
+        assert re.fullmatch(r"<a:r><a:rPr[^>]*2400[^>]*/><a:t>[^<]*</a:t></a:r>", each), each
+
+
 def test_runs_of_one_format_are_one_text_wherever_a_program_has_cut_it() -> None:
     """So that the parts of a word are together, and no format ends within one."""
     bold = "<w:rPr><w:b/></w:rPr>"

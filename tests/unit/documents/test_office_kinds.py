@@ -7,8 +7,10 @@ import re
 import zipfile
 
 import pytest
+from damage.growth import is_linear
 
 from glassformer.extensions.documents.formats import TranslatableDocument, open_document
+from glassformer.extensions.documents.markup import read_markup
 
 etree = pytest.importorskip("lxml.etree", reason="the extra `documents` is not installed")
 
@@ -142,6 +144,67 @@ def test_parts_are_found_by_their_type_or_role() -> None:
 
 def test_slides_without_a_slide_are_not_damaged() -> None:
     assert open_document(pack({"ppt/presentation.xml": "<p/>"}), "a.pptx").texts == []
+
+
+RAISED = {
+    ("word", "<w:rPr><w:vertAlign w:val='subscript'/></w:rPr>"): "sub",
+    ("word", "<w:rPr><w:vertAlign w:val='superscript'/></w:rPr>"): "sup",
+    ("word", "<w:rPr><w:vertAlign w:val='baseline'/></w:rPr>"): "span",
+    ("word", "<w:rPr><w:b/></w:rPr>"): "span",
+    ("slides", "<a:rPr baseline='-25000'/>"): "sub",
+    ("slides", "<a:rPr baseline='30%'/>"): "sup",
+    ("slides", "<a:rPr baseline='0'/>"): "span",
+    ("slides", "<a:rPr b='1'/>"): "span",
+}
+
+
+def write_formula(kind: str, format: str) -> tuple[bytes, str, str]:
+    """Return a document that says HnO, with the n in a format, its name, and that of its part."""
+    if kind == "word":
+        inner = run("We drink H") + f"<w:r>{format}<w:t>n</w:t></w:r>" + run("O.")
+        return word(f"<w:p>{inner}</w:p>"), "a.docx", "word/document.xml"
+    runs = ("", "We drink H"), (format, "n"), ("", "O.")
+    inner = "".join(f"<a:r>{own}<a:t>{text}</a:t></a:r>" for own, text in runs)
+    space = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    slide = f'<a:d xmlns:a="{space}"><a:p>{inner}</a:p></a:d>'
+    return pack({"ppt/slides/slide1.xml": slide}), "a.pptx", "ppt/slides/slide1.xml"
+
+
+@pytest.mark.parametrize(("kind", "format"), RAISED)
+def test_a_raised_or_lowered_part_of_a_word_stays_one(kind: str, format: str) -> None:
+    data, name, part = write_formula(kind, format)
+    document = open_document(data, name)
+    (text,), tag = document.texts, RAISED[kind, format]
+    assert f'H<{tag} id="0">n</{tag}>O' in text
+    (markup,) = read_markup(text).runs
+    links = [(0, 0, 1.0), (2, 1, 1.0), (1, 2, 1.0), (3, 3, 1.0)]
+    written = document.fill([markup.write("Nous HnO buvons.", links)])
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
+        runs = etree.fromstring(archive.read(part)).iter("{*}r")
+    assert ["".join(each.itertext()) for each in runs] == ["Nous H", "n", "O buvons."]
+
+
+def test_a_raised_number_in_a_letter_is_a_reference_mark() -> None:
+    format = "<w:rPr><w:vertAlign w:val='superscript'/></w:rPr>"
+    inner = run("The cat") + f"<w:r>{format}<w:t>1</w:t></w:r>" + run(" is old.")
+    document = open_document(word(f"<w:p>{inner}</w:p>"), "a.docx")
+    (markup,) = read_markup(document.texts[0]).runs
+    assert markup.text == "The cat is old."
+    links = [(0, 0, 1.0), (1, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0), (4, 4, 1.0)]
+    assert read(document.fill([markup.write("Le chat est vieux.", links)])) == "Le chat1 est vieux."
+
+
+def make_slides(length: int) -> bytes:
+    """Return slides with a run of a size and many placeholders."""
+    inner = f"<a:r><a:rPr sz='2400'/><a:t>text {'{x} a ' * (length // 6)}</a:t></a:r>"
+    space = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    return pack({"ppt/slides/slide1.xml": f'<a:d xmlns:a="{space}"><a:p>{inner}</a:p></a:d>'})
+
+
+def test_the_time_for_placeholders_in_slides_is_linear() -> None:
+    written = shout(open_document(make_slides(600), "a.pptx"))
+    assert read(written, "ppt/slides/slide1.xml") == "TEXT " + "{x} A " * 100
+    assert is_linear(lambda data: shout(open_document(data, "a.pptx")), make_slides)
 
 
 def test_placeholders_in_a_letter_stay() -> None:

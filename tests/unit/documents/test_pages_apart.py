@@ -23,6 +23,7 @@ from glassformer.extensions.documents.pages_apart import PageProcesses
 PAGES = [
     "<p>The <b>cat <i>is</i></b> here.<br>A&nbsp;dog &copy; <img src=x> too.</p>",
     "<script>x</script> one</b> two</i> <a href='#'>three",
+    "Use <code>x</code> <i>now</i>, <img data-verbatim='%s'>.",
     "no tags",
     "",
 ]

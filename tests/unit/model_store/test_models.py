@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -104,6 +105,17 @@ def test_the_same_model_gives_the_same_file(place: Path, tmp_path: Path) -> None
     assert main(["models", "demo", "--pack", str(place)]) == 0
     names = [each["name"] for each in json.loads((place / INDEX).read_text("utf-8"))["models"]]
     assert names == ["demo", "own"]
+
+
+def test_a_folder_whose_name_no_list_has_is_not_packed(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("my own", "x" * 97):
+        shutil.copytree(tmp_path / "model" / "own", tmp_path / name)
+        assert main(["models", str(tmp_path / name), "--pack", str(place)]) == 2
+        assert "rename it" in capsys.readouterr().err
+    assert [path.name for path in place.glob("*.zip")] == ["own.zip"]
+    assert main(["models", "--from", str(place)]) == 0
 
 
 @pytest.mark.parametrize(

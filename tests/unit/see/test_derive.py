@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from glassformer.see import Trace, derive, record
+from glassformer.translate.language_model import LanguageModel
 from glassformer.translator import Translator
 
 
@@ -150,3 +151,33 @@ def test_attention_between_words(trace: Trace) -> None:
         rows = [sum(weights[h, i, j] for j in groups[m]) for i in groups[q]]
         assert merged[h, q, m] == pytest.approx(sum(rows) / len(rows), rel=1e-5)
     np.testing.assert_allclose(merged.sum(-1), 1, rtol=1e-5)
+
+
+def test_a_language_model_has_the_same_measures_of_its_side() -> None:
+    trace = LanguageModel.load("demo-lm", device="cpu").see("The cat is on the mat.")
+    for row, token in ((0, 5), (3, trace.predicted[3].id)):
+        found = derive.attribute_logit(trace, row, token)
+        assert sum(found.values()) == pytest.approx(trace["logits"][row, token], abs=1e-4)
+        assert not any("cross" in name for name in found)
+        assert {"decoder.0.self_attention.0", "decoder.0.feed_forward"} < found.keys()
+    np.testing.assert_allclose(derive.read_lens(trace)[-1], trace["logits"], rtol=1e-4, atol=1e-4)
+    expected = np.eye(len(trace.target))
+    for layer in range(trace.settings.decoder_layers):
+        mean = trace[f"decoder.{layer}.self_attention.weights"].mean(0)
+        expected = (0.5 * np.eye(len(mean)) + 0.5 * mean) @ expected
+    np.testing.assert_allclose(derive.roll_out(trace, "decoder"), expected, atol=1e-6)
+    with pytest.raises(ValueError, match=r"network=decoder has no attention .* encoder"):
+        derive.roll_out(trace)
+
+
+@pytest.mark.parametrize("model", ["demo-mlm", "demo-rnn-attention"])
+def test_what_has_no_decoder_of_a_transformer_is_refused(model: str) -> None:
+    kind = LanguageModel if model == "demo-mlm" else Translator
+    trace = kind.load(model, device="cpu").see("The cat is small.")
+    for measure in (
+        lambda: derive.attribute_logit(trace, 0, 5),
+        lambda: derive.read_lens(trace),
+        lambda: derive.roll_out(trace, "decoder"),
+    ):
+        with pytest.raises(ValueError, match=r"^network=(encoder|rnn) has no .* decoder$"):
+            measure()

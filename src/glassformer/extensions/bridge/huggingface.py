@@ -166,8 +166,10 @@ def _read_search(folder: Path, raw: Mapping[str, Any]) -> dict[str, Any]:
     search = raw
     if (folder / "generation_config.json").is_file():
         search = {**raw, **read_typed(folder / "generation_config.json", dict[str, Any])}
-    beam, alpha = search.get("num_beams") or 1, search.get("length_penalty") or 1.0
-    return {"search": "beam", "beam": beam, "length_penalty": "power", "alpha": alpha}
+    beam, alpha = search.get("num_beams") or 1, search.get("length_penalty")
+    penalty = {"alpha": 1.0 if alpha is None else alpha} if alpha != 0 else {}
+    kind = "power" if penalty else "none"
+    return {"search": "beam", "beam": beam, "length_penalty": kind, **penalty}
 
 
 def _read_multilingual(folder: Path, raw: Mapping[str, Any], languages: str) -> Foreign:

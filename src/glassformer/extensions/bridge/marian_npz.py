@@ -44,7 +44,7 @@ def read_marian_npz(
     weights, settings, multipliers = _read_model(file)
     check_values(file, settings, read_toolkits()["marian"]["must"])
     run = _read_run(folder, file)
-    files = _find_vocabularies(folder, run)
+    files = _find_vocabularies(folder, run, languages)
     sides = [
         _read_side(folder, file, side, name, subwords)
         for side, name in zip(("source", "target"), files, strict=True)
@@ -60,6 +60,8 @@ def read_marian_npz(
         check_values(file, settings, read_toolkits()["marian"]["must_rnn"])
         model["decoder"] = "ssru"
     search: dict[str, Any] = {"search": "beam", "length_penalty": "power", "alpha": 1.0}
+    if isinstance(alpha := run.get("normalize"), int | float):  # true is 1
+        search |= {"alpha": float(alpha)} if alpha > 0 else {"length_penalty": "none"}
     if isinstance(beam := run.get("beam-size"), int) and beam > 0:
         search |= {"search": "greedy"} if beam == 1 else {"beam": beam}
     return Foreign(
@@ -161,15 +163,33 @@ def _name_languages(files: Sequence[Path], languages: str) -> dict[str, str]:
     return {} if others or not pair else {"source_lang": pair[0], "target_lang": pair[1]}
 
 
-def _find_vocabularies(folder: Path, run: Mapping[str, Any]) -> list[Path]:
-    """Return both vocabularies: as the settings of a run say, or the only one in the folder."""
+def _find_vocabularies(folder: Path, run: Mapping[str, Any], languages: str) -> list[Path]:
+    """Return both vocabularies: as the settings of a run say, or the only one in the folder.
+
+    The names of two say which is of the source: by their languages, or src and trg.
+    """
     if entry := run.get("vocabs"):
         vocabularies = [folder / Path(str(each)).name for each in entry]
         return [vocabularies[0], vocabularies[-1]]
     vocabularies = sorted([*folder.glob("*vocab*.yml"), *folder.glob("*vocab*.spm")])
     if not vocabularies or len(vocabularies) > 2:
         raise ValueError(f"{folder}: no decoder.yml that names the vocabularies")
-    return [vocabularies[0], vocabularies[-1]]
+    if len(vocabularies) == 1:
+        return vocabularies * 2
+    for codes in (languages.split("-"), ("src", "trg"), ("source", "target")):
+        for source, target in (vocabularies, vocabularies[::-1]):
+            if _is_of(source, codes[0]) and _is_of(target, codes[-1]):
+                return [source, target]
+    raise ValueError(
+        f"{folder}: nothing tells which of {vocabularies[0].name} and {vocabularies[1].name} is of "
+        "the source: a decoder.yml does, or --languages with the codes in their names"
+    )
+
+
+def _is_of(vocabulary: Path, side: str) -> bool:
+    """Return whether the name of a vocabulary has a code, or begins with the name of a side."""
+    is_code = side in re.split(r"\W", vocabulary.name)
+    return bool(side) and (is_code or (len(side) > 2 and vocabulary.name.startswith(side)))
 
 
 def _read_side(

@@ -2,12 +2,14 @@
 
 Where the folder of a model remembers its training, that is run again and followed back
 (`replay.py`); the number of a pair is then how far the lead of the word would fall if the pair had
-not counted, as far as a straight line foretells it. Else the pairs of a text are weighed by the
-finished weights alone (`teaching.py`), in shares of the largest.
+not counted, as far as a straight line foretells it. Else, or if the training that was run again
+ends elsewhere than the model, the pairs of a text are weighed by the finished weights alone
+(`teaching.py`), in shares of the largest.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from .replay import Replay, Tick, find_obstacle
 from .teaching import TokenPair, add_end, find_nearest, score_teachers
 
 METHODS = ("replay", "estimate")
+CLOSE = 0.01  # of the way of a training: what rounding may part a replay from it
 Line = tuple[str, str]
 
 
@@ -57,6 +60,7 @@ class TaughtLines:
     why: str  # the training was not followed back; "" if it was
     lead: float  # of the word over its rival, in the model
     replayed: float  # the same after the training that was run again
+    gap: float  # of its weights from the model's: see `Replay.measure_gap`
     lines: list[TaughtLine]
 
 
@@ -74,19 +78,38 @@ def weigh_lines(
     None is a replay if it is possible. ValueError if it is asked for and not possible.
     """
     why = find_obstacle(model) if method != "estimate" else "as asked"
-    if why and method == "replay":
-        raise ValueError(f"{model}: its training cannot be followed back: {why}")
     lines, network = read_training_text(model, translator, data), load_exact(model)
-    if why and not lines:
+    answer = why or _follow_back(model, network, contrast, show, lines)
+    if isinstance(answer, TaughtLines):
+        return answer
+    if method == "replay":
+        raise ValueError(f"{model}: its training cannot be followed back: {answer}")
+    if not lines:
         raise ValueError(
-            f"--data is missing: {model} does not remember what it was trained on ({why}); give "
+            f"--data is missing: {model} does not remember what it was trained on ({answer}); give "
             "that text, or train again and keep that folder"
         )
-    if why:
-        return _estimate(translator, network, contrast, show, lines, why)
+    return _estimate(translator, network, contrast, show, lines, answer)
+
+
+def _follow_back(
+    model: Path,
+    network: EncoderDecoder,
+    contrast: WordContrast,
+    show: ShowProgress,
+    lines: Sequence[Line],
+) -> TaughtLines | str:
+    """Return what each pair taught, or why the training that was run again is not the model's."""
     replay = Replay.open(model)
     with show("training again", replay.updates) as tell:
         weights = replay.remember(tell)
+    gap = replay.measure_gap(weights, dict(network.named_parameters()))
+    if not gap <= CLOSE:
+        far = f", apart by {100 * gap:.0f} % of the way that it went" if gap < math.inf else ""
+        return (
+            f"run again, the training ends in other weights{far}: it was resumed with other "
+            "settings or another text, or ran on a GPU, in bf16 or on another machine"
+        )
     with show("following back", replay.updates) as tell:
         taught_N = replay.follow_back([contrast], tell)[0]
     replayed = float(replay.measure_lead(weights, contrast))
@@ -97,7 +120,7 @@ def weigh_lines(
     numbers = [places[line].pop(0) if places.get(line) else None for line in texts]
     nearest_N = find_nearest(network, contrast, replay.pairs)
     rows = _sort(numbers, texts, taught_N, nearest_N)
-    return TaughtLines("replay", "", measure_lead(network, contrast), replayed, rows)
+    return TaughtLines("replay", "", measure_lead(network, contrast), replayed, gap, rows)
 
 
 def _estimate(
@@ -116,7 +139,7 @@ def _estimate(
     texts = [lines[n] for n in places]
     rows = _sort([n + 1 for n in places], texts, taught_N, nearest_N)
     lead = measure_lead(network, contrast)
-    return TaughtLines("estimate", why, lead, lead, rows)
+    return TaughtLines("estimate", why, lead, lead, 0.0, rows)
 
 
 def measure_lead(network: EncoderDecoder, contrast: WordContrast) -> float:

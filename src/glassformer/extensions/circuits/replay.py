@@ -10,7 +10,9 @@ of its weight.
 
 What must be remembered stands in the folder of the training (`run`): settings and seeds, from which
 first weights, batches and dropout follow, and the text as token ids. The training is run again to
-have its states; every few of them are kept, and those between are computed once more.
+have its states; every few of them are kept, and those between are computed once more. Whether it is
+the training of the model is seen at its end (`measure_gap`): a resumed one may have had other
+settings or another text before, and a GPU or bf16 rounds otherwise.
 
 Letters: B pairs of a batch; N all pairs; S source; T target positions; V vocabulary; Q leads.
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -147,6 +149,17 @@ class Replay:
         every = math.isqrt(self.updates - 1) + 1
         self.remembered = self._run(0, self.first, self.updates, every, tick=tick)
         return self.remembered[-1].average or self.remembered[-1].weights
+
+    def measure_gap(self, weights: Weights, own: Mapping[str, Tensor]) -> float:
+        """Return how far weights are from a model's own, in parts of the way that training went.
+
+        0 if every bit is the same; infinite if they do not fit each other.
+        """
+        if any(name not in own or own[name].shape != x.shape for name, x in weights.items()):
+            return math.inf
+        apart = sum_squares(own[name] - x for name, x in weights.items())
+        way = sum_squares(own[name] - x for name, x in self.first.weights.items())
+        return math.sqrt(apart / max(way, TINY))
 
     def _run(
         self,
@@ -428,6 +441,11 @@ def clip(gradient: Weights, most: float | None) -> Weights:
     norm = torch.stack([x.square().sum() for x in gradient.values()]).sum().sqrt()
     share = most / (norm + 1e-6) if norm.item() > most else torch.ones(())
     return {name: x * share for name, x in gradient.items()}
+
+
+def sum_squares(tensors: Iterable[Tensor]) -> float:
+    """Return the sum of all squares, in double precision."""
+    return sum(float(x.detach().cpu().double().square().sum()) for x in tensors)
 
 
 def _read_amounts(batch: Batch, amount_N: Tensor | None) -> Tensor:

@@ -22,6 +22,10 @@ class Dialect:
     run: str = ""  # an element with one format, which holds its text in elements of its own
     text: str = ""  # that element; without it, text stands in paragraphs and wrappers themselves
     format: str = ""
+    has_one_text: bool = False  # whether a run may hold no second text
+    raising: str = ""  # an element of a format that raises or lowers text, as `raising_value` says
+    raising_value: str = ""
+    baseline: str = ""  # an attribute of a format: how far text is raised, or below 0, lowered
     first: frozenset[str] = frozenset()  # stay before all text
     last: frozenset[str] = frozenset()  # stay after it
     breaks: frozenset[str] = frozenset()  # part the text: each side is translated on its own
@@ -54,6 +58,8 @@ def _make_word(w: str) -> Dialect:
         run=name("r"),
         text=name("t"),
         format=name("rPr"),
+        raising=name("vertAlign"),
+        raising_value=name("val"),
         first=name_elements(w, "pPr bookmarkStart commentRangeStart permStart moveToRangeStart"),
         last=name_elements(w, "bookmarkEnd commentRangeEnd permEnd moveToRangeEnd"),
         breaks=name_elements(w, "br cr tab ptab"),
@@ -78,6 +84,8 @@ def _make_slides(a: str) -> Dialect:
         run=name("r"),
         text=name("t"),
         format=name("rPr"),
+        has_one_text=True,
+        baseline="baseline",
         first=name_elements(a, "pPr"),
         last=name_elements(a, "endParaRPr"),
         breaks=name_elements(a, "br"),

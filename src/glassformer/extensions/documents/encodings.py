@@ -28,19 +28,25 @@ class Encoding(NamedTuple):
     name: str
     mark: bytes = b""
 
-    def encode(self, text: str, *, as_markup: bool = False) -> bytes:
+    def encode(
+        self, text: str, *, as_markup: bool = False, declared_by: re.Pattern[bytes] | None = None
+    ) -> bytes:
         """Return a text in this encoding; in UTF-8 if it has no such characters.
 
-        as_markup: such characters become references, as in `&#233;`.
+        as_markup: such characters become references, as in `&#233;`. declared_by: what has to say
+        that the text is in UTF-8 if it is.
         """
         try:
-            return self.mark + text.encode(
-                self.name, "xmlcharrefreplace" if as_markup else "strict"
-            )
+            name, mark = self.name, self.mark
+            data = text.encode(name, "xmlcharrefreplace" if as_markup else "strict")
         except UnicodeEncodeError:
             mark = self.mark if self.name.startswith("utf") else b""
             name = self.name if mark else "utf-8"
-            return mark + text.encode(name, "replace")
+            data = text.encode(name, "replace")
+        match = declared_by.search(data[:HEAD]) if declared_by and name == "utf-8" else None
+        if match and match[1].lower() not in (b"utf-8", b"utf8"):
+            data = data[: match.start(1)] + b"UTF-8" + data[match.end(1) :]
+        return mark + data
 
 
 def decode(
@@ -55,6 +61,8 @@ def decode(
         if data.startswith(mark):
             return _decode(data[len(mark) :], name), Encoding(name, mark)
     if declared := _find_declared(data, declared_by) if declared_by else "":
+        if declared_by is not PO_CHARSET and declared in ("iso8859-1", "ascii"):
+            declared = "cp1252"  # as browsers read them
         return _decode(data, declared), Encoding(declared)
     if name := _find_unmarked(data):
         return _decode(data, name), Encoding(name)
@@ -85,7 +93,7 @@ def _find_declared(data: bytes, pattern: re.Pattern[bytes]) -> str:
         return ""
     if name.startswith(("utf", "unicode", "idna", "punycode", "raw")):
         return ""  # a page whose bytes say "UTF-16" is not in UTF-16
-    return "cp1252" if name in ("iso8859-1", "ascii") else name  # as browsers read them
+    return name
 
 
 def _find_unmarked(data: bytes) -> str:

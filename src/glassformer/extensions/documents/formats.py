@@ -53,18 +53,6 @@ class WholeText:
         return translations[0]
 
 
-class EncodedDocument:
-    """A document whose file is a text in some encoding, which is kept."""
-
-    def __init__(self, content: TranslatableText, encoding: Encoding, is_markup: bool) -> None:
-        self.content, self.encoding, self.is_markup = content, encoding, is_markup
-        self.form, self.texts = content.form, content.texts
-        self.failures = content.failures
-
-    def fill(self, translations: Sequence[str]) -> bytes:
-        return self.encoding.encode(self.content.fill(translations), as_markup=self.is_markup)
-
-
 class TextFormat(NamedTuple):
     """How a file of text is read; see `encodings.decode`."""
 
@@ -72,6 +60,20 @@ class TextFormat(NamedTuple):
     is_markup: bool = False
     declared_by: re.Pattern[bytes] | None = None
     may_guess: bool = False
+
+
+class EncodedDocument:
+    """A document whose file is a text in some encoding, which is kept."""
+
+    def __init__(self, content: TranslatableText, encoding: Encoding, form: TextFormat) -> None:
+        self.content, self.encoding, self.format = content, encoding, form
+        self.form, self.texts = content.form, content.texts
+        self.failures = content.failures
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        text, (_, is_markup, declared_by, _) = self.content.fill(translations), self.format
+        declares = None if is_markup else declared_by
+        return self.encoding.encode(text, as_markup=is_markup, declared_by=declares)
 
 
 XML: dict[str, Callable[[Any], Iterator[TranslatableMessage]]] = {
@@ -115,4 +117,4 @@ def open_document(data: bytes, name: str) -> TranslatableDocument:
         raise ValueError(f"documents that can be translated end in {', '.join(ENDINGS)}")
     form = TEXTS[ending]
     text, encoding = decode(data, declared_by=form.declared_by, may_guess=form.may_guess)
-    return EncodedDocument(form.read(text), encoding, form.is_markup)
+    return EncodedDocument(form.read(text), encoding, form)

@@ -9,8 +9,9 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
+from glassformer.text.unicode import Span
 from glassformer.translate.align.marked_words import MarkedLink
 
 from .elements import OPAQUE, is_excluded, is_inline
@@ -19,10 +20,14 @@ from .placing import TagMark, place_marks
 from .reference_marks import fold_reference_marks
 from .run_parts import RunPart
 from .tags import PageToken, cut_page, find_element_end
+from .verbatim_points import VerbatimPoint, find_points, has_points, put_tags, take_out
 
 _POINTS = frozenset(("img", "wbr", "input"))  # inline elements without content
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
-_TIED = re.compile(r"(?<=\S)\u00a0(?=\S)")
+_FIXED = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"  # spaces that browsers do not merge
+_TIED = re.compile(rf"(?<=\S)([{_FIXED}])(?=\S)")
+_SPACE = re.compile(r"\s|&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|nbsp;?|[A-Za-z][A-Za-z0-9]*+;)")
+_SPACES = re.compile(rf"(?:{_SPACE.pattern})+")
 DEEPEST = 20  # nesting of tags in one run; a deeper tag is treated as a point
 _ALWAYS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
@@ -36,8 +41,24 @@ class Run:
     entities: dict[str, str] = field(default_factory=dict)  # as the page wrote these characters
     before: str = ""  # white space around the text, as it was
     after: str = ""
-    tied: set[tuple[str, str]] = field(default_factory=set)  # words with &nbsp; between them
+    tied: set[tuple[str, str]] = field(default_factory=set)  # words, the first with &nbsp; behind
     raw: str = ""  # as the page has it, tags included
+    # Placeholders and the like: `text` lacks them, and `whole` has their texts.
+    points: list[VerbatimPoint] = field(default_factory=list)
+    whole: "Run | None" = None
+
+    def write_whole(self, translation: str, links: Sequence[MarkedLink] | None) -> str:
+        """Return the translation of `whole` as HTML, with the tags of the points.
+
+        If a point was lost, came twice, or is cut by other tags, all are placed in proportion.
+        """
+        assert self.whole
+        table = str.maketrans(self.whole.entities | _ALWAYS)
+        if has_points(translation, self.points):
+            written = put_tags(self.whole.write(translation, links), self.points, table)
+            if written is not None:
+                return written
+        return self.write(take_out(translation, self.points), [])
 
     def write(self, translation: str, links: Sequence[MarkedLink] | None) -> str:
         """Return the run's translation as HTML; `links` are its word alignment.
@@ -86,6 +107,8 @@ def read_markup(text: str, failures: Failures | None = None) -> MarkupPage:
             if _is_readable(folded):
                 part = _make_run(folded)
                 part.raw = raw
+                part.points, whole = find_points(folded)
+                part.whole = _make_run(whole) if part.points else None
         parts.append(part)
         gathered.clear()
 
@@ -154,7 +177,7 @@ def _make_run(parts: Sequence[RunPart]) -> Run:
     run.marks = root.children
     _trim(run, "".join(written.parts), parts)
     run.tied = _find_tied(run.text)
-    run.text = run.text.replace("\u00a0", " ")
+    run.text = re.sub(f"[{_FIXED}]", " ", run.text)
     return run
 
 
@@ -198,23 +221,31 @@ def _read_text(raw: str, run: Run, plain: set[str]) -> str:
         if len(character) == 1:
             run.entities.setdefault(character, entity)
     plain.update(_ENTITY.sub("", raw))
-    return re.sub(r"[^\S\u00a0]+", " ", html.unescape(raw))
+    return re.sub(r"[^\S\u00a0]+", _merge, html.unescape(raw))
+
+
+def _merge(spaces: re.Match[str]) -> str:
+    """Return one space for white space; one that is wider or narrower than others stays."""
+    return spaces[0] if re.fullmatch(f"[{_FIXED}]", spaces[0]) else " "
 
 
 def _find_tied(text: str) -> set[tuple[str, str]]:
-    """Return the pairs of words that have a no-break space between them."""
+    """Return the pairs of words with a space between that is no plain one; the first has it."""
     tied = set[tuple[str, str]]()
-    if "\u00a0" in text:
-        for phrase in re.split(r"[^\S\u00a0]+", text):
-            words = _TIED.split(phrase)
-            tied.update(pairwise(words))
+    for phrase in re.split(rf"[^\S{_FIXED}]+", text):
+        parts = _TIED.split(phrase)
+        rows = zip(parts[:-1:2], parts[1::2], parts[2::2], strict=True)
+        tied.update((first + space, second) for first, space, second in rows)
     return tied
 
 
 def _tie(text: str, tied: set[tuple[str, str]]) -> str:
-    """Return a text with a no-break space between two words wherever they are `tied`."""
-    words = text.split(" ")
-    gaps = ("\u00a0" if pair in tied else " " for pair in pairwise(words))
+    """Return a text with the space between two words that they have in `tied`."""
+    words, spaces = text.split(" "), sorted({first[-1] for first, _ in tied})
+    gaps = (
+        next((space for space in spaces if (first + space, second) in tied), " ")
+        for first, second in pairwise(words)
+    )
     return words[0] + "".join(gap + word for gap, word in zip(gaps, words[1:], strict=True))
 
 
@@ -223,12 +254,9 @@ def _trim(run: Run, written: str, parts: Sequence[RunPart]) -> None:
 
     White space at the ends of the run is kept in `before` and `after`.
     """
-    first, last = parts[0], parts[-1]
     run.text = written.strip()
-    if first.kind == "text":
-        run.before = first.raw[: len(first.raw) - len(first.raw.lstrip())]
-    if last.kind == "text":
-        run.after = last.raw[len(last.raw.rstrip()) :]
+    run.before = "".join(_list_outer_spaces(parts, 0))
+    run.after = "".join([*_list_outer_spaces(parts[::-1], 1)][::-1])
     left = len(written) - len(written.lstrip())
     waiting = [*run.marks]
     while waiting:
@@ -239,6 +267,43 @@ def _trim(run: Run, written: str, parts: Sequence[RunPart]) -> None:
         waiting += mark.children
 
 
+def _list_outer_spaces(parts: Sequence[RunPart], side: int) -> Iterator[str]:
+    """Yield the white space before all text, as it was, or on side 1 that behind it.
+
+    Of that within tags only what a browser shows is there. On side 1 the parts come reversed.
+    """
+    for number, part in enumerate(parts):
+        if part.kind in ("point", "open" if side else "close"):
+            return
+        if part.kind != "text":
+            continue
+        before, after = _measure_spaces(part.raw)
+        spaces = part.raw[after:] if side else part.raw[:before]
+        if not number or re.search(f"[{_FIXED}]", html.unescape(spaces)):
+            yield spaces
+        if spaces != part.raw:
+            return
+
+
+def _measure_spaces(raw: str) -> Span:
+    """Return where the white space before a text ends, and where that behind it begins.
+
+    It is white space also if an entity stands for it.
+    """
+    if "&" not in raw:
+        return len(raw) - len(raw.lstrip()), len(raw.rstrip())
+    before = after = ""
+    for match in _SPACES.finditer(raw):
+        before = match[0] if not match.start() else before
+        after = match[0] if match.end() == len(raw) else ""
+    left, right = takewhile(_is_space, _SPACE.findall(before)), _SPACE.findall(after)[::-1]
+    return sum(map(len, left)), len(raw) - sum(map(len, takewhile(_is_space, right)))
+
+
+def _is_space(sign: str) -> bool:
+    return html.unescape(sign).isspace()
+
+
 def _find_spaces(parts: Sequence[RunPart]) -> list[tuple[bool, bool]]:
     """Return for each part whether the nearest text, left and right, has white space there."""
     sides = []
@@ -247,6 +312,7 @@ def _find_spaces(parts: Sequence[RunPart]) -> list[tuple[bool, bool]]:
         for part in order:
             spaced.append(is_spaced)
             if part.kind == "text":
-                is_spaced = part.raw[end].isspace()
+                before, after = _measure_spaces(part.raw)
+                is_spaced = before > 0 if end == 0 else after < len(part.raw)
         sides.append(spaced)
     return [*zip(sides[0], sides[1][::-1], strict=True)]

@@ -8,6 +8,7 @@ from .failures import Failures
 from .markup import MarkupPage, Run, read_markup
 from .messages import limit_address_space, receive, send, send_error
 from .placing import TagMark
+from .verbatim_points import VerbatimPoint
 
 READER = __name__
 MEMORY = 1 << 30  # bytes it may have
@@ -38,7 +39,8 @@ def _spell(part: str | Run) -> str | list[Any]:
         return part
     marks = [_spell_mark(mark) for mark in part.marks]
     outside = (part.before, part.after, [*part.tied], part.raw)
-    return [part.text, marks, part.entities, *outside]
+    whole = _spell(part.whole) if part.whole else None
+    return [part.text, marks, part.entities, *outside, part.points, whole]
 
 
 def _spell_mark(mark: TagMark) -> list[Any]:
@@ -55,9 +57,20 @@ def unpack_pages(answer: bytes) -> tuple[list[MarkupPage], list[str]]:
 def _make_part(part: str | list[Any]) -> str | Run:
     if isinstance(part, str):
         return part
-    text, marks, entities, before, after, tied, raw = part
+    text, marks, entities, before, after, tied, raw, points, spelled = part
     pairs = {(first, second) for first, second in tied}
-    return Run(text, [*map(_make_mark, marks)], entities, before, after, pairs, raw)
+    whole = _make_part(spelled) if spelled else None
+    return Run(
+        text,
+        [*map(_make_mark, marks)],
+        entities,
+        before,
+        after,
+        pairs,
+        raw,
+        [VerbatimPoint(*each) for each in points],
+        whole if isinstance(whole, Run) else None,
+    )
 
 
 def _make_mark(spelled: list[Any]) -> TagMark:

@@ -1,8 +1,9 @@
 """A paragraph of an office document as a line of HTML, and a translated line put back.
 
 The tags are of this module only: `<span id=N>` around text of another format than most of the
-paragraph, and around links; `<img id=N>` for what is no text, such as a picture or a footnote's
-mark; `<br id=N>` for what parts text, a line break or a tab. `markup` moves them with the words.
+paragraph, and around links; `<sup id=N>` and `<sub id=N>` where that format raises or lowers text;
+`<img id=N>` for what is no text, such as a picture or a footnote's mark; `<br id=N>` for what parts
+text, a line break or a tab. `markup` moves them with the words.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from .inline_parts import (
     merge_texts,
 )
 from .text_formats import FormatKey, spell_format
+from .verbatim_points import write_attribute
 
+TAGS = {"superscript": "sup", "subscript": "sub"}
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # in XML
 
 
@@ -123,10 +126,12 @@ class Paragraph:
         """Return a part as markup, and number it if it gets a tag."""
         if part.kept or part.is_opaque or part.verbatim:
             is_break = part.kept and part.kept[0].tag in self.dialect.breaks
-            return f'<{"br" if is_break else "img"} id="{self._number(part)}">'
+            own = write_attribute(part.verbatim) if part.verbatim else ""
+            return f'<{"br" if is_break else "img"} id="{self._number(part)}"{own}>'
         number = self._number(part) if self._needs_tag(part) else None
         inner = escape(part.text, quote=False) + "".join(map(self._mark, part.children))
-        return inner if number is None else f'<span id="{number}">{inner}</span>'
+        tag = "span" if part.is_wrapper else _name_tag(part.format, self.dialect)
+        return inner if number is None else f'<{tag} id="{number}">{inner}</{tag}>'
 
     def _needs_tag(self, part: InlinePart) -> bool:
         return part.is_wrapper or self.name_format(part.format) != self.most
@@ -156,6 +161,9 @@ class Paragraph:
         writer.feed(markup)
         writer.close()
         writer.close_text()
+        if self.dialect.has_one_text:
+            for run in self.element.findall(self.dialect.run):
+                _join_texts(run, self.dialect)
         _move(self.last, self.element)
 
 
@@ -213,7 +221,7 @@ class _Writer(HTMLParser):
                 _move([part.shell] if part.shell is not None else part.kept, parent)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "span" and len(self.open) > 1:
+        if tag in ("span", "sub", "sup") and len(self.open) > 1:
             self.close_text()
             parent, _, part = self.open.pop()
             if part:
@@ -259,6 +267,28 @@ def find_inner(element: Any, dialect: Dialect) -> Any:
     """Return the element that holds the text of a wrapper: itself, or one in it; None if absent."""
     inner = dialect.inner.get(element.tag)
     return element if inner is None else element.find(inner)
+
+
+def _name_tag(format: Any, dialect: Dialect) -> str:
+    """Return the name of the tag around text of a format: sup and sub are raised and lowered."""
+    if format is None:
+        return "span"
+    if dialect.raising:
+        mark = format.find(dialect.raising)
+        return "span" if mark is None else TAGS.get(mark.get(dialect.raising_value), "span")
+    height = (format.get(dialect.baseline) or "") if dialect.baseline else ""
+    if not height.strip("-0.%"):
+        return "span"
+    return "sub" if height.startswith("-") else "sup"
+
+
+def _join_texts(run: Any, dialect: Dialect) -> None:
+    """Make the texts of a run one."""
+    texts = run.findall(dialect.text)
+    for each in texts[1:]:
+        run.remove(each)
+    if texts:
+        texts[0].text = "".join(each.text or "" for each in texts)
 
 
 def empty(element: Any) -> None:

@@ -16,6 +16,8 @@ from glassformer.translate.align.marked_words import CLOSING, MarkedLink, find_m
 
 REACH = 64  # words up to which a link without a word looks for one
 CLICKED = re.compile(r"<(a|button|label|summary)\b", re.IGNORECASE)
+RAISED = re.compile(r"<su[bp]\b", re.IGNORECASE)  # or lowered
+FORMULA = re.compile(r"(?=.*[^\W\d_])(?=.*\d)")  # a word of letters and digits
 
 
 @dataclass
@@ -31,10 +33,16 @@ class TagMark:
     close_count: int = 0  # of a run: closing tags without a partner
     first: int = 0  # its first word in the translation
     last: int = 0  # the word after its last
+    part: Span | None = None  # of its only word: the characters that it surrounds, if not all
 
     @property
     def is_point(self) -> bool:
         return self.first == self.last
+
+    @property
+    def is_raised(self) -> bool:
+        """Return whether it raises or lowers text."""
+        return self.start < self.end and bool(RAISED.match(self.open))
 
     def release(self, word: int) -> bool:
         """Give a word away; return False if it is the only one, or neither the first nor last."""
@@ -69,6 +77,15 @@ def _list_inside(words: Sequence[Span], runs: Sequence[re.Match[str]]) -> list[i
     return results
 
 
+def _number_formulas(text: str, words: Sequence[Span]) -> dict[str, int]:
+    """Return the numbers of the words of letters and digits that are there once."""
+    numbers: dict[str, list[int]] = {}
+    for number, (start, end) in enumerate(words):
+        if FORMULA.match(word := text[start:end]):
+            numbers.setdefault(word, []).append(number)
+    return {word: each[0] for word, each in numbers.items() if len(each) == 1}
+
+
 class _Layout:
     """The layout of marks: which words of the translation each mark surrounds."""
 
@@ -79,7 +96,9 @@ class _Layout:
         self.heirs: dict[int, list[int]] = {}
         self.weight = dict[int, float]()
         self.symbols = set[int]()  # words of the translation that are one, or a part of one
-        links = self._link_symbols(links)
+        self.twins = dict[int, int]()  # by words of the source: equal ones of the translation
+        self.matched = set[int]()  # those equal words
+        links = self._link_formulas(self._link_symbols(links))
         for source, target, weight in sorted(links, key=lambda link: link[1]):
             self.heirs.setdefault(source, []).append(target)
             self.weight[target] = weight
@@ -101,10 +120,23 @@ class _Layout:
         pairs = [*zip(sources, targets, strict=False), *zip(left, alone, strict=False)]
         return [*others, *((s, t, 1.0) for s, t in pairs)]
 
+    def _link_formulas(self, links: Sequence[MarkedLink]) -> Sequence[MarkedLink]:
+        """Return the links, with each word of letters and digits linked with one equal to it alone.
+
+        That is so only for words that are there once on both sides.
+        """
+        sources = _number_formulas(self.text, self.sources)
+        targets = _number_formulas(self.said, self.words)
+        pairs = {sources[word]: targets[word] for word in sources if word in targets}
+        equal = {*pairs.values()}
+        rest = [x for x in links if x[0] not in pairs and x[1] not in equal]
+        return [*rest, *((s, t, 1.0) for s, t in pairs.items())] if pairs else links
+
     def place(self, node: TagMark) -> None:
         """Assign words to each child; children with more aligned words choose first."""
         own, taken = self._cover(node), dict[int, TagMark]()
-        candidates = [(self._list_candidates(node, child, own), child) for child in node.children]
+        rest = [child for child in node.children if not self._match(node, child, taken)]
+        candidates = [(self._list_candidates(node, child, own), child) for child in rest]
         claimed = {source for child in node.children for source in self._cover(child)}
         free = {source for source in own if source not in claimed and self._is_idle(source)}
         for words, child in sorted(candidates, key=lambda pair: -len(pair[0])):
@@ -121,6 +153,47 @@ class _Layout:
         for child in node.children:
             if child.children:
                 self.place(child)
+
+    def _match(self, node: TagMark, child: TagMark, taken: dict[int, TagMark]) -> bool:
+        """Return whether a child is settled since it begins or ends within its only word.
+
+        It surrounds the same letters of an equal word that is aligned with that one. Without such a
+        word, what is raised or lowered surrounds none, and others are not settled.
+        """
+        word = bisect_right(self.ends, child.start)
+        part, child.part = self._cut(word, child), None
+        if not part:
+            return False
+        twin = self._find_twin(word)
+        if node.first <= twin < node.last:
+            child.first, child.last, child.part = twin, twin + 1, part
+            taken[twin] = child
+            return True
+        child.first = child.last = node.first
+        return child.is_raised
+
+    def _cut(self, word: int, mark: TagMark) -> Span | None:
+        """Return the characters of a source word that a mark surrounds; None if all, or others."""
+        if mark.start >= mark.end or word >= len(self.sources):
+            return None
+        start, end = self.sources[word]
+        if word + 1 < len(self.sources) and self.sources[word + 1][0] < mark.end:
+            return None
+        part = max(mark.start, start) - start, min(mark.end, end) - start
+        return part if part[0] < part[1] and part != (0, end - start) else None
+
+    def _find_twin(self, source: int) -> int:
+        """Return the surest word aligned with a source word, letter for letter the same; or -1."""
+        if source not in self.twins:
+            letters = self.text[slice(*self.sources[source])]
+            equal = [
+                word
+                for word in self.heirs.get(source, ())
+                if self.said[slice(*self.words[word])] == letters and word not in self.matched
+            ]
+            self.twins[source] = max(equal, key=self.weight.__getitem__, default=-1)
+            self.matched.add(self.twins[source])
+        return self.twins[source]
 
     def _list_candidates(self, node: TagMark, child: TagMark, own: range) -> Sequence[int]:
         """Return the words inside the parent that are aligned with the child's.
@@ -270,6 +343,11 @@ def _group(words: Sequence[int], taken: Container[int]) -> list[list[int]]:
     return groups
 
 
+def _name_place(mark: TagMark) -> tuple[int, int, int]:
+    """Return what orders marks by their places in the translation."""
+    return mark.first, mark.last, mark.part[0] if mark.part else 0
+
+
 class _Writer:
     def __init__(self, message: str, words: Sequence[Span], write: Callable[[str], str]) -> None:
         self.said, self.words, self.make = message, words, write
@@ -277,7 +355,7 @@ class _Writer:
     def write(self, node: TagMark, begin: int, end: int) -> str:
         """Return the HTML between two characters of the translation, with the children in it."""
         parts, at = list[str](), begin
-        for child in sorted(node.children, key=lambda child: (child.first, child.last)):
+        for child in sorted(node.children, key=_name_place):
             start, stop = self._locate(child, begin, end)
             parts.append(self.make(self.said[at:start]))
             parts.append(self._write_child(child, start, stop, parts))
@@ -287,7 +365,8 @@ class _Writer:
     def _write_child(self, child: TagMark, start: int, stop: int, parts: Sequence[str]) -> str:
         inner = self.write(child, start, stop) if start < stop else self._write_points(child)
         result = f"{child.open}{inner}{child.close}"
-        left, right = child.spaced if child.is_point else (False, False)
+        is_spaced = child.is_point and not child.is_raised
+        left, right = child.spaced if is_spaced else (False, False)
         behind = next((part[-1] for part in reversed(parts) if part), "")
         if left and behind and not behind.isspace():
             result = f" {result}"
@@ -302,6 +381,9 @@ class _Writer:
 
     def _locate(self, child: TagMark, begin: int, end: int) -> Span:
         """Return the span of a child in the translation, in characters."""
+        if child.part:
+            start = self.words[child.first][0]
+            return start + child.part[0], start + child.part[1]
         if not child.is_point:
             return self.words[child.first][0], self.words[child.last - 1][1]
         if child.spaced == (True, False) and child.first < len(self.words):

@@ -16,12 +16,14 @@ from typing import NamedTuple
 
 from glassformer.text.spacing import EAST
 
+from .verbatim_points import write_attribute
+
 TAG = re.compile(
     r"<rt\b[^<>]*>[^<>]*+</rt>|</?[A-Za-z][^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}|\{/?[A-Za-z](?::[^{}\s]*)?\}"
 )
 DEEPEST = 20  # nesting of pairs; deeper tags are written one by one
 _TOKEN = re.compile(
-    rf"(?P<tag><(?P<slash>/?)\w+(?: id=\"(?P<number>\d+)\")?>)|\s++|[{EAST}]|[^\s<{EAST}]++"
+    rf"(?P<tag><(?P<slash>/?)\w+(?: id=\"(?P<number>\d+)\"[^<>]*)?>)|\s++|[{EAST}]|[^\s<{EAST}]++"
 )
 
 _EASTERN = re.compile(f"[{EAST}]")
@@ -81,7 +83,8 @@ class SentenceMarkup:
 
     def _mark(self, number: int, is_end: bool) -> str:
         name = "span" if number in self.partners else "img"
-        return "</span>" if is_end else f'<{name} id="{number}">'
+        own = "" if number in self.partners else write_attribute(self.tokens[number].text)
+        return "</span>" if is_end else f'<{name} id="{number}"{own}>'
 
     def _escape(self, text: str) -> str:
         if not self.is_escaped:

@@ -12,7 +12,7 @@ from glassformer.translator import Translator
 
 from .failures import Failures
 from .formats import TranslatableDocument
-from .markup import MarkupPage, read_markup
+from .markup import MarkupPage, Run, read_markup
 
 
 def translate_document(
@@ -35,7 +35,7 @@ def translate_document(
             ["".join(start + next(rest).text + end for start, _, end in each) for each in cut]
         )
     pages = [read_markup(text, document.failures) for text in document.texts]
-    texts = [run.text for page in pages for run in page.runs]
+    texts = list_run_texts([run for page in pages for run in page.runs], translator)
     translated = _translate(texts, translator, options, note)
     alignments = Alignments()
     return document.fill(
@@ -63,6 +63,12 @@ def _translate(
     return [as_text(text, each) for text, each in zip(texts, checked, strict=True)]
 
 
+def list_run_texts(runs: Sequence[Run], translator: Translator) -> list[str]:
+    """Return what is translated of each run: with placeholders, if the model repeats them."""
+    repeats = translator.tokenizers.source.has_character_map
+    return [(run.whole or run).text if repeats else run.text for run in runs]
+
+
 def write_pages(
     alignments: Alignments,
     model: Path,
@@ -81,18 +87,21 @@ def write_pages(
     def align(texts: Sequence[TranslatedText]) -> list[list[MarkedLink]]:
         return translator.writer.align(alignments, model, texts)
 
-    marked = [each for run, each in zip(runs, translated, strict=True) if run.marks]
+    wholes = [
+        run.whole if run.whole and each.source == run.whole.text else None
+        for run, each in zip(runs, translated, strict=True)
+    ]
+    marks = [(whole or run).marks for run, whole in zip(runs, wholes, strict=True)]
+    marked = [each for each, own in zip(translated, marks, strict=True) if own]
     links: Iterator[list[MarkedLink]] | None = None
     with Failures().leave(""):  # if one of them fails, each is aligned on its own
         links = iter(align(marked))
     rest = list[str]()
-    for run, each in zip(runs, translated, strict=True):
+    for run, whole, each, own in zip(runs, wholes, translated, marks, strict=True):
         written = run.raw
         with failures.leave(run.text):
-            if not run.marks:
-                written = run.write(each.text, None)
-            else:
-                written = run.write(each.text, next(links) if links else align([each])[0])
+            aligned = (next(links) if links else align([each])[0]) if own else None
+            written = (run.write_whole if whole else run.write)(each.text, aligned)
         rest.append(written)
     written_runs = iter(rest)
     return [page.fill([next(written_runs) for _ in page.runs]) for page in pages]

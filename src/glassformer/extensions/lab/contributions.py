@@ -14,6 +14,7 @@ way; H heads of a block; S source, M memory positions; T rows of the decoder; L 
 side; V vocabulary; D d_model; K width of a head.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass
@@ -133,9 +134,9 @@ def cut_each(
     """Return the log-probability of the tokens of `rows` with each group of source tokens cut.
 
     All are measured in one pass along the recorded translation. Raises ValueError for a row or a
-    source position that does not exist.
+    source position that does not exist, or if nothing of a source without EOS is left.
     """
-    last = len(trace.source) - 1
+    last = len(trace.own_source)
     for group in groups:
         if any(not 0 <= key < last for key in group):
             raise ValueError(f"positions of the source go from 0 to {last - 1}")
@@ -148,6 +149,8 @@ def cut_each(
         functions[name] = _hide_own(functions.get(name), groups)
     log_prob_BTV = score_copies(translator, trace, functions, len(groups))
     result: list[float] = log_prob_BTV[:, list(rows), ids].sum(-1).tolist()
+    if any(map(math.isnan, result)):
+        raise ValueError("a group leaves nothing of the source to attend to")
     return result
 
 

@@ -29,11 +29,20 @@ Tell = Callable[[int], object]
 
 
 def pack(model: Path | str, place: Path) -> ListedModel:
-    """Write a model as a zip file into a folder, list it there, and return the entry."""
+    """Write a model as a zip file into a folder, list it there, and return the entry.
+
+    ValueError for what `fetch` would refuse.
+    """
     folder = locate(model)
-    open_model(folder)
+    config, name = open_model(folder)[0], folder.resolve().name
+    if config.model.plugin:
+        raise ValueError(f"{folder}: its network is a program of its own (model.plugin)")
+    if not NAME.fullmatch(f"{name}.zip"):
+        raise ValueError(
+            f"{folder}: the name of a folder to be packed is at most 96 letters, digits, hyphens, "
+            "dots and underscores: rename it"
+        )
     place.mkdir(parents=True, exist_ok=True)
-    name = folder.resolve().name
     path, files = place / f"{name}.zip", sorted(each for each in TAKEN if (folder / each).is_file())
     partial = path.with_name(f"{path.name}.partial")
     try:

@@ -51,7 +51,7 @@ def draw_context(plan: g.Outline, *, other: Any = None, query: Query = None) -> 
     names += [find_output(trace, "encoder", n) for n in range(trace.settings.encoder_layers)]
     place, second = choose_readings(trace, names[-1], other, query)
     swap, meanings = second.swap or ("", ""), find_meanings(trace, second)
-    texts = [token.text for token in trace.source[:-1]]
+    texts = [token.text for token in trace.own_source]
     pair = Reading(trace.__getitem__, place, texts), second
     moved = []
     for n, name in enumerate(names):
@@ -184,21 +184,21 @@ def read_second(trace: Any, place: int, other: Any, word: str) -> Reading:
             raise ValueError(
                 f"other: it is the same sentence, “{trace.text.strip()}”: take another"
             )
-        there = find_query(tell_tokens(other.source)[:-1], word)
+        there = find_query(tell_tokens(other.own_source), word)
         row = "source_embedding.embedded"
         if not np.array_equal(other[row][there], trace[row][place]):
             raise ValueError(f"other: “{word}” has another vector there: it is of another model")
-        texts = [token.text for token in other.source[:-1]]
+        texts = [token.text for token in other.own_source]
         return Reading(other.__getitem__, there, texts)
     if changes := [each for each in list_changes(trace) if each.at != place]:
         change = changes[0]
         return Reading(read_again(trace, change.ids), place, change.texts, change.swap)
-    texts = [token.text for token in trace.source[:-1]]
-    if len(ids) == 2:
+    texts = [token.text for token in trace.own_source]
+    if len(texts) == 1:
         spaced = f" {texts[0].strip()}"
         return Reading(read_again(trace, [ids[0], *ids]), 2 * place, [texts[0], spaced])
-    part = cut_sentence(len(ids) - 1, min(place, len(ids) - 2))
-    fetch = read_again(trace, [*ids[part], ids[-1]])
+    part = cut_sentence(len(texts), min(place, len(texts) - 1))
+    fetch = read_again(trace, [*ids[part], *ids[len(texts) :]])
     return Reading(fetch, place - part.start, texts[part])
 
 
@@ -235,7 +235,7 @@ def list_changes(trace: Any, into: Collection[str] = ()) -> list[ChangedSentence
             new, token = others[int(alike.argmin())], trace.source[n]
             ids = [each.id for each in trace.source]
             ids[n] = rows[new]
-            spelt = [each.text for each in trace.source[:-1]]
+            spelt = [each.text for each in trace.own_source]
             spelt[n] = " " * token.text.startswith(" ") + new
             changes.append(ChangedSentence(n, ids, spelt, (texts[n], new)))
     return changes
@@ -267,7 +267,7 @@ def cut_sentence(count: int, place: int) -> slice:
 def draw_order(plan: g.Outline) -> g.Scene:
     """Show how far each token's self-attention moves when the order is reversed (V28)."""
     trace = plan.trace
-    count = min(6, len(trace.source) - 1)
+    count = min(6, len(trace.own_source))
     texts = plan.source[:count]
     apart = []
     for key, (there, back) in zip(("without", "with"), compare_orders(trace, count), strict=True):

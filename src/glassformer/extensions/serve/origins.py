@@ -51,7 +51,9 @@ class OriginCheck:
         if is_own:
             remedy = f"--name {read_host(urlsplit(origin).netloc)[:SHOWN]}"
         else:
-            remedy = f"--cors {origin[:SHOWN] or 'ORIGIN'}"
+            # A page from a file, or in a sandbox, may be anybody's.
+            own = "its own origin" if origin == "null" else origin[:SHOWN] or "ORIGIN"
+            remedy = f"--cors {own}"
         raise ApiError(403, f"pages of {shown} may not use this server, unless it has {remedy}")
 
     def _is_own_page(self, origin: str, headers: Headers) -> bool:

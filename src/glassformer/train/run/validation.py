@@ -328,15 +328,16 @@ def validate_language(
 
     An encoder has to fill the same masks each time. The processes of a group share the lines.
     """
+    numbers = range(group.rank, len(valid.sources), group.size)
     ours, failure = valid.deal(group.rank, group.size), ""
     texts, labels = ours.sources, ours.references
     try:
-        shares = score_lines(reader, texts, labels, reader.config.train.seed)
+        shares = score_lines(reader, texts, labels, reader.config.train.seed, numbers)
     except NotFiniteError as error:  # a diverged training must not end here
         shares, failure = [LineScore(math.nan, 1, 0)] * len(texts), str(error)
     if progress:
         progress(len(texts))
-    shares = merge_shares(group.gather(shares))
+    shares = [LineScore(*each) for each in merge_shares(group.gather(shares))]
     failure = next(filter(None, group.gather(failure)), "")
     scores = sum_scores(reader, shares)
     lines = len(valid.sources)

@@ -55,7 +55,7 @@ def check_data(
     fix_kinds: str | None = opt(
         "KIND,...",
         "With --fix: the kinds of findings to repair or leave out, as the report names them; sure "
-        "if not given; all adds those that are guesses: mismatch and length.",
+        "if not given; all adds the guesses: mismatch, length and near-leak.",
     ),
     keep_best: str | None = opt(
         "N|N%",

@@ -52,7 +52,8 @@ def taught(
     word's lead over its rival would fall without it. That takes several times as long as the
     training; a bar says how long. Ctrl-C stops it, and changes nothing. Beside it stand the lines
     that an estimate from the finished weights names, among which faults of the text stand out.
-    Other models get the estimate alone, and a line that says how unreliable it is.
+    Other models get the estimate alone, and a line that says how unreliable it is; so does one
+    whose training, when it is run again, ends in other weights.
 
     \b
     glassformer taught my-model "The cat sleeps." --word chat
@@ -78,6 +79,7 @@ def taught(
         "rival": asked.rival,
         "lead": answer.lead,
         "replayed": answer.replayed,
+        "gap": answer.gap,
         "method": answer.method,
         "pairs": len(rows),
     }
@@ -121,6 +123,9 @@ def tell_method(answer: TaughtLines) -> str:
     if answer.method == "replay":
         says = "The training was run again and followed back: a line's number is what the lead "
         says += "would lose without it."
+        if answer.gap:
+            says += f" It ends not quite in the model's weights, apart by {100 * answer.gap:.2g} % "
+            says += "of the way that it went, so that the numbers are not exact."
     else:
         says = f"An estimate from the finished weights ({answer.why}): numbers are shares of the "
         says += "largest."

@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 from glassformer.extensions.documents.failures import Failures
 from glassformer.extensions.documents.formats import DocumentTexts
 from glassformer.extensions.documents.markup import MarkupPage, read_markup
-from glassformer.extensions.documents.translating import write_pages
+from glassformer.extensions.documents.translating import list_run_texts, write_pages
 from glassformer.text.context import PrecedingLines, list_contexts
 from glassformer.translate.align.alignments import Alignments
 from glassformer.translate.align.marked_words import MarkedLink, find_marked_words
@@ -77,7 +77,7 @@ class TranslationService:
             translator = await self._open(model)
             before = _list_contexts(translator, pages, None if place else contexts)
             translated = await self._translate_texts(
-                [run.text for run in runs], model, most, before
+                list_run_texts(runs, translator), model, most, before
             )
             ways = [
                 await run_sync(
