@@ -36,7 +36,7 @@ FURTHER = {
     "model/kv_cache.py": ["equal/test_stepwise.py"],
     "extensions/documents/packed.py": ["unit/documents/test_office.py", "faults/test_documents.py"],
     "extensions/serve/counting.py": ["unit/serve/test_quotas.py"],
-    "text/symbols.py": ["unit/text/test_enclosures.py"],
+    "text/symbols.py": ["unit/enclosures/test_enclosures.py"],
     "extensions/documents/page_reader.py": ["unit/documents/test_pages_apart.py"],
     "extensions/serve/content_type.py": ["unit/serve/test_libre.py"],
     "extensions/serve/api_error.py": ["unit/serve/test_api.py"],
