@@ -246,6 +246,7 @@ PEOPLE = (
     "Your <b>order</b> is ready, <your name>.",
     'Click <a href="/x" title="Tom">here</a> <i>now</i> or <b></b> <u>(later)</b>.',
     "<br>",
+    "Please <b>do</b> <i>tell</i> <u>me</u> <i><b>(404)</b></i> <b>now <i>or</b> never</i>.",
     "<p>The <B>old</b> man and <i>Tom</i></p><br/>",
     "Will is late, and so are May and Tom. Will said so.",
     "Tiger Woods met Steve Jobs, Larry Page and Mrs. White.",

@@ -57,7 +57,7 @@ def choose_options(
 
     A glossary is searched with a beam. ValueError for settings that do not fit each other.
     """
-    if not isinstance(n_best, int):
+    if not hasattr(n_best, "__index__"):
         raise TypeError(f"n_best is a number, and not {n_best!r}")
     chosen, terms = own.override(decode, n_best), None
     if glossary is not None:

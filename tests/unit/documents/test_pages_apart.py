@@ -48,7 +48,7 @@ def test_they_are_the_same_pages() -> None:
     async def read(processes: PageProcesses) -> None:
         assert await processes.read(PAGES, Failures()) == [*map(read_markup, PAGES)]
         runs = [run for page in PAGES for run in read_markup(page).runs]
-        assert await processes.count(PAGES) == sum(len(run.text) for run in runs)
+        assert await processes.count(PAGES) == sum(len(run.full_text) for run in runs)
 
     run(read)
 

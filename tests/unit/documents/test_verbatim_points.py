@@ -54,6 +54,13 @@ def test_code_and_what_stays_is_read_as_code() -> None:
     assert run.text == "Use or , ." and len(run.whole.marks) == 1
 
 
+def test_only_what_is_repeated_is_read_and_all_of_it_counts() -> None:
+    run = read_run('A <img data-verbatim="text that nobody counts"> cat')
+    assert not run.points and run.full_text == "A cat"
+    run = read_run("A <code>long name</code> cat")
+    assert run.full_text == "A `long name` cat" and run.text == "A cat"
+
+
 def test_reference_marks_and_tags_around_a_point() -> None:
     run = read_run("The cat<sup>[1]</sup> is here<sup>2</sup>.")
     assert not run.points and run.whole is None

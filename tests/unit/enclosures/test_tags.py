@@ -28,6 +28,7 @@ def everyday() -> Translator:
         ("<i>a <b>b</i> c</b>", ["<i>a <b>b</i>"]),  # none that crosses another
         ("<b></b> and <b> <i></i> </b>", []),
         ("a</b> <b>c", []),
+        ("<i><b>a</b></i>", ["<b>a</b>", "<i><b>a</b></i>"]),
         ("one<br>two<br/>three", []),
     ],
 )
@@ -38,6 +39,9 @@ def test_pairs_of_tags(text: str, enclosed: list[str]) -> None:
 def test_tags_are_paired_in_linear_time() -> None:
     for part in ("<b>", "<b>a</b>", "<b><i>a</b>", "</b>", "<b a='"):
         assert is_linear(lambda text: pair_tags(text, find_parts(text)), part.__mul__)
+    assert is_linear(
+        lambda text: pair_tags(text, find_parts(text)), lambda n: "<b>" * n + "a" + "</b>" * n
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +65,8 @@ def test_a_network_reads_no_tags(everyday: Translator, text: str, read: str) -> 
         ("<strong>I don't know.</strong>", r"^<strong>.*\.</strong>$"),
         ('<a href="/x" title="Tom">Anna</a> likes apples.', r'<a href="/x" title="Tom">Anna</a>'),
         ("Dear <your name>, thank you for your letter.", r"<your name>,"),
+        ("I like <b>(404)</b> <i>apples</i>.", r"<b>.*</b>"),
+        ("Please <b>do</b> <i>tell</i> <u>me</u>.", r"<b>.*</b>.*<i>.*</i>.*<u>.*</u>"),
         ("<br>", r"^<br>$"),
         ("<b></b>", r"^<b></b>$"),
     ],

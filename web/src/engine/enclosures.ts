@@ -36,23 +36,31 @@ export function findEnclosures({ enclosures }: AdaptingTables, patterns: Pattern
   return found;
 }
 
-/** Each pair of tags that has a letter or digit between, of some parts of a text. */
+/** Each pair of tags with a letter or digit between that is in none of some parts, which are in order. */
 function pairTags(patterns: Patterns, text: string, parts: readonly Span[]): Enclosure[] {
   const pairs: Enclosure[] = [];
-  const opened: { name: string; part: Span }[] = [];
+  const opened: { name: string; part: Span; letters: number }[] = [];
+  const counts = new Map<string, number>();
+  const add = (name: string, more: number) => counts.set(name, (counts.get(name) ?? 0) + more);
+  let [letters, at] = [0, 0]; // stretches with letters or digits so far; the end of the last part
   for (const part of parts) {
+    letters += Number(hasAlnum(text.slice(at, part[0])));
+    at = part[1];
     const own = text.slice(...part);
     if (!patterns.fits("tag", own)) continue;
     const { closing, name } = patterns.at("tag", own, 0)!.groups!;
     const small = name!.toLowerCase();
-    if (!closing) opened.push({ name: small, part });
-    else {
-      const place = opened.findLastIndex((each) => each.name === small);
-      if (place < 0) continue;
-      const [first] = opened.splice(place); // those that were opened within have no partner
-      const both: [Span, Span] = [first!.part, part];
-      if (!hasAlnum(patterns.replace("tag", text.slice(both[0][1], both[1][0]), () => ""))) continue;
-      pairs.push({ start: both[0][0], end: both[1][1], marks: [text.slice(...both[0]), own], comma: "", both });
+    if (!closing) {
+      opened.push({ name: small, part, letters });
+      add(small, 1);
+    }
+    while (closing && counts.get(small)) {
+      const other = opened.pop()!; // those that were opened within have no partner
+      add(other.name, -1);
+      if (other.name !== small) continue;
+      const both: [Span, Span] = [other.part, part];
+      if (other.letters < letters) pairs.push({ start: both[0][0], end: at, marks: [text.slice(...both[0]), own], comma: "", both });
+      break;
     }
   }
   return pairs;

@@ -48,13 +48,14 @@ export class Placement {
     this.sourceWords = this.findWords(source.text, true);
   }
 
-  /** The translation with all symbols, but for marks around nothing. */
+  /** The translation with all symbols and tags, but for other marks around nothing. */
   write(): string {
     const { message } = this;
     let [written, at] = ["", 0];
     for (const aside of this.source.asides) {
-      const found = aside.around ? this.enclose(aside, aside.around) : this.findPlace(aside);
-      if (found === null) continue;
+      const enclosed = aside.around ? this.enclose(aside, aside.around) : this.findPlace(aside);
+      if (enclosed === null && !aside.symbols.startsWith("<")) continue;
+      const found = enclosed ?? this.findPlace(aside); // no tag is lost
       const place = Math.max(at, found);
       written += message.slice(at, place);
       at = place;

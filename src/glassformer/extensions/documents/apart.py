@@ -165,7 +165,7 @@ def _spell(document: TranslatableDocument, tags: int) -> bytes:
     readable = texts
     if document.form == "html":
         pages = map(read_markup, texts)
-        readable = ["\n".join(run.text for run in page.runs) for page in pages]
+        readable = ["\n".join(run.full_text for run in page.runs) for page in pages]
     return json.dumps({"form": document.form, "texts": texts, "readable": readable}).encode()
 
 

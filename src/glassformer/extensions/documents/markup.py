@@ -47,6 +47,11 @@ class Run:
     points: list[VerbatimPoint] = field(default_factory=list)
     whole: "Run | None" = None
 
+    @property
+    def full_text(self) -> str:
+        """Return the text with those of its points."""
+        return (self.whole or self).text
+
     def write_whole(self, translation: str, links: Sequence[MarkedLink] | None) -> str:
         """Return the translation of `whole` as HTML, with the tags of the points.
 

@@ -28,7 +28,7 @@ def _answer(order: dict[str, Any]) -> bytes:
     failures = Failures()
     pages = [read_markup(text, failures) for texts in order.values() for text in texts]
     if "count" in order:
-        return b"%d" % sum(len(run.text) for page in pages for run in page.runs)
+        return b"%d" % sum(len(run.full_text) for page in pages for run in page.runs)
     content = [[_spell(part) for part in page.parts] for page in pages]
     return json.dumps([content, failures.said]).encode()
 

@@ -66,7 +66,7 @@ def _translate(
 def list_run_texts(runs: Sequence[Run], translator: Translator) -> list[str]:
     """Return what is translated of each run: with placeholders, if the model repeats them."""
     repeats = translator.tokenizers.source.has_character_map
-    return [(run.whole or run).text if repeats else run.text for run in runs]
+    return [run.full_text if repeats else run.text for run in runs]
 
 
 def write_pages(

@@ -34,9 +34,13 @@ class VerbatimPoint(NamedTuple):
 
 def write_attribute(text: str) -> str:
     """Return an attribute for the tag that stands for a text; "" if that is not to be read."""
+    return f' data-verbatim="{html.escape(text)}"' if _is_repeated(text) else ""
+
+
+def _is_repeated(text: str) -> bool:
+    """Return whether a translation repeats all of a text: a placeholder, a link, code."""
     parts = find_verbatim(text)
-    is_read = len(parts) == 1 and parts[0][:2] == (0, len(text)) and parts[0].kind in READ
-    return f' data-verbatim="{html.escape(text)}"' if is_read else ""
+    return len(parts) == 1 and parts[0][:2] == (0, len(text)) and parts[0].kind in READ
 
 
 def find_points(parts: Sequence[RunPart]) -> tuple[list[VerbatimPoint], list[RunPart]]:
@@ -66,7 +70,8 @@ def _read_point(part: RunPart) -> str:
     if part.kind != "point":
         return ""
     if match := _ATTRIBUTE.search(part.raw):
-        return html.unescape(match[1])
+        text = html.unescape(match[1])
+        return text if _is_repeated(text) else ""
     match = _ELEMENT.fullmatch(part.raw)
     return f"`{html.unescape(match['text'])}`" if match and match["text"].strip() else ""
 

@@ -6,7 +6,9 @@ of a pair find their places around the words that are aligned with the words wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.symbols import Enclosure
@@ -15,30 +17,37 @@ from glassformer.text.unicode import Span
 TAG = LazyPattern(r"<(?P<closing>/?)(?P<name>[A-Za-z][\w:-]*)[^<>]*>")
 
 
+class _OpenTag(NamedTuple):
+    name: str
+    span: Span
+    letters: int  # and digits, before it
+
+
 def pair_tags(text: str, parts: Sequence[Span]) -> list[Enclosure]:
-    """Return each pair of tags that has a letter or digit between, of some parts of a text."""
-    pairs, opened, counts = list[Enclosure](), list[tuple[str, Span]](), dict[str, int]()
-    for part in parts:
-        tag = TAG.fullmatch(text, *part)
+    """Return each pair of tags with a letter or digit between that is in none of some parts.
+
+    parts: what is taken out of a text, in order, tags among it.
+    """
+    pairs, opened, counts = list[Enclosure](), list[_OpenTag](), Counter[str]()
+    letters = at = 0
+    for span in parts:
+        letters += sum(map(str.isalnum, text[at : span[0]]))
+        at = span[1]
+        tag = TAG.fullmatch(text, *span)
         if tag is None:
             continue
         name = tag["name"].lower()
         if not tag["closing"]:
-            opened.append((name, part))
-            counts[name] = counts.get(name, 0) + 1
+            opened.append(_OpenTag(name, span, letters))
+            counts[name] += 1
             continue
-        while counts.get(name):  # those that were opened within have no partner
-            other, first = opened.pop()
-            counts[other] -= 1
-            if other == name:
-                pairs += _enclose(text, first, part)
+        while counts[name]:  # those that were opened within have no partner
+            other = opened.pop()
+            counts[other.name] -= 1
+            if other.name == name:
+                if other.letters < letters:
+                    marks = text[slice(*other.span)], tag[0]
+                    widths = len(marks[0]), len(marks[1])
+                    pairs.append(Enclosure(other.span[0], at, marks, "", widths))
                 break
     return pairs
-
-
-def _enclose(text: str, first: Span, last: Span) -> list[Enclosure]:
-    """Return what two tags enclose; nothing if there is no letter or digit."""
-    if not any(map(str.isalnum, TAG.sub("", text[first[1] : last[0]]))):
-        return []
-    marks = text[slice(*first)], text[slice(*last)]
-    return [Enclosure(first[0], last[1], marks, "", (len(marks[0]), len(marks[1])))]

@@ -38,7 +38,7 @@ class PageReader:
         if form != "html":
             return sum(map(len, texts))
         if sum(map(len, texts)) <= SHORT:
-            return sum(len(run.text) for text in texts for run in read_markup(text).runs)
+            return sum(len(run.full_text) for text in texts for run in read_markup(text).runs)
         try:
             return await self._processes.count(texts)
         except ValueError as error:

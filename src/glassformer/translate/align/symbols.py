@@ -61,12 +61,14 @@ class _Placement:
         return links
 
     def write(self) -> str:
-        """Return the translation with all symbols, but for marks around nothing."""
+        """Return the translation with all symbols and tags, but for other marks around nothing."""
         written, at = "", 0
         for aside in self.source.asides:
             place = self._enclose(aside) if aside.around else self._find_place(aside)
             if place is None:
-                continue
+                if not aside.symbols.startswith("<"):
+                    continue
+                place = self._find_place(aside)  # no tag is lost
             place = max(at, place)
             written, at = written + self.message[at:place], place
             if aside.around:
