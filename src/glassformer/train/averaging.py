@@ -51,7 +51,8 @@ def average(
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
     prepared = prepare_run(run, Reporter(quiet=True))
-    save_model(out, prepared.config, prepared.tokenizers, _mean(snapshots))
+    files = [folder / "weights.safetensors" for folder in snapshots]
+    save_model(out, prepared.config, prepared.tokenizers, average_weights(files))
     valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
     parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
     result = validate(*parts, device=device, precision="fp32", turn=0)
@@ -87,18 +88,18 @@ def list_best(folder: Path, count: int) -> list[Path]:
     return sorted(folder / BEST / f"{each.step:08d}" for each in kept[:count])
 
 
-def _mean(folders: list[Path]) -> dict[str, torch.Tensor]:
+def average_weights(files: list[Path]) -> dict[str, torch.Tensor]:
     """Return the mean of each weight; a tied weight stays one tensor under all of its names."""
     sums: dict[str, torch.Tensor] = {}
-    for path in folders:
-        WeightsFile(path / "weights.safetensors").check_finite()
-        tensors = load_tensors(path / "weights.safetensors")
+    for path in files:
+        WeightsFile(path).check_finite()
+        tensors = load_tensors(path)
         first: dict[int, str] = {}
         names = {name: first.setdefault(id(tensor), name) for name, tensor in tensors.items()}
         for name in first.values():
             total = tensors[name].double()
             sums[name] = sums[name] + total if name in sums else total
-    means = {name: (total / len(folders)).float() for name, total in sums.items()}
+    means = {name: (total / len(files)).float() for name, total in sums.items()}
     return {name: means[first_name] for name, first_name in names.items()}
 
 

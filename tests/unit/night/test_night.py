@@ -80,7 +80,7 @@ def estimate(monkeypatch: pytest.MonkeyPatch, minutes: float, pairs: int = 30_00
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Pretend trainings and scores: what a night decides of them is the subject here."""
-    told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copied": 0.0}
+    told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copied": 0.0, "soups": []}
 
     def train(job: Any, device: str) -> Any:
         told["made"].append(job)
@@ -106,6 +106,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "run_training", train)
     monkeypatch.setattr(module, "score_models", score)
     monkeypatch.setattr(module, "make_corpus", translate)
+    monkeypatch.setattr(module, "make_soup", lambda models, out: told["soups"].append([*models]))
     monkeypatch.setattr(module, "measure_copies", lambda model, pairs: told["copied"])
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
     monkeypatch.setattr(module, "time_sentence", lambda *_: 0.001)
@@ -377,6 +378,43 @@ def test_a_kill_while_copies_are_counted_changes_no_plan(
     pretended["copied"] = 0.97
     begin(pairs, 60).run()
     assert list_made(pretended) == ["auto", "member-1"]
+
+
+def test_models_of_a_parent_that_know_their_pairs_become_a_soup(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean of the weights is of those that are nearly as good as the best."""
+    scores = {"parent": 26.0, "member-1": 26.9, "member-2": 27.1, "soup": 27.7}
+    scores |= {"member-3": 26.05, "member-4": 26.2}
+    pretended |= {"copied": 0.9, "scores": scores}
+    estimate(monkeypatch, 4.5, pairs=600)
+    night = begin(pairs, 36, parent="demo")
+    night.run()
+    first, *others = pretended["made"]
+    assert list_made(pretended) == ["parent", *(f"member-{number}" for number in range(1, 5))]
+    assert first.seed == 1 and [job.seed for job in others] == [2, 3, 4, 5]
+    assert all(job.changes == ["model.dropout=0.3"] for job in others)
+    assert all([*job.corpora] == [*first.corpora] and job.parent == Path("demo") for job in others)
+    assert [[each.name for each in soup] for soup in pretended["soups"]] == [
+        ["member-1", "member-2", "member-4"]
+    ]
+    assert night.state.chosen == "soup"
+
+
+def test_members_without_a_start_in_common_are_no_soup(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(models: list[Path], out: Path) -> None:
+        raise ValueError("b has other tokens than a")
+
+    monkeypatch.setattr(module, "make_soup", refuse)
+    pretended["copied"] = 0.9
+    estimate(monkeypatch, 4.5, pairs=600)
+    night = begin(pairs, 36, parent="demo")
+    night.run()
+    assert night.state.steps[-1].name == "soup" and night.state.steps[-1].score is None
+    assert "no soup: b has other tokens than a" in night.state.said
+    assert night.state.chosen == "parent"
 
 
 @pytest.mark.parametrize(("model", "beam"), [("demo", trainings.BEAM), ("everyday-en-fr", 5)])

@@ -146,6 +146,30 @@ def test_pairs_known_by_heart_are_learned_again_by_themselves() -> None:
     assert "student" in names(walk(replace(known, minutes=480, has_own_size=True), {}))
 
 
+def test_pairs_known_by_heart_are_learned_from_the_parent_with_other_seeds() -> None:
+    at = Circumstances(100, 4.8, has_parent=True, cost=4, pairs=1444, copied=0.83)
+    steps = walk(at, {})
+    assert names(steps) == ["parent", *(f"member-{n}" for n in range(1, 7)), "soup"]
+    assert all(0.6 * at.need <= each.minutes <= 1.5 * at.need for each in steps[:-1])
+    assert sum(each.minutes for each in steps) <= 94.01
+    long = walk(replace(at, minutes=480), {})
+    assert names(long) == ["parent", *(f"member-{n}" for n in range(1, 8)), "soup"]
+    several = walk(replace(at, workers=3), {})
+    assert names(several)[-1] == "soup" and len(several) > len(steps)
+    few = walk(replace(at, minutes=20), {})
+    assert names(few) == ["parent"]
+    assert "soup" not in names(walk(replace(at, minutes=300, has_parent=False), {}))
+
+
+def test_a_soup_is_of_models_that_started_from_one() -> None:
+    at = Circumstances(400, 5, has_parent=True, cost=4, pairs=30_000)
+    better = {"parent": 31.0, "auto": 30.0}
+    assert "soup" in names(walk(at, better))
+    assert "soup" not in names(walk(at, {"parent": 29.0, "auto": 30.0}))
+    assert "student" in names(walk(at, better | {"soup": 31.0, "ensemble": 31.4}))
+    assert "student" not in names(walk(at, better | {"soup": 31.2, "ensemble": 31.4}))
+
+
 def test_a_late_night_ends() -> None:
     at = Circumstances(100, 5)
     done = [StepResult("auto", 60, 30.0), StepResult("reverse", 38, None)]

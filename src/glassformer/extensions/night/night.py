@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ from glassformer.foundation.progress import Reporter
 from glassformer.train import Summary
 from glassformer.train.plan.auto import choose_settings, measure_corpus
 
+from ..averaging.soup import make_soup
 from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
     END,
+    MEMBERS,
     REGULAR,
     SHORTEST,
     Circumstances,
@@ -48,7 +51,7 @@ from .trainings import (
 if TYPE_CHECKING:
     from ..cluster.ray_calls import Cluster
 
-SINGLE = ("auto", "parent", "member-1", "member-2", "member-3", "student", "polish")
+SINGLE = ("auto", "parent", *MEMBERS, "soup", "student", "polish")
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
 RDROP = "train.rdrop_alpha=5"  # R-Drop's own choice
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
@@ -60,6 +63,7 @@ MADE: tuple[tuple[str, str | None], ...] = (
     ("turned", None),
     ("forward", None),
 )
+NEAR = 1.0  # chrF++ that a member of a soup may be behind the best
 SHAPES = ("model.", "text.")  # settings of these are those of a parent
 
 
@@ -236,6 +240,8 @@ class Night:
         elif name == "taught":
             source = self.texts.name("train")[0]
             self.translate("taught", self.list_teachers(), "forward", source, minutes)
+        elif name == "soup":
+            return [StepResult(name, 0.0, self.make_soup())]
         elif name == "ensemble":
             return [StepResult(name, 0.0, self.score_ensemble())]
         else:
@@ -283,7 +289,8 @@ class Night:
         parent = Path(self.state.parent) if self.state.parent else None
         if name == "auto":
             return replace(job, size=request.size)
-        dropout = choose_dropout(minutes, self.state.usual)
+        is_by_heart = self.circumstances.is_by_heart  # so each training makes many passes
+        dropout = choose_dropout(inf if is_by_heart else minutes, self.state.usual)
         if name == "parent":
             return replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "reverse":
@@ -301,12 +308,14 @@ class Night:
             more = MADE[:2] if pays(self.state.steps) else ()
             corpora = self.list_corpora(("taught", None), *more)
             return replace(job, size=request.size, corpora=corpora)
-        if self.circumstances.is_by_heart:
-            is_long = minutes >= self.circumstances.need * REGULAR
+        if is_by_heart:
+            is_long = not job.parent and minutes >= self.circumstances.need * REGULAR
             job = replace(job, changes=[*[RDROP] * is_long, *job.changes])
         elif pays(self.state.steps):
             job = replace(job, corpora=self.list_corpora(*MADE))
-        return replace(job, seed=request.seed + int(name[-1]) - 1)
+        has_pairs_alone = bool(job.parent) and len(job.corpora) == 1  # as the first one had
+        number = MEMBERS.index(name) + has_pairs_alone
+        return replace(job, seed=request.seed + number)
 
     def list_corpora(self, *more: tuple[str, str | None]) -> list[tuple[Sequence[str], str | None]]:
         """Return the pairs of people, and those made pairs that are there, with their tags.
@@ -380,10 +389,13 @@ class Night:
         return read_scores(self.state.steps)
 
     def list_members(self) -> list[Path]:
-        """Return the models of an ensemble: those with the vocabulary of the better pairs."""
-        names = [name for name in self.scores if name.startswith("member")]
-        if not pays(self.state.steps):
-            names = [choose_base(self.state.steps), *(name for name in names if name != "member-1")]
+        """Return the models of a soup or an ensemble: those with the tokens of the better pairs."""
+        names = [name for name in self.scores if name in MEMBERS]
+        base = choose_base(self.state.steps)
+        if self.circumstances.is_by_heart and base == "parent":
+            names = [base, *names]
+        elif not pays(self.state.steps):
+            names = [base, *(name for name in names if name != "member-1")]
         return [self.place(name) for name in names]
 
     def list_teachers(self) -> list[Path]:
@@ -391,6 +403,24 @@ class Night:
         if "ensemble" in self.scores and measure_gain(self.scores) > 0:
             return self.list_members()
         return [self.place(self.find_best(SINGLE))]
+
+    def make_soup(self) -> float | None:
+        """Make the mean of the weights of the members that are nearly as good as the best.
+
+        Return its chrF++; None of fewer than two such members, or if they started from nothing.
+        """
+        members = self.list_members()
+        best = max(self.scores[each.name] for each in members)
+        near = [each for each in members if self.scores[each.name] >= best - NEAR]
+        out = self.place("soup")
+        shutil.rmtree(out, ignore_errors=True)
+        try:
+            make_soup(near, out)
+        except ValueError as error:
+            self.say(f"no soup: {error}")
+            return None
+        self.say(f"soup: the mean of the weights of {', '.join(each.name for each in near)}")
+        return score_models([out], self.texts.read("valid"))["chrF++"]
 
     def score_ensemble(self) -> float:
         """Return the chrF++ of the ensemble; of fewer than two members, that of the best."""

@@ -11,11 +11,12 @@ out: where that was measured, it was behind (docs/experiments.md).
 
 A model that has seen few pairs often enough repeats their translations word by word: what it would
 make of their sources are the pairs once more. Then, and without other text, what is left of the
-time is for trainings of the same pairs with R-Drop, which takes longer to know them by heart.
+time is for trainings of the same pairs: from a parent with other seeds, for the mean of their
+weights; else with R-Drop, which takes longer to know them by heart.
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
 (Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017); R-Drop
-(Liang et al. 2021).
+(Liang et al. 2021); the mean of several models' weights (Wortsman et al. 2022).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes to
 SHORTEST = 0.05  # minutes: of the first training in any case
 BY_HEART = 0.8  # of their pairs: models that repeat so many have nothing to add to them
 REGULAR = 3.0  # times the need of another training: with less, R-Drop makes too few updates
+MEMBERS = [f"member-{number}" for number in range(1, 8)]  # from a parent, of pairs known by heart
+ENOUGH = 0.6  # of the need of another training: from a parent, of pairs known by heart
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
 SHARES = {
@@ -44,14 +47,15 @@ SHARES = {
     "member-1": 4.0,
     "member-2": 3.0,
     "member-3": 3.0,
+    "soup": 0.2,
     "ensemble": 0.2,
     "taught": 0.5,
     "student": 4.0,
     "polish": 1.0,
 }
 # What is left out first where time is short.
-OPTIONAL = (("member-3",), ("member-2", "ensemble", "taught", "student"), ("polish",))
-UNTIMED = {"made", "ensemble", "taught"}  # these are cut to the time that there is
+OPTIONAL = (("member-3",), ("member-2", "soup", "ensemble", "taught", "student"), ("polish",))
+UNTIMED = {"made", "soup", "ensemble", "taught"}  # these are cut to the time that there is
 SHORT = {"reverse", "polish"}  # these trainings need less time than that of auto
 TOGETHER = (("auto", "parent", "reverse"), ("member-2", "member-3"))  # none needs another of them
 
@@ -111,6 +115,8 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     left = max(0.0, left - END * at.minutes)
     scores = read_scores(done)
     if scores and at.is_by_heart and not at.has_own_size:
+        if choose_base(done) == "parent":
+            return _plan_branches(at, done, scores, left)
         return _plan_again(at, scores, left)
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
@@ -137,6 +143,21 @@ def _plan_again(at: Circumstances, scores: dict[str, float], left: float) -> lis
         PlannedStep(name, min(left / rounds, longest), _explain("again", scores))
         for name in names[: min(most, at.workers)]
     ]
+
+
+def _plan_branches(
+    at: Circumstances, done: Sequence[StepResult], scores: dict[str, float], left: float
+) -> list[PlannedStep]:
+    """Return further trainings from the parent; after the last, the mean of their weights."""
+    names = [name for name in MEMBERS if name not in scores]
+    shortest = ENOUGH * at.need
+    most = min(len(names), int(left / shortest) * at.workers)
+    if most:
+        minutes = min(left / -(-most // at.workers), LONGEST * at.need)
+        why = _explain("branch", scores)
+        return [PlannedStep(name, minutes, why) for name in names[: min(most, at.workers)]]
+    is_over = len(names) == len(MEMBERS) or any(each.name == "soup" for each in done)
+    return [] if is_over else [PlannedStep("soup", left, _explain("soup", scores))]
 
 
 def _pair(
@@ -192,8 +213,10 @@ def list_programs(
     named: the steps that were made.
     """
     left_out = set[str]()
+    if not at.has_parent or scores.get("auto", 0.0) > scores.get("parent", 100.0):
+        left_out = {"soup"}  # what starts from nothing has no start in common
     if not at.has_own_size and "ensemble" in named and measure_gain(scores) < GAIN:
-        left_out = {"taught", "student"}
+        left_out |= {"taught", "student"}
     for more in ((), *OPTIONAL):
         left_out |= {*more} - ({"taught", "student"} if at.has_own_size else set())
         yield [each for each in list_all(at) if each not in named | left_out]
@@ -255,6 +278,8 @@ REASONS = {
     "made": "further pairs: translations of both sides, and of the text in one language",
     "member-1": "the first model of these pairs: it shows whether they help",
     "again": "the first model knows its pairs by heart, so another learns from them with R-Drop",
+    "branch": "the first model knows its pairs by heart, so others learn them with other seeds",
+    "soup": "the mean of the weights of models with one start often errs less than each",
     "member-2": "another seed of the better pairs, for an ensemble",
     "member-3": "a third seed: there is time for it",
     "ensemble": "together, models of several seeds err less",

@@ -34,7 +34,7 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.known_words import WORDS
-from glassformer.train.publish.card import FENCE, hash_files, read_facts, write_card
+from glassformer.train.publish.card import FENCE, NEEDED, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
 from glassformer.train.publish.health import examine_model
 from glassformer.train.publish.leftovers import Contents, measure_run, tell_size
@@ -141,9 +141,13 @@ def _measure(folder: Path, test: Callable[[Path], Any]) -> Any:
     """Return what a copy does with a test text, and put the scores into its card."""
     report = test(folder)
     if facts := read_facts(folder):
-        text = read_text(folder / CARD).split(f"{FENCE}\n", 2)[2]
-        write_card(folder, facts | {"test": report.values}, text)
+        write_card(folder, facts | {"test": report.values}, _read_card(folder))
     return report
+
+
+def _read_card(folder: Path) -> str:
+    """Return what a card with facts tells people."""
+    return read_text(folder / CARD).split(f"{FENCE}\n", 2)[2]
 
 
 def _follow_weights(folder: Path) -> None:
@@ -152,7 +156,8 @@ def _follow_weights(folder: Path) -> None:
         write_golden(folder, [line["source"] for line in read_json(folder / GOLDEN)["lines"]])
     facts = read_facts(folder)
     if "sha256" in facts:
-        write_card(folder, {**facts, "sha256": hash_files(folder)})
+        text = None if facts.keys() >= NEEDED else _read_card(folder)  # that of a soup, say
+        write_card(folder, {**facts, "sha256": hash_files(folder)}, text)
 
 
 def _list_revealed(folder: Path) -> Iterator[str]:
