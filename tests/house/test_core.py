@@ -131,7 +131,7 @@ def test_what_is_not_there_says_so(core: Path, arguments: tuple[str, ...], purpo
 
 @pytest.mark.thorough
 def test_an_extension_without_another_says_so(core: Path) -> None:
-    for name in ("night", "check_data", "ideas", "short_list", "publish"):  # but not `honest`
+    for name in ("night", "check_data", "ideas", "short_list", "publish", "averaging"):
         shutil.copytree(
             PACKAGE / EXTENSIONS / name, core / "src" / "glassformer" / EXTENSIONS / name
         )

@@ -76,4 +76,5 @@ def test_a_wheel_is_not_replaced(tmp_path: Path) -> None:
 def test_codes_are_spelt_as_bcp_47_does() -> None:
     codes = {"zh_hant_tw": "zh-Hant-TW", "EN": "en", "pt_br": "pt-BR", "es-419": "es-419"}
     codes |= {"": "", "x": "x", "3": "3", "sl-rozaj-biske": "sl-rozaj-biske"}
+    codes |= {"ibo": "ig", "deu-AT": "de-AT", "fon": "fon", "cmn_hans": "zh-Hans", "qqq": "qqq"}
     assert {code: spell_language(code) for code in codes} == codes

@@ -59,6 +59,8 @@ def test_a_soup_is_published_and_trained_from(
     publish_model(tmp_path / "soup", tmp_path / "published", int8=True)
     assert not [each for each in examine_model(tmp_path / "published") if each.is_wrong]
     Translator.load(tmp_path / "published").translate("one")
+    readme = (tmp_path / "published" / "README.md").read_text(encoding="utf-8")
+    assert "the mean of 2 models' (a model soup)" in readme
     corpus = [folder / "a.en", folder / "a.xx"]
     train(settings(), corpus, tmp_path / "next", parent=tmp_path / "soup", quiet=True)
     assert read_facts(tmp_path / "next")["parent"]["parent"]["name"] == "parent"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -89,12 +88,13 @@ def _flatten(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
 def _write_card(out: Path, folders: Sequence[Path]) -> None:
     """Write the card: what the first model's says, but of its training and scores."""
     facts = [read_facts(each) for each in folders]
-    data = {str(each): each for one in facts for each in one.get("data", ())}
-    known: dict[str, Any] = {name: facts[0][name] for name in KEPT if name in facts[0]}
     parts = [{"name": each.resolve().name, "sha256": hash_file(each / WEIGHTS)} for each in folders]
-    if data:
-        known["data"] = [*data.values()]
+    data = {str(each): each for one in facts for each in one.get("data", ())}  # each file once
     lines = [f"- {escape_markdown(each['name'])}: sha256 {each['sha256']}" for each in parts]
-    write_card(
-        out, known | {"soup": parts, "sha256": hash_files(out)}, "\n".join([TEXT, *lines, ""])
-    )
+    own = {
+        **{name: facts[0][name] for name in KEPT if name in facts[0]},
+        **({"data": [*data.values()]} if data else {}),
+        "soup": parts,
+        "sha256": hash_files(out),
+    }
+    write_card(out, own, "\n".join([TEXT, *lines, ""]))

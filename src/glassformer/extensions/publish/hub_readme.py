@@ -185,7 +185,9 @@ def _list_data(facts: Mapping[str, Any]) -> list[str]:
 def _tell_what(config: Config, facts: Mapping[str, Any]) -> str:
     size = f" with {facts['parameters']:,} parameters" if "parameters" in facts else ""
     pair = escape_markdown(tell_pair(config))
-    return f"A {config.model.network} network{size}: {pair}. More in card.md."
+    soup = len(facts.get("soup", ()))
+    mean = f" Its weights are the mean of {soup} models' (a model soup)." if soup else ""
+    return f"A {config.model.network} network{size}: {pair}.{mean} More in card.md."
 
 
 _USE = """## Use
