@@ -148,6 +148,8 @@ def list_readers(folder: Path) -> dict[str, Reader]:
             copy("a.strings"),
             lambda text: f'"a" = {json.dumps(text, ensure_ascii=False)};'.encode(),
         ),
+        "JSON": (copy("a.json"), lambda text: json.dumps({"a": text}).encode()),
+        "forms": (copy("a.arb"), lambda text: json.dumps({"a": f"{{n, plural, {text}"}).encode()),
         "PO as it is": (copy("a.po"), str.encode),
         "strings as they are": (copy("a.strings"), lambda text: f'"a" = "b"; {text}'.encode()),
         "strings without an end": (copy("a.strings"), lambda text: f'"a" = "b"; "{text}'.encode()),
@@ -162,7 +164,7 @@ def list_readers(folder: Path) -> dict[str, Reader]:
 
 NAMES = [
     *("text", "HTML", "SRT", "VTT", "DOCX", "PPTX", "ODT", "XLIFF", "RESX", "Android", "PO"),
-    *("strings", "TSV", "JSONL", "TMX", "splitter", "tokenizer", "checks"),
+    *("JSON", "forms", "strings", "TSV", "JSONL", "TMX", "splitter", "tokenizer", "checks"),
     *("PO as it is", "strings as they are", "strings without an end"),
 ]
 

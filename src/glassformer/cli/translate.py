@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 MANY_MACHINES = "Many machines"
 # The ending of documents whose lines are no text; .txt and .xml may be either.
 DOCUMENTS = (
-    *(".docx", ".epub", ".htm", ".html", ".odp", ".odt", ".po", ".pot", ".pptx", ".resx"),
-    *(".srt", ".strings", ".vtt", ".xhtml", ".xlf", ".xliff"),
+    *(".arb", ".docx", ".epub", ".htm", ".html", ".json", ".odp", ".odt", ".po", ".pot"),
+    *(".pptx", ".resx", ".srt", ".strings", ".vtt", ".xhtml", ".xlf", ".xliff"),
 )
 
 

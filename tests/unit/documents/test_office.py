@@ -245,10 +245,10 @@ def test_zip_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_endings() -> None:
     with pytest.raises(
-        ValueError, match=r"^documents that can be translated end in \.docx, \.epub, \.htm"
+        ValueError, match=r"^documents that can be translated end in \.arb, \.docx, \.epub"
     ):
         open_document(b"", "a.pdf")
-    assert len(ENDINGS) == 18
+    assert len(ENDINGS) == 20
 
 
 def test_text_and_html(demo: Translator) -> None:

@@ -35,7 +35,8 @@ def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[Subt
     """
     spans = [(each.start, each.end) for each in find_verbatim(text) if each.kind in SET_ASIDE]
     if pattern:
-        spans = sorted([*spans, *(match.span() for match in pattern.finditer(text))])
+        spans += [match.span() for match in pattern.finditer(text)]
+        spans.sort(key=lambda span: (span[0], -span[1]))
     tokens, at = list[SubtitleToken](), 0
     for start, end in spans:
         if start >= at:
@@ -49,15 +50,18 @@ def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[Subt
 class PlainMessage:
     """A message without markup of its file; `write` takes its translation.
 
-    Each of its lines is translated on its own, and the white space around them stays.
+    Each of its lines is translated on its own, and the white space around them stays. pattern: what
+    is not translated in this format.
     """
 
-    def __init__(self, text: str, write: Callable[[str], object]) -> None:
+    def __init__(
+        self, text: str, write: Callable[[str], object], pattern: re.Pattern[str] | None = None
+    ) -> None:
         self.lines, self.write = text.split("\n"), write
         self.markups = dict[int, tuple[str, SentenceMarkup, str]]()
         for number, line in enumerate(self.lines):
             inner = line.strip()
-            tokens = cut_verbatim(inner)
+            tokens = cut_verbatim(inner, pattern)
             if any(map(str.isalnum, "".join(each.text for each in tokens if not each.is_tag))):
                 before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
                 self.markups[number] = before, SentenceMarkup(tokens, is_escaped=False), after

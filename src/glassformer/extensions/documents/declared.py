@@ -20,6 +20,7 @@ Languages = tuple[str | None, str | None]  # of the source and of the target
 KINDS = "texts", "translations"
 SEEN = 65_536  # bytes in which a file says its languages
 PAGES, XLIFF, PO, BOOK = (".html", ".htm", ".xhtml"), (".xlf", ".xliff"), (".po", ".pot"), ".epub"
+ARB = ".arb"
 _TAG = re.compile(rb"<!--|-->|<(?:html|body|ncx|xliff|file)\b[^<>]{0,4096}>", re.IGNORECASE)
 _STRING = rb"""(?P<quote>["']?)(?P<code>[\w-]{0,35})(?P=quote)(?=[\s/>])"""
 _PAGE = re.compile(rb"(?P<name>\s(?:xml:)?lang\s*=\s*)" + _STRING, re.IGNORECASE)
@@ -29,6 +30,7 @@ _BOOK = re.compile(
     rb"(?P<line><(?:\w{1,20}:)?language\b[^<>]{0,500}>\s*)(?P<code>[\w-]{1,35})(?=\s*<)"
 )
 _HEAD = re.compile(rb'^(?P<line>"Language: *)(?P<code>[\w@-]{0,35})(?=\\n")', re.MULTILINE)
+_LOCALE = re.compile(rb'(?P<line>"@@locale"\s{0,99}:\s{0,99}")(?P<code>[\w-]{0,35})(?=")')
 
 
 def find_languages(data: bytes, name: str) -> list[tuple[str, str]]:
@@ -42,6 +44,8 @@ def find_languages(data: bytes, name: str) -> list[tuple[str, str]]:
         return [(_read(_BOOK.search(parts[find_package(parts)][:SEEN])), "")]
     if ending in PO:
         return [("", _read(_HEAD.search(head)))]
+    if ending == ARB:
+        return [(_read(_LOCALE.search(head)), "")]
     tags = [head[slice(*span)] for span in _list_tags(head)]
     if ending in PAGES:
         return [(_read(_PAGE.search(b" ".join(tags))), "")]
@@ -84,6 +88,8 @@ def declare_language(data: bytes, name: str, target: str | None) -> bytes:
         return _declare_book(data, code)
     if ending in PO:
         return _HEAD.sub(lambda line: line["line"] + (line["code"] or code), data, count=1)
+    if ending == ARB:
+        return _LOCALE.sub(lambda line: line["line"] + code, data, count=1)
     if ending in PAGES:
         return _write_tags(data, lambda tag: _PAGE.sub(_replace(code), tag))
     return _write_tags(data, lambda tag: _name_target(tag, code)) if ending in XLIFF else data

@@ -10,6 +10,7 @@ from .catalogues import TranslatableMessage
 from .encodings import PAGE_CHARSET, PO_CHARSET, Encoding, decode
 from .epub import Book
 from .failures import Failures
+from .json_messages import read_json_messages
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .po import read_po
 from .subtitles import Subtitles
@@ -85,9 +86,12 @@ XML: dict[str, Callable[[Any], Iterator[TranslatableMessage]]] = {
 PAGE = TextFormat(lambda text: WholeText(text, "html"), is_markup=True, declared_by=PAGE_CHARSET)
 SUBTITLES = TextFormat(Subtitles, may_guess=True)
 PO = TextFormat(read_po, declared_by=PO_CHARSET)
+JSON = TextFormat(read_json_messages)
 TEXTS = {
+    ".arb": JSON,
     ".htm": PAGE,
     ".html": PAGE,
+    ".json": JSON,
     ".po": PO,
     ".pot": PO,
     ".srt": SUBTITLES,
