@@ -180,3 +180,9 @@ def test_a_language_model_translates_nothing(folder: Path) -> None:
 def test_settings_without_effect(model: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Config.read({"model": model})
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_there_is_nothing_to_see_in_a_blank_text(text: str) -> None:
+    with pytest.raises(ValueError, match="there is no text to look into"):
+        LanguageModel.load("demo-lm", device="cpu").see(text)

@@ -57,6 +57,19 @@ def test_why_shows_nothing_before_a_guess_and_then_what_cutting_says(
     assert page.locator("table").count() == 0, "another word, another guess"
 
 
+def test_an_older_measurement_takes_no_place(page: Any, server: Server) -> None:
+    held: list[Any] = []
+    page.route("**/cuts", lambda route: route.continue_() if held else held.append(route))
+    _open(page, server, "why", step=10)
+    page.get_by_role("button", name="traversé").click()
+    wait_until(page, "() => document.querySelector('h1').textContent.includes('traversé')")
+    page.locator("[data-guess]").first.click()
+    page.wait_for_selector("tr.top")
+    held[0].continue_()
+    page.wait_for_timeout(1000)
+    assert page.locator("tr.top").count() == 1
+
+
 def test_why_shows_gradients_with_their_check(page: Any, server: Server) -> None:
     """Integrated gradients sum to what ln p gains; where it is sure, the slope says nothing."""
     _open(page, server, "why", step=10)
@@ -167,6 +180,18 @@ def test_lines_of_ones_own_are_learnt_and_unknown_words_named(page: Any, server:
     page.wait_for_selector("[data-done]")
     assert page.locator(".asked li b").all_inner_texts() == ["voiture", "bleue"]
     assert "teach.lines=red" in page.url
+
+
+def test_the_sentence_that_is_suggested_comes_first(page: Any, server: Server) -> None:
+    page.goto(server.url("teach"))
+    asked = page.locator(".asked li")
+    count, last = asked.count(), asked.last.locator(".small").inner_text()
+    page.locator(".own input").fill(page.locator(".own input").get_attribute("placeholder"))
+    page.locator(".own input").fill(last)
+    wait_until(
+        page, "last => document.querySelector('.asked li .small').textContent === last", arg=last
+    )
+    assert asked.count() == count
 
 
 @pytest.mark.thorough

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from opening import SENTENCE, Server, wait_until
 
+TIRED = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+TYPE = """(box, [key, isComposing]) =>
+    box.dispatchEvent(new KeyboardEvent("keydown", {key, isComposing, bubbles: true}))"""
+
 
 def _open(page: Any, server: Server, view: str, **state: Any) -> None:
     page.set_default_timeout(60_000)
@@ -80,3 +84,69 @@ def test_rows_of_the_decoder_say_what_they_predict(
             "() => [...document.querySelectorAll('[data-view=attention] :is(text, th)')]"
             ".some(each => each.textContent.includes(' → '))",
         )
+
+
+def test_symbols_of_two_halves_count_once(page: Any, server: Server) -> None:
+    text = "\U0001f389\U0001f389\U0001f389 The cat is on the mat. The dog is old."
+    _open(page, server, "translate", text=text, sentence=1)
+    wait_until(page, "() => document.querySelectorAll('[data-sentences] button').length === 2")
+    spans = page.locator("[data-sentences] button").all_inner_texts()
+    assert spans == ["The cat is on the mat.", "The dog is old."]
+    assert page.locator("[data-translation] .own").text_content() == "Le chien est vieux."
+
+
+@pytest.mark.parametrize("key", ["Enter", "Escape"])
+def test_an_input_method_keeps_its_keys(page: Any, server: Server, key: str) -> None:
+    _open(page, server, "first", text=SENTENCE)
+    page.locator("button.own").click()
+    box = page.locator("textarea")
+    box.evaluate(TYPE, [key, True])
+    page.wait_for_timeout(100)
+    assert box.count() == 1
+    box.evaluate(TYPE, [key, False])
+    box.wait_for(state="detached")
+
+
+def test_what_was_drawn_is_not_written_under_another_sentence(page: Any, server: Server) -> None:
+    held: list[Any] = []
+    page.route("**/api/samples", lambda route: held.append(route))
+    _open(page, server, "first", text=SENTENCE)
+    wait_until(page, "said => document.title.startsWith(said)", arg=TIRED, seconds=60)
+    page.get_by_role("button", name="Draw 50 translations").click()
+    wait_until(page, "() => document.querySelector('.dice').disabled")
+    page.locator("button.own").click()
+    page.locator("textarea").fill("The dog is old.")
+    wait_until(page, "() => document.title.startsWith('Le chien est vieux.')", seconds=60)
+    body = 'event: done\ndata: {"texts": ["Vieux."]}\n\n'
+    held[0].fulfill(content_type="text/event-stream", body=body)
+    wait_until(page, "() => !document.querySelector('.dice').disabled")
+    assert page.locator(".drawn li, [role=alert]").count() == 0
+
+
+def test_an_address_that_says_anything_opens(page: Any, server: Server) -> None:
+    _open(page, server, "first", text=SENTENCE, edits="[null]")
+    wait_until(page, "said => document.title.startsWith(said)", arg=TIRED, seconds=60)
+    page.goto(server.url("puzzles/100%"))
+    page.locator("h1", has_text="100%").wait_for()
+
+
+def test_a_stream_of_a_training_ends_with_its_view(page: Any, server: Server) -> None:
+    """Also one that was left before it was opened."""
+    page.add_init_script(
+        "globalThis.opened = []; globalThis.EventSource = class extends EventTarget {"
+        " constructor(at) { super(); this.at = at; opened.push(this); }"
+        " close() { this.isClosed = true; } };"
+    )
+    held: list[Any] = []
+    listed = {"runs": [{"id": "a", "name": "a", "step": 1, "updated": 0, "has_watch": False}]}
+    page.route("**/api/runs", lambda route: route.fulfill(json=listed))
+    page.route("**/api/runs/a", lambda route: held.append(route))
+    page.goto(server.url("training", text=SENTENCE))
+    page.wait_for_selector("[data-view=training]")
+    while not held:
+        page.wait_for_timeout(20)
+    page.evaluate("location.hash = location.hash.replace('training', 'translate')")
+    page.wait_for_selector("[data-view=translate]")
+    held[0].fulfill(json={"metrics": [], "gradients": [], "sentences": [], "snapshots": []})
+    page.wait_for_timeout(300)
+    assert page.evaluate("opened.filter((each) => !each.isClosed).length") == 0

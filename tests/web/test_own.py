@@ -49,6 +49,19 @@ def test_a_server_that_does_not_train_says_how_it_could(page: Any, server: Serve
 
 
 @pytest.mark.thorough
+def test_a_lost_answer_is_forgotten_when_the_next_one_comes(browser: Any, school: Server) -> None:
+    context = browser.new_context(locale="en")
+    page = context.new_page()
+    page.goto(school.url("own"))
+    page.wait_for_selector("[data-source]")
+    context.set_offline(True)
+    page.get_by_role("alert").wait_for()
+    context.set_offline(False)
+    page.get_by_role("alert").wait_for(state="detached")
+    context.close()
+
+
+@pytest.mark.thorough
 def test_from_two_files_to_a_translation(
     page: Any, school: Server, texts: tuple[Path, Path], tmp_path: Path
 ) -> None:

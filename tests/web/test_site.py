@@ -207,6 +207,27 @@ def test_the_first_screen_comes_before_the_model(site: Path, tmp_path: Path, bro
     context.close()
 
 
+def test_a_model_that_did_not_come_is_asked_for_again(site: Path, browser: Any) -> None:
+    handler = partial(Quiet, directory=str(site))
+    context = browser.new_context(locale="en", reduced_motion="reduce")
+    page, asked = context.new_page(), list[str]()
+
+    def fail_once(route: Any) -> None:
+        asked.append(route.request.url)
+        route.continue_() if len(asked) > 1 else route.fulfill(status=503)
+
+    page.route("**/demo.js", fail_once)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        page.goto(f"http://127.0.0.1:{host.server_port}/demo.html")
+        alert = page.get_by_role("alert").filter(has_text="demo.js is not there")
+        alert.get_by_role("button").click()
+        page.locator(".stage:not([data-draft])").wait_for()
+        assert (alert.count(), len(asked)) == (0, 2)
+        context.close()
+        host.shutdown()
+
+
 def test_a_puzzle_shows_its_sentence_before_the_model(site: Path, page: Any) -> None:
     handler = partial(Quiet, directory=str(site))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:

@@ -8,7 +8,7 @@ export const focusView = (): void => document.getElementById("view")?.focus({ pr
 
 /** Whether Escape leaves the screen; a box that takes text first lets go of the focus. */
 export function isLeaving(event: KeyboardEvent): boolean {
-  if (event.key !== "Escape" || event.defaultPrevented) return false;
+  if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return false;
   const isBox = (event.target as Element).matches(BOXES);
   if (isBox) focusView();
   return !isBox;

@@ -96,8 +96,9 @@ class Session {
   }
 
   async upload(file: Blob): Promise<void> {
-    await this.run(async () => {
+    await this.run(async (signal) => {
       const trace = await uploadTrace(file);
+      if (signal.aborted) return null;
       [here.trace, here.text] = [trace.id, ""];
       return trace;
     });

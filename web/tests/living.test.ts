@@ -105,6 +105,14 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     expect(told[kind].length).toBeGreaterThan(0);
   });
 
+  it("keeps a sentence that is too long for the network, and says so", () => {
+    const long = `The cat ${"and the cat ".repeat(60)}is old.`;
+    const { document, problems } = run(opened, { text: `The dog is old. ${long}` });
+    expect(document.whole!.translation).toBe(`Le chien est vieux. ${long}`);
+    expect(problems.map(({ kind, said }) => [kind, said.endsWith(long)])).toEqual([["untranslatable", true]]);
+    expect(document.confidence).toBeGreaterThan(0.5);
+  });
+
   it.each([0, 1])("records the same numbers: %s", (number) => {
     const theirs = json<TraceDocument>(`trace.${number}/trace.json`);
     const found = run(opened, { text: theirs.text, decode: { search: "beam", beam: 4 } });
@@ -156,7 +164,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
     const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
     const about = { version: "", models: [{ ...opened.about, loaded: true }] };
-    const engine = new LocalEngine(new Line(worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
+    const engine = new LocalEngine(new Line(async () => worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
     const answer = await engine.translate({ text: TEXT });
     expect(answer.translation).toBe("L'animal n'a pas traversé la rue parce qu'il était trop fatigué.");
     expect(answer.attention.shape).toEqual([answer.targetWords.length, answer.sourceWords.length]);
@@ -187,7 +195,7 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     };
     const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
     const about = { version: "", models: [{ ...opened.about, loaded: true }] };
-    const plain = new LocalEngine(new Line(worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
+    const plain = new LocalEngine(new Line(async () => worker), about, async () => [spell(readFileSync(`${folder}/model`)), ""]);
     const engine = renew(plain);
     const edits = [{ do: "cut", word: "animal" }];
     const answer = await engine.translate({ text: TEXT, edits });

@@ -38,6 +38,13 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
     expect(told.read.length).toBeGreaterThan(50);
   });
 
+  it("is read at once where a link ends in many brackets", () => {
+    const begun = performance.now();
+    const text = `See http://a.b/c(d)${")".repeat(20_000)}`;
+    const [link] = opened.adapter!.findVerbatim(text);
+    expect([text.slice(link!.start, link!.end), performance.now() - begun < 1500]).toEqual(["http://a.b/c(d)", true]);
+  });
+
   const findWrong = (own: Opened, cut: Cut) =>
     cut.flatMap(([text, wanted]) => {
       const spans = split(own, text).map(({ span }) => span);

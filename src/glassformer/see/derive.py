@@ -212,18 +212,18 @@ def _pass_norm(
 def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
     """Return the indices of the tokens of each word; marks and punctuation are apart.
 
-    A word begins at a space, or where letters and digits begin or end. An apostrophe is part of it.
+    A word begins at a space or gap, or where letters and digits begin or end; it has apostrophes.
     """
     groups: list[list[int]] = []
-    before = None
+    before, end = None, 0
     for place, token in enumerate(tokens):
         own = text[token.start : token.end]
         core = own.strip()[:1]
         kind = (core.isalnum() or core in "'’") if own else None
-        if before is None or kind != before or own[:1].isspace():
+        if before is None or kind != before or own[:1].isspace() or token.start > end:
             groups.append([])
         groups[-1].append(place)
-        before = kind
+        before, end = kind, token.end
     return groups
 
 

@@ -27,11 +27,12 @@ def record_text(reader: LanguageReader, text: str, *, level: Level = "everything
 
     A decoder's rows are the begin mark and the tokens; each predicts the next one. An encoder's
     source is the text, with [MASK] for what is hidden, and it has no rows of a decoder. A
-    classifier predicts at the first position. ValueError for a wrong level or a text too long.
+    classifier predicts at the first position. ValueError for a wrong level, or blank or long text.
     """
     if level not in LEVELS:
         raise ValueError(f"level={level}: one of {', '.join(LEVELS)}")
-    text = text.strip()
+    if not (text := text.strip()):
+        raise ValueError("there is no text to look into")
     is_decoder = reader.ability == COMPLETES
     framed = reader.encode_text(text) if is_decoder else reader.encode_masked(text)
     ids, outputs = torch.tensor([framed], device=reader.device), _list_outputs(reader)

@@ -309,10 +309,12 @@ def _judge(translator: TranslationStages, text: str, passage: Passage) -> dict[s
     ids, log_probs = [*passage.written[first:]], [*passage.log_probs[first:]]
     tokens = [*map(translator.searcher.tokenizers.target.token, ids)]
     result = Hypothesis(ids, sum(log_probs), sum(log_probs), log_probs, passage.finished)
-    translation = Translation(passage.text, tokens, *result[1:], parts=[])
     own = text.rpartition("\n")[2] if translator.reader.context else text
     read = translator.reader.prepare(own)
     sentence = Sentence(own, ids=passage.source, adapted=read.adapted, aside=read.aside)
+    written = spell_tokens(translator.searcher.tokenizers.target, passage.written)
+    placed = translator.writer.place_aside(sentence, written)
+    translation = Translation(placed, tokens, *result[1:], parts=[])
     sentence = sentence._replace(hypotheses=[result], translations=[translation])
     problems = translator.checker.check(sentence).problems
     noticed = tuple(FoundProblem(kind=each.kind, said=each.said) for each in problems)

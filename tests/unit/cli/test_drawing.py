@@ -9,6 +9,8 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.extensions.pictures import PICTURES
+from glassformer.extensions.pictures.chapters import spell_command
+from glassformer.extensions.pictures.cli.drawing import spell_recording
 from glassformer.extensions.pictures.parts.fonts import find_family
 
 SEE = ("see", "demo", "The cat is on the mat.")
@@ -99,3 +101,24 @@ def test_an_odd_option_is_refused(given: str, told: str, capfd: pytest.CaptureFi
 def test_an_odd_query_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert see("--picture", "V49", "--query", "") == 2
     assert "query=“”: a token of the sentence, or its number" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("id", ["v67", "67"])
+def test_a_picture_in_other_letters_has_the_same_options(
+    id: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert see("--picture", id, "--option", "foo=1") == 2
+    assert "V67 has the options lang, side, subject" in capfd.readouterr().err
+
+
+def test_a_command_records_the_same_again() -> None:
+    typed = {"text": "a $5 dog", "search": "beam", "beam": 2, "hypothesis": 1, "edit": ["cut:dog"]}
+    others = {"gallery": Path("g"), "level": "everything", "min_length": None, "shortlist": False}
+    spelled = spell_recording(typed | others)
+    options = "--search beam --beam 2 --hypothesis 1 --edit cut:dog --no-shortlist"
+    assert spelled == ["a $5 dog", *options.split()]
+    assert spell_recording({"text": None}) == []  # of a saved trace
+    command = spell_command("V49", "my model", spelled[:3], "zh")
+    assert command == (
+        "glassformer see \"my model\" 'a $5 dog' --search beam --picture V49 --lang zh"
+    )

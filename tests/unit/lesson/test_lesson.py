@@ -188,3 +188,9 @@ def test_what_is_refused(
     monkeypatch.chdir(tmp_path)
     assert main(["lesson", "demo", *words]) == 2
     assert said in capfd.readouterr().err and not (tmp_path / "x").exists()
+
+
+def test_a_network_without_views_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="network=rnn"):
+        write_lesson("demo-rnn", "The cat is on the mat.", tmp_path / "new", "en")
+    assert not (tmp_path / "new").exists()

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from glassformer.see import Trace, derive, record
+from glassformer.see.document import Token
 from glassformer.translate.language_model import LanguageModel
 from glassformer.translator import Translator
 
@@ -181,3 +182,10 @@ def test_what_has_no_decoder_of_a_transformer_is_refused(model: str) -> None:
     ):
         with pytest.raises(ValueError, match=r"^network=(encoder|rnn) has no .* decoder$"):
             measure()
+
+
+def test_a_word_ends_where_the_network_read_nothing() -> None:
+    text = "are <i>here</i>."
+    spans = {" are": (0, 3), " he": (7, 9), "re": (9, 11), ".": (15, 16)}
+    tokens = [Token(text=own, id=9, start=a, end=b) for own, (a, b) in spans.items()]
+    assert derive.group_words(tokens, text) == [[0], [1, 2], [3]]

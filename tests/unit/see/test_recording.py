@@ -253,3 +253,11 @@ def test_names_that_are_not_there(trace: Trace) -> None:
     with pytest.raises(ValueError, match="did you mean memory"):
         trace["memori"]
     assert "memory" in trace and "memori" not in trace and "memory.mean" not in trace
+
+
+def test_what_is_set_aside_is_not_lost() -> None:
+    """It is back in the translation that is judged, as in the one that the user gets."""
+    translator = Translator.load("everyday-en-fr", device="cpu", precision="fp32")
+    document = record(translator, "<b>Tom</b> is here.", level="attention").document
+    assert document.whole is not None and "<b>Tom</b>" in document.whole.translation
+    assert document.problems == () and (document.confidence or 0) > 0.7

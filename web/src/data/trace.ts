@@ -62,7 +62,8 @@ export class Trace {
 
   get sentences(): Sentence[] {
     const { whole, text, translation } = this.document;
-    return whole?.sentences ?? [{ source: [0, text.length], target: [0, translation.length] }];
+    const span = (own: string): [number, number] => [0, Array.from(own).length];
+    return whole?.sentences ?? [{ source: span(text), target: span(translation) }];
   }
 
   /** Which of the sentences was recorded. */

@@ -17,19 +17,19 @@ export function wordPattern(word: string): RegExp {
 
 export type Groups = number[][];
 
-/** A word begins at a space, or where letters and digits begin or end; marks stand alone. */
+/** A word begins at a space or gap, or where letters and digits begin or end; marks stand alone. */
 export function groupWords(tokens: readonly Token[], text: string): Groups {
   const groups: Groups = [];
   // Spans count characters, as Python does; JavaScript's own places count halves of some.
   const letters = Array.from(text);
-  let before: boolean | null = null;
+  let [before, end]: [boolean | null, number] = [null, 0];
   tokens.forEach((token, place) => {
     const said = letters.slice(token.start, token.end).join("");
     const first = said.trim().slice(0, 2);
     const kind = said ? /^[\p{L}\p{N}\p{M}'’]/u.test(first) : null;
-    if (before === null || kind !== before || /^\s/.test(said)) groups.push([]);
+    if (before === null || kind !== before || /^\s/.test(said) || token.start > end) groups.push([]);
     groups.at(-1)!.push(place);
-    before = kind;
+    [before, end] = [kind, token.end];
   });
   return groups;
 }

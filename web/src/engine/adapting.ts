@@ -324,13 +324,16 @@ export class Adapter {
   /** A link without the marks of the sentence behind it. */
   private stripEnd(text: string): string {
     const { trailing, brackets } = this.tables;
+    const surplus = new Map<string, number>(); // of brackets that nothing opens
+    for (const [mark, opening] of Object.entries(brackets)) {
+      surplus.set(mark, countOf(text, mark) - countOf(text, opening));
+    }
     let end = text.length;
     for (; end; end--) {
       const mark = text[end - 1]!;
-      const opening = brackets[mark];
-      if (opening === undefined && !trailing.includes(mark)) break;
-      const times = (each: string) => text.slice(0, end).split(each).length - 1;
-      if (opening !== undefined && times(mark) <= text.split(opening).length - 1) break;
+      const more = surplus.get(mark);
+      if (more === undefined ? !trailing.includes(mark) : more <= 0) break;
+      if (more !== undefined) surplus.set(mark, more - 1);
     }
     return text.slice(0, end);
   }

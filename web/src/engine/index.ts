@@ -15,8 +15,8 @@ const MODEL = "model:";
 const WORKERS = 8; // at most
 
 declare global {
-  /** All elements of this page are there: a page says so that shows itself before. */
-  var glassformerWhole: Promise<unknown> | undefined;
+  /** Wait for all elements of this page: a page has it that shows itself before. */
+  var glassformerWhole: (() => Promise<unknown>) | undefined;
   /** The texts of those that are in a file of their own, by their ids. */
   var glassformerLate: Record<string, string> | undefined;
 }
@@ -42,10 +42,10 @@ function choose(): Engine {
   const carried = find(LIST)?.textContent;
   if (!carried) return new ServerEngine();
   const readFile = async (model: string) => {
-    await globalThis.glassformerWhole; // models come behind the first screen
+    await globalThis.glassformerWhole?.(); // models come behind the first screen
     return [take(`${MODEL}${model}`), globalThis.glassformerLate?.[COMPILED] ?? find(COMPILED)?.textContent ?? ""] as const;
   };
-  return new LocalEngine(new Line(openWorker()), JSON.parse(carried) as Carried, readFile);
+  return new LocalEngine(new Line(openWorker), JSON.parse(carried) as Carried, readFile);
 }
 
 /**
@@ -70,7 +70,7 @@ export async function leaveOut(lesson: Lesson, text: string, at: number, tell: (
 async function askApart<T>(ask: (line: Line) => Promise<T>): Promise<T> {
   const worker = await openWorker();
   try {
-    return await ask(new Line(worker));
+    return await ask(new Line(async () => worker));
   } finally {
     worker.terminate();
   }

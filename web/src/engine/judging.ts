@@ -1,7 +1,7 @@
 /** The problems of a translation, as `translate/quality_check.py` and `translate/familiarity.py` find them. */
 
 import type { Problem } from "../data/document";
-import { count, hasAlnum } from "./tables";
+import { count, hasAlnum, strip } from "./tables";
 import { findUnknown } from "./unknown";
 
 /** How words that a translation drops are found: see `extensions/coverage/dropped.py`. */
@@ -71,6 +71,11 @@ export class Judge {
     return [...this.findFaults(judged), ...dropped, ...this.findSigns(judged)];
   }
 
+  /** The sentences of a text that stay as they are. */
+  listUntranslatable(sentences: readonly string[]): Problem[] {
+    return sentences.length ? [this.describe("untranslatable", { list: sentences.join(" ") })] : [];
+  }
+
   get rule(): CoverageRule | null {
     return this.tables.dropped;
   }
@@ -87,7 +92,7 @@ export class Judge {
 
   /** The visible faults of a translation. */
   private *findFaults({ text, translation, isFinished, repeated }: Judged): Generator<Problem> {
-    if (!translation.trim()) {
+    if (!strip(translation)) {
       if (hasAlnum(text)) yield this.describe("empty");
       return;
     }

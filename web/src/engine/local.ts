@@ -5,6 +5,7 @@ import type { Candidate, Model, Models, Progress, Request } from "../data/server
 import { zeros, type Tensor } from "../data/tensor";
 import { Trace, type Reader } from "../data/trace";
 import type { Groups } from "../data/words";
+import { messageOf } from "../format";
 import type { Changes, Edit } from "./edits";
 import type { Circuit, CircuitRequest, Refusal } from "./circuits";
 import type { Weighed } from "./weighing";
@@ -14,7 +15,7 @@ import type { Early, Told } from "./host";
 import type { Described } from "./model";
 import { bind } from "./network";
 import { findUnknown } from "./unknown";
-import type { Line } from "./line";
+import { Lost, type Line } from "./line";
 
 /** What a page says of the models that it carries. */
 export interface Carried {
@@ -162,9 +163,16 @@ export class LocalEngine implements Engine {
   }
 
   private load(model: string): Promise<Described> {
-    let found = this.opened.get(model);
-    if (!found) this.opened.set(model, (found = this.readFile(model).then((files) => this.line.ask<Described>("open", [...files]))));
-    return found;
+    let coming = this.opened.get(model);
+    if (coming) return coming;
+    const lost = (error: unknown): never => {
+      throw new Lost(messageOf(error));
+    };
+    const files = this.readFile(model).catch(lost);
+    coming = files.then((both) => this.line.ask<Described>("open", [...both]));
+    coming.catch(() => this.opened.delete(model));
+    this.opened.set(model, coming);
+    return coming;
   }
 
   private async answer(told: Told): Promise<Answer> {

@@ -17,7 +17,7 @@ import type { Judged } from "./judging";
 import { nameStandIns, type Opened } from "./model";
 import { bind, NO_EDITS, type Edits, type State } from "./network";
 import type { Span } from "./symbols";
-import { count, hasAlnum } from "./tables";
+import { count, hasAlnum, skipSpace, skipSpaceBack, strip } from "./tables";
 import {
   BOS, EOS, findTop, logSumExp, rank, search, type Hypothesis, type SearchSettings, type Step,
 } from "./search";
@@ -71,9 +71,9 @@ export function* record(
   const sentences = more.target || request.target !== undefined ? [] : split(own, request.text);
   const chosen = request.sentence ?? 0;
   if (chosen && chosen >= sentences.length) throw new RangeError(`sentence ${chosen} is out of range: there are ${sentences.length}`);
-  const isPart = sentences.length > 1 || (sentences.length === 1 && sentences[0]!.read !== request.text.trim());
+  const isPart = sentences.length > 1 || (sentences.length === 1 && sentences[0]!.read !== strip(request.text));
   const text = replaceWords(isPart ? sentences[chosen]!.read : request.text, edits);
-  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
+  const opened = nameStandIns(own, own.adapter?.adapt(strip(text)));
   const { about, network, source: tokenizer } = opened;
   const source = readSource(opened, text);
   const longest = about.settings.model.positions.max_positions;
@@ -106,6 +106,11 @@ export function* record(
   const confidence = passage.logProbs && Math.exp(passage.logProbs.reduce((sum, each) => sum + each, 0) / passage.logProbs.length);
   const dropped = listDropped(own, text, state, passage.written);
   const problems = confidence === null ? [] : findProblems(own, text, translation, passage.finished, confidence, dropped);
+  const kept: string[] = [];
+  const bare = isPart ? null : translation;
+  const whole = sentences.length
+    ? yield* translateAll(own, request, sentences, chosen, passage.written, bare, kept)
+    : null;
   const document: TraceDocument = {
     schema_version: 3, glassformer: "", text, translation, source, target, predicted,
     settings: about.settings.model,
@@ -119,23 +124,24 @@ export function* record(
       largest_difference: apart ? Math.max(...apart) : null, chosen_differently: [],
     },
     edits: edits as unknown as Record<string, unknown>[],
-    whole: sentences.length ? yield* translateAll(own, request, sentences, chosen, passage.written, isPart ? null : translation) : null,
+    whole,
     tolerance: null,
     tensors: describe(ops),
   };
-  return { id, base: null, opened, request, document, problems, ops, state };
+  const all = [...problems, ...own.judge.listUntranslatable(kept)];
+  return { id, base: null, opened, request, document, problems: all, ops, state };
 }
 
 /** What the engine in C says of a text of one sentence, if it can; the target with its end mark. */
 export function draft(own: Opened, request: Request): { plain: Omit<Plain, "attention">; target: number[] } | null {
   const { text, edits, prefix, target, hypothesis } = request;
-  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
+  const opened = nameStandIns(own, own.adapter?.adapt(strip(text)));
   const { about, network, target: { vocabulary } } = opened;
   if (!opened.draft || edits?.length || prefix?.length || target !== undefined || hypothesis) return null;
   const source = readSource(opened, text);
   const isShort = source.length > 1 && source.length <= about.settings.model.positions.max_positions;
   const sentences = split(own, text);
-  if (!isShort || sentences.length > 1 || sentences.some(({ read }) => read !== text.trim())) return null;
+  if (!isShort || sentences.length > 1 || sentences.some(({ read }) => read !== strip(text))) return null;
   const settings = override(about.settings.decode as SearchSettings, request.decode ?? {});
   const found = opened.draft(source.map(({ id }) => id), settings, request.seed ?? 0);
   if (!found || found.tokens.some((id) => id >= network.vocabulary)) return null;
@@ -145,7 +151,7 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
     const log_prob = found.logProbs[row]!;
     return { log_prob, rank: 0, entropy: 0, ids: [id], texts: [vocabulary[id]!], log_probs: [log_prob] };
   });
-  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation, true).next().value as Whole | null) : null;
+  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation, [], true).next().value as Whole | null) : null;
   const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [], whole };
   return { plain, target: predicted.map(({ id }) => id) };
 }
@@ -154,7 +160,7 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
 export function* write(own: Opened, request: Request): Generator<Progress, { translation: string; search: Search }> {
   const edits = (request.edits ?? []) as Edit[];
   const text = replaceWords(request.text, edits);
-  const opened = nameStandIns(own, own.adapter?.adapt(text.trim()));
+  const opened = nameStandIns(own, own.adapter?.adapt(strip(text)));
   const source = readSource(opened, text);
   const changes = edits.length ? readChangesOf(opened, edits, source, text) : NO_EDITS;
   const found = yield* find(opened, { ...request, edits }, source.map(({ id }) => id), changes, 0);
@@ -169,7 +175,7 @@ export function restore(opened: Opened, text: string, written: readonly number[]
   const { adapter } = opened;
   const spelled = spell(opened, written);
   const attend = (own: string, message: string) => (inHaste ? null : readAttention(opened, own, message));
-  return adapter ? adapter.restore(adapter.adapt(text.trim()), text.trim(), spelled, attend) : spelled;
+  return adapter ? adapter.restore(adapter.adapt(strip(text)), strip(text), spelled, attend) : spelled;
 }
 
 /** The cross-attention of a translation in the head that aligns its words; null if nothing tells which. */
@@ -287,8 +293,8 @@ function predict({ target }: Opened, logits: Float32Array, token: number, found:
 }
 
 export function readSource({ source, about, adapter }: Opened, text: string): Token[] {
-  const [left, right] = [count(text) - count(text.trimStart()), count(text.trimEnd())];
-  const bare = text.trim();
+  const [left, right] = [skipSpace(text, 0), count(text.slice(0, skipSpaceBack(text, text.length)))];
+  const bare = strip(text);
   const adapted = adapter?.adapt(bare);
   const trace = adapted ? traceBack(bare, adapted) : (span: Span) => span;
   const tokens = source.read(adapted?.text ?? bare, about.unspaced).map((token) => {
@@ -318,7 +324,7 @@ function readTarget({ target }: Opened, ids: readonly number[], text: string, fi
   const clip = (place: number) => Math.min(Math.max(place, 0), size);
   const ends = [0, ...ids.map((_, n) => Array.from(target.decode(ids.slice(0, n + 1))).length)];
   const spelled = target.decode(ids);
-  const left = Array.from(spelled).length - Array.from(spelled.trimStart()).length;
+  const left = skipSpace(spelled, 0);
   const written = ids.map((id, n): Token => {
     const start = ends[n] === ends[n + 1] ? ends[n]! - 1 : ends[n]!;
     return { text: target.vocabulary[id]!, id, start: clip(start - left), end: clip(ends[n + 1]! - left) };
@@ -329,7 +335,7 @@ function readTarget({ target }: Opened, ids: readonly number[], text: string, fi
 }
 
 export const spell = ({ target }: Opened, ids: readonly number[]): string =>
-  target.decode(ids).replace(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g, " ").trim();
+  strip(target.decode(ids).replace(/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g, " "));
 
 export function replaceWords(text: string, edits: readonly Edit[]): string {
   return edits.reduce((now, edit, n) => {
@@ -391,7 +397,7 @@ export function readTensor({ state, opened }: Recorded, name: string): Tensor {
 
 /** What is judged of a source. */
 export function readJudged({ adapter, source }: Opened, text: string): Pick<Judged, "text" | "read" | "isCopied" | "unknown" | "repeated"> {
-  const bare = text.trim();
+  const bare = strip(text);
   const adapted = adapter?.adapt(bare);
   const read = adapted?.text ?? bare;
   const isCopied = adapted?.isOnlyStandIns ?? false;
@@ -411,7 +417,7 @@ function findProblems(
 
 /** The words of a sentence that get next to no attention from its translation: it drops them. */
 function listDropped({ judge: { rule }, source, about, adapter }: Opened, text: string, state: State, written: readonly number[]): string[] {
-  const bare = text.trim();
+  const bare = strip(text);
   const read = adapter?.adapt(bare).text ?? bare;
   const tokens = source.read(read, about.unspaced);
   if (!rule || written.length > rule.ratio * (tokens.length + 1)) return [];
@@ -490,9 +496,12 @@ function utf16(text: string, [start, end]: [number, number]): [number, number] {
   return [at, at + letters.slice(start, end).join("").length];
 }
 
-/** The text as its user gets it; null if that is `bare`, which the network wrote for the one sentence that it is. */
+/**
+ * The text as its user gets it; null if that is `bare`, which the network wrote for the one sentence that it is.
+ * Sentences that are too long for the network stay, and come into `kept`.
+ */
 function* translateAll(
-  opened: Opened, request: Request, parts: Part[], chosen: number, own: number[], bare: string | null, inHaste = false,
+  opened: Opened, request: Request, parts: Part[], chosen: number, own: number[], bare: string | null, kept: string[], inHaste = false,
 ): Generator<Progress, Whole | null> {
   let [translation, at] = ["", 0];
   const sentences: Sentence[] = [];
@@ -500,8 +509,11 @@ function* translateAll(
     translation += request.text.slice(at, start);
     at = end;
     const { prefix: _, hypothesis: __, ...plain } = request;
-    const steps = find(opened, { ...plain, edits: [] }, readSource(opened, text).map(({ id }) => id), NO_EDITS, key);
-    const said = restore(opened, text, number === chosen ? own : (yield* whole(steps)).written, inHaste);
+    const ids = readSource(opened, text).map(({ id }) => id);
+    const isKept = number !== chosen && ids.length > opened.about.settings.model.positions.max_positions;
+    if (isKept) kept.push(text);
+    const steps = find(opened, { ...plain, edits: [] }, ids, NO_EDITS, key);
+    const said = isKept ? text : restore(opened, text, number === chosen ? own : (yield* whole(steps)).written, inHaste);
     if (said === bare) return null;
     const from = count(translation);
     translation += said;

@@ -1,7 +1,7 @@
 /** A text cut into sentences, as `text/sentences.py` has it; the file of a model has its language's marks and words. */
 
 import type { Span } from "./symbols";
-import { firstOf, hasLower, isSmall, isSpace, isUpper, Patterns, skipSpace, skipSpaceBack } from "./tables";
+import { firstOf, isLower, isSmall, isSpace, isUpper, Patterns, skipSpace, skipSpaceBack } from "./tables";
 
 /** What the file of a model says of sentences: see `extensions/site/splitting.py`. */
 export interface SplittingTables {
@@ -108,7 +108,7 @@ export class Splitter {
     const startsAnother = this.starters.has(next);
     if (isIn(this.neverLast) || (this.patterns.at("letter", word, 0) && this.patterns.at("letter_and_stop", next, 0))) return true;
     if (isIn(this.beforeNumber) && this.patterns.at("digit", next, 0)) return true;
-    if (hasLower(word) && this.patterns.at("at_bracket", before, 0)) return true;
+    if (isLower(word) && this.patterns.at("at_bracket", before, 0)) return true;
     const pair = this.patterns.find("chain", before)?.groups!["pair"];
     if (pair) return !this.seldomLast.has(Array.from(pair).filter((each) => !isSpace(each)).join("")) || !startsAnother;
     const isInitial = this.patterns.at("initials", word, 0) && !this.patterns.at("word_of_one", word, 0);

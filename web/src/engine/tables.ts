@@ -151,15 +151,16 @@ export class Patterns<Name extends string = PatternName> {
   }
 }
 
-export const isUpper = (text: string): boolean => text === text.toUpperCase() && text !== text.toLowerCase();
-export const isLower = (text: string): boolean => text === text.toLowerCase() && text !== text.toUpperCase();
+/** Whether a text has capitals and no other letters of two cases, as Python's `isupper` has it. */
+export const isUpper = (text: string): boolean =>
+  /^(?=.*\p{Uppercase})[^\p{Lowercase}\p{Lt}]*$/su.test(text);
+export const isLower = (text: string): boolean =>
+  /^(?=.*\p{Lowercase})[^\p{Uppercase}\p{Lt}]*$/su.test(text);
 /** Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes. */
 const ONE_CASE = /([\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf]+)/u;
 export const hasOneCase = (text: string): boolean => ONE_CASE.test(text);
 /** Whether a letter is small, in a script that has capitals, too. */
 export const isSmall = (letter: string): boolean => /^\p{Lowercase}$/u.test(letter) && !hasOneCase(letter);
-/** Whether a text has small letters, but no capitals. */
-export const hasLower = (text: string): boolean => /^(?=.*\p{Lowercase})[^\p{Uppercase}\p{Lt}]*$/su.test(text);
 export const hasCapital = (word: string): boolean => isUpper(firstOf(word)) && !hasOneCase(firstOf(word));
 /** Capitals, but for letters of one case. */
 export const toCapitals = (text: string): string =>
@@ -182,5 +183,8 @@ export function skipSpaceBack(text: string, at: number): number {
   while (begin && isSpace(text[begin - 1])) begin--;
   return begin;
 }
+/** A text without white space at its ends. */
+export const strip = (text: string): string =>
+  text.slice(skipSpace(text, 0), skipSpaceBack(text, text.length));
 /** The first character, which may be two halves. */
 export const firstOf = (text: string): string => Array.from(text)[0] ?? "";

@@ -1,6 +1,7 @@
 /** Byte-pair encoding as `text/tokenizer.py` has it: lossless, with bytes for unknown characters. */
 
 import { EAST } from "../data/words";
+import { isSpace } from "./tables";
 
 export type Merges = [string, string][];
 /** What people type, and the characters that the model has seen in its place: see `text/characters.py`. */
@@ -92,7 +93,7 @@ export class Tokenizer {
   /** The characters, each once, that are no tokens. */
   findUnknown(text: string): string[] {
     const found = new Set(this.clean(text, false).map((letter) => letter.text));
-    return [...found].filter((letter) => !this.ids.has(letter) && letter.trim());
+    return [...found].filter((letter) => !this.ids.has(letter) && !isSpace(letter));
   }
 
   /** The text of any ids: controls are left out, and what is no text becomes U+FFFD. */
@@ -120,18 +121,57 @@ export class Tokenizer {
     return [...new TextEncoder().encode(text)].map((byte) => ({ id: FIRST_BYTE + byte, start, end }));
   }
 
+  /** Neighbours are merged, the lowest rank first, then the leftmost, as `text/dropout.py` has it. */
   protected readWord(letters: readonly Letter[]): Piece[] {
-    const pieces = letters.flatMap((letter) => this.spell(letter));
-    for (;;) {
-      let [best, place, made] = [Number.POSITIVE_INFINITY, -1, 0];
-      for (let n = 1; n < pieces.length; n++) {
-        const merge = this.ranks.get(`${pieces[n - 1]!.id} ${pieces[n]!.id}`);
-        if (merge && merge[0] < best) [[best, made], place] = [merge, n];
-      }
-      if (place < 0) return pieces;
-      const [left, right] = [pieces[place - 1]!, pieces[place]!];
-      pieces.splice(place - 1, 2, { id: made, start: left.start, end: right.end });
+    const pieces: (Piece | undefined)[] = letters.flatMap((letter) => this.spell(letter));
+    const size = pieces.length;
+    const [after, before] = [pieces.map((_, n) => n + 1), pieces.map((_, n) => n - 1)];
+    const mergeAt = (n: number) => this.ranks.get(`${pieces[n]?.id} ${pieces[after[n]!]?.id}`);
+    const waiting = new Heap(); // ranks and places, as one number each
+    const look = (n: number) => {
+      const merge = mergeAt(n);
+      if (merge) waiting.push(merge[0] * size + n);
+    };
+    for (let n = 0; n < size; n++) look(n);
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const left = next % size;
+      const merge = mergeAt(left);
+      if (!merge || merge[0] * size + left !== next) continue; // an earlier merge took one of the two
+      const right = after[left]!;
+      pieces[left] = { id: merge[1], start: pieces[left]!.start, end: pieces[right]!.end };
+      pieces[right] = undefined;
+      after[left] = after[right]!;
+      before[after[left]!] = left;
+      look(before[left]!);
+      look(left);
     }
+    return pieces.filter((each) => each !== undefined);
+  }
+}
+
+/** Numbers, of which the least comes first. */
+class Heap {
+  private readonly all: number[] = [];
+
+  push(value: number): void {
+    let at = this.all.length;
+    for (let up; at && this.all[(up = (at - 1) >> 1)]! > value; at = up) this.all[at] = this.all[up]!;
+    this.all[at] = value;
+  }
+
+  pop(): number | undefined {
+    const [least, last] = [this.all[0], this.all.pop()!];
+    const size = this.all.length;
+    if (!size) return least;
+    let at = 0;
+    for (let down = 1; down < size; down = 2 * at + 1) {
+      if (down + 1 < size && this.all[down + 1]! < this.all[down]!) down++;
+      if (this.all[down]! >= last) break;
+      this.all[at] = this.all[down]!;
+      at = down;
+    }
+    this.all[at] = last;
+    return least;
   }
 }
 
@@ -156,15 +196,18 @@ function mapCharacters(typed: readonly Letter[], characters: ReadonlyMap<string,
 /** Letter by letter in NFC; what was composed has the span of all that it was composed of. */
 function compose(typed: readonly Letter[]): Letter[] {
   const letters: Letter[] = [];
-  let first = 0;
+  let [first, cluster] = [0, typed[0]?.text ?? ""];
   for (let next = 1; next <= typed.length; next++) {
-    const cluster = typed.slice(first, next).map((each) => each.text).join("");
-    if (next < typed.length && joins(cluster, typed[next]!.text)) continue;
+    const letter = typed[next]?.text ?? "";
+    if (joins(cluster, letter)) {
+      cluster += letter;
+      continue;
+    }
     const composed = Array.from(cluster.normalize("NFC"));
     const isSame = composed.length === next - first && composed.join("") === cluster;
     const [start, end] = [typed[first]!.start, typed[next - 1]!.end];
     composed.forEach((text, n) => letters.push(isSame ? { ...typed[first + n]!, text } : { text, start, end }));
-    first = next;
+    [first, cluster] = [next, letter];
   }
   return letters;
 }

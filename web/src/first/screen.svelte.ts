@@ -7,6 +7,7 @@ import { shapeLogits, type Shaping } from "../engine/distribution";
 import { messageOf } from "../format";
 import { here } from "../state.svelte";
 import type { Cut, Edit } from "../engine/edits";
+import { Lost } from "../engine/line";
 import { isCut, listWords, makeCuts, mendWord, probabilityOf } from "./cuts";
 import { sentencesOf } from "./examples";
 import { countSentences, findExcerpt } from "./excerpt";
@@ -61,7 +62,7 @@ class Screen {
   get edits(): Edit[] {
     try {
       const found: unknown = here.edits ? JSON.parse(here.edits) : [];
-      return Array.isArray(found) ? (found as Edit[]) : [];
+      return Array.isArray(found) ? found.filter((each) => typeof each?.do === "string") : [];
     } catch {
       return [];
     }
@@ -162,11 +163,12 @@ class Screen {
     this.running?.abort();
     const own = (this.running = new AbortController());
     const [text, { sentence }] = [here.text.trim(), here];
-    if (!text || !this.model) return;
+    if (!this.model) return;
     this.error = null;
     this.isFinal = false;
     if (!/[\p{L}\p{N}]/u.test(text)) {
-      [this.before, this.now, this.busy, this.isFinal, this.error] = [null, null, false, true, say("nothing")];
+      [this.before, this.now, this.busy] = [null, null, false];
+      if (text) [this.isFinal, this.error] = [true, say("nothing")];
       return;
     }
     const request: Request = { text, model: this.model.id, ...(sentence && { sentence }) };
@@ -286,6 +288,7 @@ const isAlike = (one: Answer | null, other: Answer): boolean =>
   one?.model === other.model && one.text === other.text && textOf(one) === textOf(other) && one.whole?.chosen === other.whole?.chosen;
 
 /** Whether the request itself is the mistake. */
-const isWrong = (error: unknown): boolean => (error instanceof ServerError ? error.status === 400 : engine.where === "worker");
+const isWrong = (error: unknown): boolean =>
+  error instanceof ServerError ? error.status === 400 : engine.where === "worker" && !(error instanceof Lost);
 
 export const screen = new Screen();

@@ -34,6 +34,16 @@ function readAll(): Record<string, Results> {
   }
 }
 
+/** The name of the set in an address, which may say anything; "": none. */
+export function readName(view: string): string {
+  const name = view.split("/")[1] ?? "";
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /** Where a set is, whatever its reader looked at besides: neither a sentence nor a token of a server is in it. */
 export const addressOf = (set: string, model: string, href: string): string =>
   `${href.replace(/[?#].*$/, "")}#/puzzles/${encodeURIComponent(set)}${model && `?${new URLSearchParams({ model })}`}`;

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.config import Data
+from glassformer.extensions.serve.page import check_views
 from glassformer.model.files.directory import SHIPPED, locate
 from glassformer.see.derive import group_words, mean_cross_attention, merge_words
 from glassformer.see.document import Token
@@ -89,10 +90,14 @@ class LessonFacts(NamedTuple):
 
 
 def collect_facts(model: Path | str, sentence: str) -> LessonFacts:
-    """Return the numbers of one sentence. ValueError if it has too many words, or none."""
+    """Return the numbers of one sentence.
+
+    ValueError if it has too many words or none, or for a network of which the app has no views.
+    """
     if not (sentence := " ".join(sentence.split())):
         raise ValueError("the sentence is empty")
     translator = Translator.load(model, device="cpu", precision="fp32")
+    check_views(translator.config.model)
     trace = translator.see(sentence, split=False)  # with the model's own search, as in the app
     words = _list_words(trace.source, trace.text)
     if not 2 <= len(words) <= MOST:

@@ -83,7 +83,7 @@ class Tower:
         fork = g.Spacer(0, 4).named(f"{self.side} {name} fork")
         nodes: list[g.Node] = [fork]
         if self.pre:
-            nodes.append(self.box(f"{name} norm", "LayerNorm", "norm", "norm", norm))
+            nodes.append(self.box(f"{name} norm", plan.say("layer_norm"), "norm", "norm", norm))
         part = "feed_forward" if window == "feed_forward" else "attention"
         count = count_parameters(trace, f"{self.side}.{layer}.{window}.")
         nodes.append(self.box(name, plan.say(kind), part, part, count))
@@ -134,7 +134,7 @@ class Tower:
         nodes.append(self.stack())
         if self.pre:
             count = count_parameters(trace, f"{self.side}_norm.")
-            nodes.append(self.box("last norm", "LayerNorm", "norm", "norm", count))
+            nodes.append(self.box("last norm", plan.say("layer_norm"), "norm", "norm", count))
         if source:
             memory = plan.label("memory", ink="memory", bold=True)
             nodes.append(self.add(memory, "memory word"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +26,11 @@ CHAPTERS = (  # the number of the last picture, and the titles
     (111, "Questions, answered by experiment", "用实验回答的问题"),
     (113, "One number, and everything at once", "一个数，与全部"),
     (114, "Variants of attention", "注意力的变体"),
-    (118, "One side alone", "只用一侧"),
+    (116, "One side alone", "只用一侧"),
     (999, "Why this word?", "为什么是这个词？"),
 )
+PLACES = {"V117": 102, "V118": 83}  # that are in another chapter than their number says
+SPECIAL = re.compile(r'["$`\\!]')  # to a shell, between double quotes
 
 
 class ShownPicture(NamedTuple):
@@ -45,13 +49,19 @@ def group_chapters(
     rest, chapters = list(shown), []
     first = 0
     for last, en, zh in CHAPTERS:
-        here = [each for each in rest if first < int(each.id[1:]) <= last]
+        here = [e for e in rest if first < PLACES.get(e.id, int(e.id[1:])) <= last]
         chapters += [(zh if lang == "zh" else en, here)] if here else []
         first = last
     return chapters
 
 
-def spell_command(id: str, model: str, text: str) -> str:
-    """Return the command that draws a picture of a sentence."""
-    quoted = text.strip().replace("\\", "\\\\").replace('"', '\\"')
-    return f'glassformer see {model} "{quoted}" --picture {id}'
+def spell_command(id: str, model: str, typed: Sequence[str], lang: str = "en") -> str:
+    """Return the command that draws a picture; typed: what recorded it, after the model."""
+    words = map(_quote_readably, (model, *typed, "--picture", id))
+    return " ".join(["glassformer see", *words, *(["--lang", lang] if lang != "en" else ())])
+
+
+def _quote_readably(word: str) -> str:
+    """Return one word of a shell's command, in double quotes if these are enough."""
+    quoted = shlex.quote(word)
+    return quoted if quoted == word or SPECIAL.search(word) else f'"{word}"'

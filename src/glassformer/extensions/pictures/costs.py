@@ -20,11 +20,12 @@ Curves = dict[str, Any]  # lengths, attention, rest; of rows at once and in turn
 
 def count_products(length: int, settings: Any) -> dict[str, float]:
     """Return the multiplications of each part of one encoder layer, in millions."""
-    width = settings.heads * settings.width
+    heads, matrices = settings.heads, 3 if settings.gated else 2
+    all_heads = 2 * (heads + (settings.key_value_heads or heads))  # queries, output; keys, values
     parts = {
-        "attention": 2 * length**2 * width,
-        "projections": 4 * length * settings.d_model * width,
-        "feed-forward": 2 * length * settings.d_model * settings.d_ff,
+        "attention": 2 * length**2 * heads * settings.width,
+        "projections": length * settings.d_model * settings.width * all_heads,
+        "feed-forward": matrices * length * settings.d_model * settings.d_ff,
     }
     return {name: count / 1e6 for name, count in parts.items()}
 
@@ -40,6 +41,8 @@ def read_timed(settings: Any) -> tuple[str, Curves] | None:
 
     The timings are lists: lengths in tokens, milliseconds of attention and of the rest.
     """
+    if settings.gated or settings.key_value_heads not in (None, settings.heads):
+        return None
     payload = json.loads(TIMED.read_text(encoding="utf-8"))
     for layer in payload["layers"]:
         if all(

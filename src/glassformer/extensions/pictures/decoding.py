@@ -37,8 +37,8 @@ def _show_stack(plan: g.Outline, side: str, count: int) -> tuple[g.Node, list[in
             cross = show(plan.say("cross_attention"), "attention", width=96)
             layer = g.Across(cross.named(f"cross {n}"), layer, gap=0)
         rows.append(layer.named(name))
-    if plan.settings.norm == "pre":
-        rows.append(show("LayerNorm", "norm", width=rows[0].width))
+    if plan.settings.norm == "pre" and "norm" not in plan.settings.ablate:
+        rows.append(show(plan.say("layer_norm"), "norm", width=rows[0].width))
     stack = g.middle(plan.label(side, ink=side, bold=True), *reversed(rows), gap=6)
     return g.Card(stack, edge=side, fill=style.PAPER, pad=10).named(side), list_shown(count, LAYERS)
 

@@ -68,7 +68,7 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
     layer = pick(layer, trace.settings.encoder_layers, "layer")
     count, name = min(tokens, len(trace.source)), f"encoder.{layer}"
     lanes = TokenRows(plan, count)
-    norm, add = "LayerNorm", plan.say("add" if pre else "add_norm")
+    norm, add = plan.say("layer_norm"), plan.say("add" if pre else "add_norm")
     wide = LANE * count - 8
     forks = [lanes.each(lambda i, n=n: g.Spacer().named(f"fork{n} {i}")) for n in (1, 2)]  # type: ignore[misc]
     x = lanes.vectors("x", "sum", find_stream(trace, "encoder", layer, "self_attention"))
@@ -88,7 +88,7 @@ def draw_flow(plan: g.Outline, *, tokens: int = 3, layer: int = 0) -> g.Scene:
     body, links = g.middle(layered, chips, gap=16), _join_stages(count, pre)
     if tokens == 2:
         frame = g.Card(layered, fill=style.PAPER, edge="encoder", round=12, pad=16)
-        end = f"{'LayerNorm, ' * pre}{plan.say('end')}"
+        end = f"{f'{norm}, ' * pre}{plan.say('end')}"
         above = plan.say("next", n=layer + 1) if layer + 1 < trace.settings.encoder_layers else end
         box = g.Component(above, "encoder", width=frame.width, height=30).named("next")
         body = g.middle(box, frame, chips, gap=20)

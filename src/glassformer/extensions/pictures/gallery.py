@@ -29,7 +29,7 @@ figure img{width:100%;height:17rem;object-fit:contain}
 figcaption{margin-top:auto;padding-top:.5rem;font-size:.95rem}
 figcaption b{color:#2946d8;margin-right:.4rem}
 code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow-wrap:anywhere;
-  user-select:all}
+  white-space:pre-wrap;user-select:all}
 .out{font-size:.9rem;color:#5c6673}
 @media(prefers-color-scheme:dark){body{color:#dfe4ec;background:#101318}
   a{color:#9db4ff}.text,.out{color:#9aa5b4}figure,figure a{color:#1f2733}
@@ -38,10 +38,16 @@ code{display:block;margin-top:.35rem;font-size:.72rem;color:#5c6673;overflow-wra
 
 
 class NamedRecording(NamedTuple):
-    """A recording, and the name of its model in commands."""
+    """A recording, and how commands name it: its model, and what was typed after that."""
 
     model: str
     trace: Any
+    typed: Sequence[str] | None = None
+
+    def spell_command(self, id: str, lang: str) -> str:
+        """Return the command that draws a picture; by default, of the recorded sentence."""
+        typed = [self.trace.text.strip()] if self.typed is None else self.typed
+        return spell_command(id, self.model, typed, lang)
 
 
 def gallery(
@@ -52,6 +58,7 @@ def gallery(
     format: str = "svg",
     moving: bool = True,
     model: str = "MODEL",
+    typed: Sequence[str] | None = None,
     ids: Iterable[str] | None = None,
     others: Mapping[str, NamedRecording] = MappingProxyType({}),
     progress: Callable[[str], object] = lambda id: None,
@@ -59,9 +66,9 @@ def gallery(
 ) -> list[Path]:
     """Draw all pictures (or `ids`) into a folder with an `index.html`; return the files.
 
-    moving: write animations as .gif too. model: its name in the commands on the page. others:
-    recordings of which single pictures are drawn instead, by their ids. options: options for the
-    pictures that have them.
+    moving: write animations as .gif too. model: its name in the commands on the page. typed: the
+    arguments after it, in place of the text. others: recordings of which single pictures are drawn
+    instead, by their ids. options: options for the pictures that have them.
     Pictures that this recording cannot give are counted in a warning, and named on the page
     with the reason. Raise ValueError if none can be drawn.
     """
@@ -89,13 +96,9 @@ def gallery(
         files += written
         results.append(ShownPicture(picture.id, scene.title, scene.description, written[-1]))
         progress(picture.id)
-    if not results:
-        raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
-    if left_out:
-        count = f"{len(left_out)} of {len(pictures)} pictures are left out"
-        warnings.warn(f"{count}: {_group_reasons(left_out)}", stacklevel=2)
-    page = folder / "index.html"
-    named = {each.id: others.get(each.id, NamedRecording(model, trace)) for each in results}
+    warn_of_left_out(left_out, len(pictures))
+    page, own = folder / "index.html", NamedRecording(model, trace, typed)
+    named = {each.id: others.get(each.id, own) for each in results}
     write_text(page, _make_page(trace, results, left_out, lang, named))
     return [*files, page]
 
@@ -107,11 +110,21 @@ def _check_known(pictures: Sequence[Picture], options: dict[str, Any]) -> None:
             raise ValueError(f"no picture has an option {name}")
 
 
+def warn_of_left_out(left_out: Sequence[tuple[Picture, str]], count: int) -> None:
+    """Warn which of so many pictures are left out, and why. ValueError if all of them are."""
+    if len(left_out) == count:
+        raise ValueError(f"no picture could be drawn: {_group_reasons(left_out)}")
+    if left_out:
+        many = f"{len(left_out)} of {count} pictures are left out"
+        warnings.warn(f"{many}: {_group_reasons(left_out)}", stacklevel=3)
+
+
 def _group_reasons(left_out: Sequence[tuple[Picture, str]]) -> str:
     """Return each reason once, with the pictures for which it holds."""
     groups: dict[str, list[str]] = {}
     for picture, reason in left_out:
         what = re.sub(r"^\S+ is not in a recording", "more is shown than is in a recording", reason)
+        what = what.removeprefix(f"{picture.id} ")
         groups.setdefault(what, []).append(picture.id)
     return "; ".join(f"{_join_ids(ids)}: {reason}" for reason, ids in groups.items())
 
@@ -131,7 +144,7 @@ def _make_page(
     source, target = html.escape(trace.text), html.escape(trace.translation)
     chapters = "\n".join(
         f"<h2>{html.escape(title)}</h2>\n<section>\n"
-        + "\n".join(_tell(each, *named[each.id]) for each in shown)
+        + "\n".join(_tell(each, named[each.id].spell_command(each.id, lang)) for each in shown)
         + "\n</section>"
         for title, shown in group_chapters(pictures_shown, lang)
     )
@@ -149,10 +162,9 @@ def _make_page(
     )
 
 
-def _tell(each: ShownPicture, model: str, trace: Any) -> str:
+def _tell(each: ShownPicture, command: str) -> str:
     """Return one picture with what it finds, what it tells, and the command that draws it."""
     name, finding = each.path.name, html.escape(each.finding)
-    command = spell_command(each.id, model, trace.text)
     return (
         f'<figure id="{each.id}"><a href="{name}"><img loading="lazy" src="{name}" '
         f'alt="{html.escape(each.told)}"></a><figcaption><b>{each.id}</b>{finding}'

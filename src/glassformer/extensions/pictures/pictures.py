@@ -16,6 +16,8 @@ from typing import Any, Literal
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from glassformer.config import Model
+
 from .parts.animate import Animation
 from .parts.options import check_options
 from .parts.render import render_scene
@@ -64,10 +66,10 @@ class Picture:
         return tuple(inspect.signature(self.scene).parameters)[1:]
 
 
-def _read_table() -> dict[str, dict[str, Picture]]:
-    """Return the pictures of each kind of network, by their numbers."""
+def _read_table() -> tuple[dict[str, dict[str, Picture]], dict[str, list[str]]]:
+    """Return the pictures of each kind of network, by their numbers, and what they rely on."""
     text = tomllib.loads((files(__package__) / "pictures.toml").read_text(encoding="utf-8"))
-    also, masked = text.pop("also"), text.pop("masked")["transformer"]
+    also, masked, usual = text.pop("also"), text.pop("masked")["transformer"], text.pop("usual")
     table = {
         network: {id: Picture(id, **{"network": network, **each}) for id, each in lines.items()}
         for network, lines in text.items()
@@ -78,12 +80,12 @@ def _read_table() -> dict[str, dict[str, Picture]]:
         for each in map(table["transformer"].__getitem__, ids):
             fields = {**each.given, **({"side": network} if each.id in SIDED else {})}
             table[network][each.id] = replace(each, given=fields, network=network)
-    return table
+    return table, usual
 
 
 # Pictures of one attention or layer, which have the option side.
 SIDED = {"V40", "V49", "V50", "V51", "V53", "V63", "V64", "V65", "V66", "V67", "V68", "V69", "V71"}
-_TABLE = _read_table()
+_TABLE, _USUAL = _read_table()
 PICTURES: Mapping[str, Picture] = {
     id: next(lines[id] for lines in _TABLE.values() if id in lines)
     for id in sorted({id for lines in _TABLE.values() for id in lines}, key=lambda id: int(id[1:]))
@@ -140,7 +142,19 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
             f"{picture.id} shows the decoder's self-attention, in whose place a network with "
             "decoder=ssru has a recurrent unit: look at `trace['decoder.0.ssru.cell']`"
         )
+    if unusual := _find_unusual(trace.settings, picture.id):
+        raise ValueError(
+            f"{picture.id} shows equations that do not hold with {unusual}: look inside the "
+            "network with `trace[NAME]` and `trace.explain`"
+        )
     return picture.scene(trace, **options)
+
+
+def _find_unusual(settings: Model, id: str) -> str:
+    """Return the setting, as `name=value`, with which a picture would be wrong; or ""."""
+    variations = {each.partition("=")[0]: each.lower() for each in settings.list_variations()}
+    variations |= {each: each for each in (f"ablate={part}" for part in settings.ablate)}
+    return next((each for name, each in variations.items() if id in _USUAL.get(name, ())), "")
 
 
 def draw(trace: Any, id: str, *, ax: Axes | None = None, **options: Any) -> Figure | Animation:

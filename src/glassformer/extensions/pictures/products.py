@@ -11,7 +11,7 @@ from .head import PROJECTIONS, Head
 from .parts import grammar as g
 from .parts import style
 from .parts.selection import find_input, get_mask, keep_largest, pick
-from .steps import choose_keys
+from .steps import choose_glance
 
 MOST = 22  # tokens of a matrix with names
 
@@ -78,7 +78,7 @@ def draw_row_of_scores(
     plan: g.Outline, *, layer: int | None = None, head: int | None = None, query: Query = None
 ) -> g.Scene:
     """Show one query against all keys: one row of the weight matrix (V41)."""
-    look = choose_keys(plan, layer, head, query)
+    look = choose_glance(plan, layer, head, query)
     weights = plan.of(f"{look.name}.weights[{look.head},q,m]")
     shown = keep_largest(weights.values[look.row], MOST, (look.row,))
     texts = [look.keys[n] for n in shown]

@@ -82,7 +82,8 @@ def draw_residual(
     width = style.CELL[0] * 4
     box: g.Node = g.Component(plan.say(sublayer), role, width=width, height=28).named("f")
     if pre:
-        norm = g.Component("LayerNorm", "norm", width=width, height=22, strong=False)
+        text = plan.say("layer_norm")
+        norm = g.Component(text, "norm", width=width, height=22, strong=False)
         box = g.Down(norm.named("norm"), box, gap=16)
     plus = g.Columns([[g.Label("+", style.TITLE, bold=True).named("plus")]], align="m").at(3)
     way = ["$x$", *(["norm"] if pre else []), "f", "$f(x)$", "plus", "$x + f(x)$"]

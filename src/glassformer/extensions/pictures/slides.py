@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .chapters import ShownPicture, spell_command
-from .parts.animate import Animation
+from .chapters import ShownPicture
+from .gallery import NamedRecording, warn_of_left_out
+from .parts.animate import Animation, check_folder, write_picture
+from .parts.fonts import check_language
 from .parts.render import render_scene
-from .pictures import find_picture, make_scene
+from .pictures import Picture, find_picture, make_scene
 
 BEST: tuple[str, ...] = (
     *("V01", "V04", "V10", "V16", "V19", "V32", "V33", "V37", "V38"),
@@ -26,53 +28,58 @@ def write_slides(
     lang: str = "en",
     ids: Iterable[str] = BEST,
     model: str = "MODEL",
+    typed: Sequence[str] | None = None,
     progress: Callable[[str], object] = lambda id: None,
 ) -> int:
     """Write a deck as .pptx or .pdf, one picture a slide; return the number of slides.
 
-    Each slide has notes: what the picture tells, and the command that draws it. What this
-    recording cannot give is left out. Raise ValueError for another ending, or if nothing is left.
+    Each slide has notes: what the picture tells, and the command that draws it; model, typed: as of
+    `gallery`. What this recording cannot give is left out, with a warning. Raise ValueError for
+    another ending or language, if there is no such folder, or if nothing is left.
     """
     path = Path(path)
     writers = {".pptx": _write_pptx, ".pdf": _write_pdf}
     if path.suffix not in writers:
         raise ValueError(f"{path}: slides are written as .pptx or .pdf")
-    slides = list(_draw_slides(trace, path, lang, ids, progress))
-    if not slides:
-        raise ValueError("none of these pictures can be drawn of this recording")
-    notes = [f"{each.told}\n\n{spell_command(each.id, model, trace.text)}" for each, _ in slides]
-    writers[path.suffix](path, slides, notes)
+    check_language(lang)
+    check_folder(path)
+    own, slides = NamedRecording(model, trace, typed), list[tuple[ShownPicture, Any]]()
+    pictures = [find_picture(id, trace.settings.network) for id in ids]
+    left_out = list[tuple[Picture, str]]()
+    for each in pictures:
+        try:
+            scene = make_scene(trace, each.id, lang=lang)
+        except ValueError as error:
+            left_out.append((each, str(error)))
+            continue
+        finally:
+            progress(each.id)
+        drawn = render_scene(scene)
+        figure = drawn.figure if isinstance(drawn, Animation) else drawn
+        slides.append((ShownPicture(each.id, scene.title, scene.description, path), figure))
+    warn_of_left_out(left_out, len(pictures))
+    notes = [f"{each.told}\n\n{own.spell_command(each.id, lang)}" for each, _ in slides]
+    deck = io.BytesIO()
+    writers[path.suffix](deck, path, slides, notes)
+    write_picture(path, deck.getvalue())
     return len(slides)
 
 
-def _draw_slides(
-    trace: Any, path: Path, lang: str, ids: Iterable[str], progress: Callable[[str], object]
-) -> Iterator[tuple[ShownPicture, Any]]:
-    """Yield what each picture says, and its figure."""
-    for id in ids:
-        name = find_picture(id).id
-        try:
-            scene = make_scene(trace, name, lang=lang)
-        except ValueError:
-            continue
-        finally:
-            progress(id)
-        drawn = render_scene(scene)
-        figure = drawn.figure if isinstance(drawn, Animation) else drawn
-        yield ShownPicture(name, scene.title, scene.description, path), figure
-
-
-def _write_pdf(path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]) -> None:
+def _write_pdf(
+    deck: io.BytesIO, path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]
+) -> None:
     """Write a page of its own size for each picture, with its note as an annotation."""
     from matplotlib.backends.backend_pdf import PdfPages
 
-    with PdfPages(path) as pages:
+    with PdfPages(deck) as pages:
         for (_, figure), note in zip(slides, notes, strict=True):
             pages.attach_note(note, positionRect=[6, 6, 26, 26])
             pages.savefig(figure)
 
 
-def _write_pptx(path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]) -> None:
+def _write_pptx(
+    file: io.BytesIO, path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[str]
+) -> None:
     """Write slides of 16 to 9, each picture as large as it can be, with a text for who is blind."""
     try:
         from pptx import Presentation  # type: ignore[import-not-found, unused-ignore]
@@ -94,4 +101,4 @@ def _write_pptx(path: Path, slides: list[tuple[ShownPicture, Any]], notes: list[
         picture = slide.shapes.add_picture(buffer, *place)
         picture.name, picture._element.nvPicPr.cNvPr.attrib["descr"] = each.finding, each.told
         slide.notes_slide.notes_text_frame.text = note
-    deck.save(str(path))
+    deck.save(file)

@@ -64,7 +64,7 @@ class Glance(NamedTuple):
         return f"{query} {self.name}.key[{self.head},{m},{at}]"
 
 
-def choose_keys(plan: g.Outline, layer: int | None, head: int | None, query: Query) -> Glance:
+def choose_glance(plan: g.Outline, layer: int | None, head: int | None, query: Query) -> Glance:
     """Return a query and its keys; by default of the head that looks most at one other word.
 
     Without a layer, it is the one with the sharpest head of all.
@@ -102,7 +102,7 @@ def draw_products(
     query: Query = None,
 ) -> g.Scene:
     """Show x times W_Q, W_K and W_V of one head (V32); if `whole`, of all tokens (V39)."""
-    look, n = choose_keys(plan, layer, head, query), len(plan.source)
+    look, n = choose_glance(plan, layer, head, query), len(plan.source)
     d, k, wide = plan.settings.d_model, plan.settings.width, min(120.0, max(24.0, 8.0 * n))
     inputs = find_input(plan.trace, "encoder", int(look.name.split(".")[1]), "self_attention")
     tall, row = (wide, "q") if whole else (18.0, str(look.row))
@@ -119,7 +119,9 @@ def draw_products(
     links = []
     for step, role in enumerate(PROJECTIONS, 1):
         letter, result = role[0], plan.of(f"{look.name}.{role}[{look.head},{row},k]")
-        stored = plan.trace[f"{look.name}.to_{role}.weight"][look.head * k : (look.head + 1) * k]
+        weight = plan.trace[f"{look.name}.to_{role}.weight"]
+        own = look.head * len(weight) // (k * plan.settings.heads)  # heads may share keys
+        stored = weight[own * k : (own + 1) * k]
         column = [(None, 0)] if step == 1 and not whole else []  # of the number that is explained
         panel = g.Panel(stored.T, width=44, height=88, edge=role, lit=column).named(f"W {role}")
         shape = g.small(f"$W_{letter.upper()}$  {d} × {k}", role)
@@ -171,7 +173,7 @@ def draw_score(
     plan: g.Outline, *, layer: int | None = None, head: int | None = None, query: Query = None
 ) -> g.Scene:
     """Show one score in full, product by product, and the scores of the other keys (V33)."""
-    look, width = choose_keys(plan, layer, head, query), plan.settings.width
+    look, width = choose_glance(plan, layer, head, query), plan.settings.width
     m, (wide, high) = look.best, style.CELL
     count = width if width <= CELLS else CELLS - 1  # the last cell has the sum of the others
     rows: list[list[g.Part]] = []
@@ -254,7 +256,7 @@ def draw_table(
 
     All four have one layout, of which each shows one column more: what is new is the only change.
     """
-    look = choose_keys(plan, layer, head, query)
+    look = choose_glance(plan, layer, head, query)
     weights = plan.of(f"{look.name}.weights[{look.head},{look.row},m]")
     heads: list[g.Part] = [None]
     shown = COLUMNS[: stage - 1 + (stage > 4)]
@@ -363,7 +365,7 @@ def draw_mean(
     plan: g.Outline, *, layer: int | None = None, head: int | None = None, query: Query = None
 ) -> g.Scene:
     """Show attention as an expected value: weights, values, and their weighted mean (V38)."""
-    look = choose_keys(plan, layer, head, query)
+    look = choose_glance(plan, layer, head, query)
     weights = plan.of(f"{look.name}.weights[{look.head},{look.row},m]")
     values = plan.of(f"{look.name}.value[{look.head},m,k]")
     limit, largest = g.find_largest([values]), max(0.3, float(weights.values.max()))

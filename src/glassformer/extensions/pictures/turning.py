@@ -144,7 +144,7 @@ class Lane:
         role = "feed_forward" if window == "feed_forward" else "attention"
         box = g.Component(plan.say(kind), role, width=BOX, height=32, size=style.TINY)
         low = partial(g.Component, height=17, size=style.TINY, strong=False)
-        norm = low("LayerNorm", "norm", width=BOX - 6) if self.pre else None
+        norm = low(plan.say("layer_norm"), "norm", width=BOX - 6) if self.pre else None
         text = plan.say("add" if self.pre else "add_norm")
         add = low(text, "norm", width=ADD).named(f"{name} add")
         out = self.show_vector(self.name_output(layer, window), (layer, window) == self.lit)
@@ -194,7 +194,7 @@ class Lane:
         nodes: list[g.Node] = [g.small(plan.say("more", n=left), width=44)] if left > 0 else []
         if self.pre:
             names.append("last norm")
-            nodes.append(low("LayerNorm", "norm", strong=False))
+            nodes.append(low(plan.say("layer_norm"), "norm", strong=False))
         if source:
             names.append("memory")
             nodes.append(plan.label("memory", ink="memory", bold=True))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.config import EOS
 from glassformer.text.layout import is_tag
 
 from .attention import Query, choose_token
@@ -15,7 +16,7 @@ from .measures import cosine, length
 from .parts import grammar as g
 from .parts import style
 from .parts.selection import tell_token
-from .parts.typesetting import quote
+from .parts.typesetting import TypeStyle, fit_text, quote
 
 TOY = ("a", "am", "I", "thanks", "student", "<eos>")
 ANIMALS = ("cat", "kitty", "dog", "house", "car", "the", "is", "on", "red", "run")
@@ -31,10 +32,10 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
     tokens, words = plan.trace.source, plan.trace.document.words
     columns, number, joined = list[g.Node](), 0, 0
     for token in tokens[:MOST]:
-        mark = token.start == token.end
+        mark = token.id == EOS or (token.start == token.end and is_tag(token.text))
         chip = g.Chip(token.text.replace(" ", "▁"), "" if mark else "embedded", lit=not mark)
         id = g.small(str(token.id), "embedded", bold=True)
-        span = plan.say("mark") if mark else f"{token.start}–{token.end}"
+        span = plan.say("mark") if token.id == EOS else f"{token.start}–{token.end}"
         columns.append(g.middle(chip, id, g.tiny(span), gap=2))
     body: list[g.Node] = [
         g.Label(quote(plan.trace.text), style.HEADING, width=WIDE),
@@ -52,18 +53,24 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
         body.append(ladders.named("ladders"))
         callouts.append(g.Callout("ladders", "first", "below", 300))
     key = "split" if split else "joined" if joined else "whole"
-    text = [words[split[0] if split else number]] if words else []
-    word = "".join(each for known in text for each in known.symbols).strip()
+    word = _spell_word(plan.trace, split[0] if split else number)
     count = _count_tokens(words)[split[0]] if split else joined
     return plan.compose(
         g.Down(*body, gap=style.APART),
         title=key,
         left=(MOST, len(tokens)),
         callouts=callouts,
-        word=word,
+        word=fit_text(word, TypeStyle(style.TITLE, bold=True), WIDE / 2),
         n=count,
         size=plan.trace.document.source_vocabulary,
     )
+
+
+def _spell_word(trace: Any, number: int) -> str:
+    """Return the characters of a word, or "" if the words are not recorded."""
+    ends = [*accumulate(_count_tokens(trace.document.words), initial=0)]
+    own = [token for token in trace.source if not is_tag(token.text)][slice(*ends[number:][:2])]
+    return trace.text[own[0].start : own[-1].end].strip() if len(ends) > 1 else ""
 
 
 def _count_tokens(words: Sequence[Any]) -> list[int]:

@@ -38,6 +38,14 @@ UNPACKING = f"""(() => {{
     script.src = address;
     document.body.append(script);
   }});
+  // What comes once is there; what did not come is asked for again.
+  const again = (ask) => {{
+    let coming;
+    return () => (coming ??= ask().catch((error) => {{
+      coming = undefined;
+      throw error;
+    }}));
+  }};
   const unpack = async (id) => {{
     const text = globalThis.glassformerLate?.[id] ?? document.getElementById(id).textContent;
     const bytes = Uint8Array.fromBase64?.(text)
@@ -48,21 +56,25 @@ UNPACKING = f"""(() => {{
   }};
   const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
   // A screen that is not the first one needs the rest, and is shown before the model comes.
-  let resting = rest && /^#\\/(?!first)\\w/.test(location.hash) ? load(rest) : undefined;
+  const loadRest = again(() => load(rest));
+  const resting = rest && /^#\\/(?!first)\\w/.test(location.hash) ? loadRest() : undefined;
   const begun = unpack("{PROGRAM}");
   const pause = () => new Promise(
     (done) => (setTimeout(done, 1000), requestAnimationFrame(() => setTimeout(done))),
   );
   const fetchMore = async () => {{
     if (location.protocol === "file:") return load(more); // from disk nothing can be fetched
-    const text = await (await fetch(more)).text();
+    const answer = await fetch(more).catch(() => ({{}}));
+    if (!answer.ok) throw new Error(`${{more}} is not there`);
+    const text = await answer.text();
     const held = text.slice(text.indexOf("{{"), text.lastIndexOf("}}") + 1);
     globalThis.glassformerLate = JSON.parse(held);
   }};
   const shown = begun.then(pause).then(() => resting?.then(pause, () => {{}}));
-  globalThis.glassformerWhole = more ? shown.then(fetchMore) : read;
+  globalThis.glassformerWhole = more ? again(() => shown.then(fetchMore)) : () => read;
+  glassformerWhole().catch(() => {{}});
   globalThis.glassformerLoad = (id) =>
-    id === "{REST}" && rest ? (resting ??= load(rest)) : glassformerWhole.then(() => unpack(id));
+    id === "{REST}" && rest ? loadRest() : glassformerWhole().then(() => unpack(id));
 }})();"""
 HEIGHT = 780  # of the page in a notebook, in pixels
 BYTES = "application/octet-stream"

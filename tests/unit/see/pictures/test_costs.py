@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glassformer.config import Config
 from glassformer.extensions.pictures import PICTURES, costs
 from glassformer.extensions.pictures.parts import style
 from glassformer.extensions.pictures.parts.scene import BoxMark, PathMark, Scene
+from glassformer.model.files.directory import Tokenizers, build_model
 from glassformer.see import Trace
+from glassformer.text.kinds import train_tokenizer
 from glassformer.translator import Translator
 
 LAYER = {"d_model": 12, "d_ff": 14, "heads": 2, "width": 6}  # of the recording
+MEASURED = {"d_model": 64, "heads": 8, "d_ff": 256}
 DECODED = ("rows", "together", "in_turn")
 TOLD = {
     "machine": "a test bench",
@@ -129,3 +133,20 @@ def test_what_ships_was_not_disturbed() -> None:
     for layer in found["layers"]:
         for name in ("lengths", "attention", "rest"):
             assert all(a < b for a, b in pairwise(layer[name]))
+
+
+@pytest.mark.parametrize("more", [{}, {"key_value_heads": 2}, {"gated": True}])
+def test_products_are_counted_as_the_matrices_are(more: dict[str, Any]) -> None:
+    """A token meets each number of a layer's matrices once."""
+    shape = {"d_model": 16, "d_ff": 10, "heads": 4, "head_width": 3, "encoder_layers": 1}
+    tokenizer = train_tokenizer(["a dog runs"], 300)
+    config = Config.read({"model": {**shape, "decoder_layers": 1, **more}})
+    model = build_model(config, Tokenizers(tokenizer, tokenizer))
+    sizes = {"self_attention": 0, "feed_forward": 0}
+    for name, each in model.named_parameters():
+        if name.startswith("encoder.") and each.dim() == 2:
+            sizes[next(key for key in sizes if f".{key}." in name)] += each.numel()
+    counts = costs.count_products(1_000_000, config.model)
+    assert counts["projections"] == sizes["self_attention"]
+    assert counts["feed-forward"] == sizes["feed_forward"]
+    assert costs.read_timed(Config.read({"model": MEASURED | more}).model) is None or not more

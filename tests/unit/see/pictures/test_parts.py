@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -304,8 +305,10 @@ def test_gallery(trace: Trace, tmp_path: Path) -> None:
 
 def test_every_picture_has_a_chapter() -> None:
     shown = [ShownPicture(id, "", "", Path()) for id in PICTURES]
-    grouped = [each.id for _, here in group_chapters(shown) for each in here]
-    assert grouped == [*PICTURES]
+    chapters = {title: [each.id for each in here] for title, here in group_chapters(shown)}
+    assert sorted(chain.from_iterable(chapters.values())) == sorted(PICTURES)
+    assert chapters["One side alone"] == ["V115", "V116"]
+    assert "V117" in chapters["Before the Transformer"] and "V118" in chapters["The decoder writes"]
 
 
 def test_slides_have_pictures_and_notes(trace: Trace, tmp_path: Path) -> None:
@@ -318,8 +321,30 @@ def test_slides_have_pictures_and_notes(trace: Trace, tmp_path: Path) -> None:
     assert written.count(b"/Subtype /Text") == 3
     with pytest.raises(ValueError, match=r"slides are written as \.pptx or \.pdf"):
         write_slides(trace, tmp_path / "a.odp")
-    with pytest.raises(ValueError, match="none of these pictures"):
-        write_slides(trace, tmp_path / "b.pdf", ids=["V84"], lang="fr")
+    with pytest.raises(ValueError, match="lang=fr: one of en, zh"):
+        write_slides(trace, tmp_path / "b.pdf", lang="fr")
+    with pytest.raises(ValueError, match="there is no folder"):
+        write_slides(trace, tmp_path / "new" / "b.pdf")
+    with pytest.raises(ValueError, match="no picture could be drawn: V100: shows a recurrent"):
+        write_slides(trace, tmp_path / "b.pdf", ids=["V100"])
+
+
+def test_slides_say_what_they_leave_out(trace: Trace, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="1 of 2 pictures are left out: V100: shows a recurrent"):
+        assert write_slides(trace, tmp_path / "a.pdf", ids=["V01", "V100"]) == 1
+
+
+def test_slides_are_whole_or_not_there(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError
+
+    (tmp_path / "a.pdf").write_bytes(b"old")
+    monkeypatch.setattr("matplotlib.backends.backend_pdf.PdfPages.savefig", fail)
+    with pytest.raises(OSError):
+        write_slides(trace, tmp_path / "a.pdf", ids=["V01"])
+    assert (tmp_path / "a.pdf").read_bytes() == b"old"
 
 
 def test_slides_for_powerpoint(trace: Trace, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +13,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from glassformer.config import Config
 from glassformer.extensions.pictures import PICTURES, Animation, draw, pictures
 from glassformer.extensions.pictures.parts.fonts import find_family
 from glassformer.extensions.pictures.pictures import list_pictures
 from glassformer.extensions.pictures.words import choose_word
 from glassformer.see import Trace
+
+from .conftest import SHAPES
 
 OWN = [id for id in PICTURES if int(id[1:]) <= 48]
 
@@ -127,6 +132,38 @@ def test_no_choice_goes_wrong_unsaid(id: str, trace: Trace) -> None:
         for value in WRONG[option]:
             with pytest.raises(ValueError, match=option.removesuffix("s")):
                 draw(trace, id, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("id", "settings", "said"),
+    [
+        ("V19", {"positions": {"combine": "multiply"}}, "positions.combine=multiply"),
+        ("V19", {"positions": {"combine": "concatenate"}}, "positions.combine=concatenate"),
+        ("V34", {"ablate": ["scale"]}, "ablate=scale"),
+        ("V34", {"attention": {"pattern": "local"}}, "attention.pattern=local"),
+        ("V59", {"attention": {"pattern": "strided"}}, "attention.pattern=strided"),
+        ("V63", {"gated": True}, "gated=true"),
+        ("V65", {"ablate": ["norm", "residual"]}, "ablate="),
+        ("V66", {"normalization": "rms"}, "normalization=rms"),
+        ("V68", {"normalization": "rms"}, "normalization=rms"),
+    ],
+)
+def test_an_equation_that_does_not_hold_is_not_drawn(id: str, settings: dict, said: str) -> None:
+    network = SimpleNamespace(settings=Config.read({"model": settings}).model)
+    with pytest.raises(ValueError, match=f"{id} shows equations that do not hold with {said}"):
+        draw(network, id)
+
+
+def test_other_networks_are_drawn_as_they_are(
+    see: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Heads may share keys, and an RMSNorm is called so."""
+    odd = {"key_value_heads": 1, "normalization": "rms"}
+    monkeypatch.setitem(SHAPES, "odd", SHAPES["post"] | odd)
+    trace = see("odd", "so it is", target="it is")
+    draw(trace, "V39", head=1)
+    scene = pictures.make_scene(trace, "V05")
+    assert "RMSNorm" in scene.description and "LayerNorm" not in scene.description
 
 
 def test_on_axes_of_ones_own(trace: Trace) -> None:

@@ -13,6 +13,7 @@ from glassformer.extensions.pictures.meaning import spread_out
 from glassformer.extensions.pictures.parts.kinds import find_rows, read_kinds
 from glassformer.extensions.pictures.waves import encode_waves, wave_rates
 from glassformer.see import Trace
+from glassformer.translator import Translator
 
 WORKED = {  # three positions of width 4
     "interleaved": [[0, 1, 0, 1], [0.8415, 0.5403, 0.01, 0.99995], [0.9093, -0.4161, 0.02, 0.9998]],
@@ -77,3 +78,14 @@ def test_the_map_says_what_holds_of_this_model(see: Callable[..., Trace]) -> Non
     chance = sum(kinds.count(k) - 1 for k in kinds) / (len(words) - 1)
     title = PICTURES["V16"].scene(trace).title  # type: ignore[misc]
     assert ("by chance" in title) == (same > 2 * chance)
+
+
+def test_a_word_of_bytes_is_named_by_its_letters() -> None:
+    """Its first token may have no characters, and is no end."""
+    demo = Translator.load("demo", device="cpu")
+    for word in ("Łódź", "الإنترنت"):
+        scene = PICTURES["V10"].scene(demo.see(f"{word} is big.", level="attention"))
+        texts = [mark.text for mark in scene.texts]
+        assert f"“{word}” is rare enough" in scene.title
+        assert texts.count("end") == 1 and "0–0" in texts
+        assert all(mark.area.x >= 0 and mark.area.right <= scene.width for mark in scene.texts)

@@ -5,6 +5,7 @@ import { strides } from "../../data/tensor";
 import { nameStandIns, type Opened } from "../model";
 import type { State } from "../network";
 import { readSource, record, type Recorded } from "../recording";
+import { strip } from "../tables";
 import { average, findObstacle, Graph, SIDES, type Contrast, type Embedded, type Side, type Written } from "./graph";
 import type { Rows } from "./parts";
 import { Faithfulness, findCircuit, judge, type Found, type Steps } from "./search";
@@ -111,7 +112,7 @@ export function ask(recorded: Recorded, request: CircuitRequest, mean: Written |
 }
 
 function readIds(opened: Opened, text: string): number[] {
-  const read = nameStandIns(opened, opened.adapter?.adapt(text.trim()));
+  const read = nameStandIns(opened, opened.adapter?.adapt(strip(text)));
   return readSource(read, text).map(({ id }) => id);
 }
 

@@ -327,6 +327,11 @@ def _to_png(figure: Figure) -> bytes:
 
 def write_picture(path: Path, data: bytes) -> None:
     """Write the bytes of a picture. Raise ValueError if there is no such folder."""
+    check_folder(path)
+    write_bytes(path, data)
+
+
+def check_folder(path: Path) -> None:
+    """Raise ValueError if there is no folder to write a file into."""
     if not path.parent.is_dir():
         raise ValueError(f"{path}: there is no folder {path.parent}")
-    write_bytes(path, data)

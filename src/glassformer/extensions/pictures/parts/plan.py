@@ -94,7 +94,10 @@ class Outline:
         if "{habit}" in entry[self.lang]:
             habit = self.tell_habit(self.block, values["head"])
             values["habit"] = self.say("habit_of_head", read=habit) if habit else ""
-        return entry[self.lang].format_map(values)
+        text = entry[self.lang]
+        if self.settings.normalization == "rms":
+            text = text.replace("LayerNorm", "RMSNorm")
+        return text.format_map(values)
 
     def tell_habit(self, block: str, head: int) -> str:
         """Return what a head reads most over many sentences, in words; "" if that is not known."""
