@@ -145,7 +145,8 @@ class Night:
     def say(self, text: str) -> None:
         """Say a choice with its reason, and keep it for the report."""
         self.report.say(f"\n== {text}")
-        self.state.said.append(text)
+        if text not in self.state.said[-1:]:  # after a kill, a step is begun again
+            self.state.said.append(text)
 
     def keep(self, results: Sequence[StepResult] = ()) -> None:
         """Count the time since the last step, and write the state."""
