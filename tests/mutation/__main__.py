@@ -56,7 +56,7 @@ CORE = (
         f"train/run/{name}.py"
         for name in ("checkpoint", "loop", "micro_batching", "optimizer", "selection", "updates")
     ),
-    "train/averaging.py",
+    "extensions/averaging/averaging.py",
     "train/plan/schedule.py",
 )
 TEXT = f"""{TITLE}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import import_lazily
 
 if TYPE_CHECKING:
-    from .averaging import average
     from .plan.goal import Goal
     from .plan.hooks import Event, Hooks, load_plugin
     from .seeds import resume_seeds, train_seeds
@@ -21,7 +20,6 @@ __all__ = [
     "Goal",
     "Hooks",
     "Summary",
-    "average",
     "load_plugin",
     "resume",
     "resume_seeds",
@@ -30,7 +28,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "averaging": ("average",),
     "plan.goal": ("Goal",),
     "plan.hooks": ("Event", "Hooks", "load_plugin"),
     "seeds": ("resume_seeds", "train_seeds"),

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.extensions.averaging.averaging import average
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.tensors import load_tensors
 from glassformer.train import train
-from glassformer.train.averaging import average
 from glassformer.train.plan.preparation import prepare_run
 from glassformer.train.publish.card import read_facts
 

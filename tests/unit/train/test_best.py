@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from glassformer import Translator
+from glassformer.extensions.averaging.averaging import average
 from glassformer.model.files.tensors import load_tensors
-from glassformer.train import average, resume, train
+from glassformer.train import resume, train
 from glassformer.train.run.checkpoint import read_progress
 from glassformer.train.run.updates import Updater
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from glassformer.extensions.averaging.averaging import average
 from glassformer.model.files.known_words import cut_words, read_known_words
-from glassformer.train.averaging import average
 
 from .conftest import LINES
 

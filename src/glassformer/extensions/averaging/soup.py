@@ -24,10 +24,11 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.known_words import copy_known_words
 from glassformer.model.files.tensors import load_tensors
-from glassformer.train.averaging import average_weights
 from glassformer.train.publish.card import hash_file, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
 from glassformer.train.publish.markdown import escape_markdown
+
+from .averaging import average_weights
 
 LEAST = 0.1  # the cosine of the weights of two trainings with one start; of others, it is about 0
 KEPT = ("language", "network", "pairs", "parameters", "size", "counts", "parent", "initial")

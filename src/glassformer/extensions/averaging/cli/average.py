@@ -33,7 +33,7 @@ def average(
     glassformer average my-model --last 5 --out my-averaged-model
     glassformer average seed-1 seed-2 seed-3 --out my-soup
     """
-    import glassformer.train as training
+    from ..averaging import average as average_run
 
     if last and best:
         raise ValueError("--last and --best both say which models to average: give one of them")
@@ -50,7 +50,7 @@ def average(
         return
     (run,) = models
     last = last or 5
-    result = training.average(run, out, None if best else last, best=best, device=device)
+    result = average_run(run, out, None if best else last, best=best, device=device)
     if as_json:
         print(to_json({**result.values(), "signature": result.signature}))
         return

@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from ..foundation.plurals import tell_count
-from ..foundation.progress import Reporter
-from ..model.files.directory import (
+from glassformer.foundation.plurals import tell_count
+from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import (
     BEST,
     CARD,
     CHECKPOINTS,
@@ -17,15 +17,15 @@ from ..model.files.directory import (
     save_model,
     write_text,
 )
-from ..model.files.known_words import copy_known_words
-from ..model.files.tensors import load_tensors
-from ..model.files.weights_file import WeightsFile
-from .plan.preparation import prepare_run
-from .plan.run_folder import read_record, read_settings
-from .publish.card import NEEDED, hash_files, read_facts, write_card
-from .publish.golden import write_golden
-from .run.checkpoint import checkpoints, read_progress
-from .run.validation import Validation, spread_sample, validate
+from glassformer.model.files.known_words import copy_known_words
+from glassformer.model.files.tensors import load_tensors
+from glassformer.model.files.weights_file import WeightsFile
+from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.run_folder import read_record, read_settings
+from glassformer.train.publish.card import NEEDED, hash_files, read_facts, write_card
+from glassformer.train.publish.golden import write_golden
+from glassformer.train.run.checkpoint import checkpoints, read_progress
+from glassformer.train.run.validation import Validation, spread_sample, validate
 
 
 def average(
