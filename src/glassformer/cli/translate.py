@@ -78,7 +78,7 @@ def translate(
     ),
     document: Path | None = opt(
         "FILE",
-        "Translate a document and keep its markup: .docx, .html, .odt, .po, .pptx, .srt, .txt, "
+        "Translate a document and keep its markup: .docx, .html, .json, .po, .pptx, .srt, .txt, "
         ".vtt, .xliff and others; --output gets the same format.",
         "--file",
     ),

@@ -16,6 +16,7 @@ from glassformer.text.verbatim import find_verbatim
 from .failures import Failures
 from .subtitle_tags import SentenceMarkup, SubtitleToken
 
+_BREAK = re.compile(r"(\n|\t|<br\s?/?>)", re.IGNORECASE)
 SET_ASIDE = frozenset(("code", "placeholder", "tag", "link", "mail"))
 
 
@@ -50,14 +51,14 @@ def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[Subt
 class PlainMessage:
     """A message without markup of its file; `write` takes its translation.
 
-    Each of its lines is translated on its own, and the white space around them stays. pattern: what
-    is not translated in this format.
+    What is between line breaks or tabs is translated on its own, and the white space around it
+    stays. pattern: what is not translated in this format.
     """
 
     def __init__(
         self, text: str, write: Callable[[str], object], pattern: re.Pattern[str] | None = None
     ) -> None:
-        self.lines, self.write = text.split("\n"), write
+        self.lines, self.write = _BREAK.split(text), write
         self.markups = dict[int, tuple[str, SentenceMarkup, str]]()
         for number, line in enumerate(self.lines):
             inner = line.strip()
@@ -74,7 +75,7 @@ class PlainMessage:
         ):
             (lines[number],) = markup.divide(translation, [1])
             lines[number] = f"{before}{lines[number]}{after}"
-        self.write("\n".join(lines))
+        self.write("".join(lines))
 
 
 class Catalogue:

@@ -2,7 +2,8 @@
 
 The values are translated, the keys and the layout of the file stay. Where each entry is an object
 with a `message`, a `defaultMessage` or a `string`, that is the message, and the rest describes it.
-Of a message of ICU with forms (`{n, plural, one {# file} other {# files}}`), each form is one.
+Of a message of ICU with forms (`{n, plural, one {# file} other {# files}}`), each form is one, with
+the text around it. Comments may stand between values.
 """
 
 from __future__ import annotations
@@ -12,37 +13,40 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
-
-from glassformer.text.unicode import Span
+from typing import Any, NamedTuple
 
 from .catalogues import Catalogue, PlainMessage, TranslatableMessage
 
 MESSAGE_KEYS = ("message", "defaultMessage", "string")
 APART = ("@", "$", "//")  # keys of metadata begin so
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*+:)?|[{}\[\]]', re.DOTALL)
+NAMING = ("lang", "language", "locale")  # keys whose value may be the code of a language
+MOST_FORMS, DEEPEST = 40, 4  # of a message with several choices between forms; of these in another
+_COMMENT = r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/"
+_TOKEN = re.compile(rf'"((?:[^"\\]|\\.)*+)"(\s*+:)?|{_COMMENT}|[{{}}\[\]]', re.DOTALL)
+_IDLE = re.compile(rf'"(?:[^"\\]|\\.)*+"|({_COMMENT})', re.DOTALL)
+_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"|(,)(?=\s*+[}\]])', re.DOTALL)
+_CODE = re.compile(r"[a-z]{2,3}(?:[-_]\w{2,4})?")
 _BLOCK = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _FORM = re.compile(r"\s*+(?:offset\s*+:\s*+\d++\s*+)?(?:=\d++|\w++)\s*+\{")
 _BRACE = re.compile(r"[{}]")
 # What programs fill in or look up, besides what `find_verbatim` knows: nested messages of i18next
-# and vue-i18n, names of Ruby, Chrome and Laravel, numbered elements of React.
+# and vue-i18n, names of Ruby, Chrome and Laravel, numbered elements of React, quotes of ICU.
 _VERBATIM = r"\$t\([^()]*+\)|@(?:\.\w++)?:(?:[\w.-]++|\([^()]*+\))|%\{\w++\}|\$\w++\$"
-_VERBATIM += r"|(?<![\w:]):[A-Za-z_]\w++:?+|</?\d++\s?/?>"
+_VERBATIM += r"|(?<![\w:]):[A-Za-z_]\w++:?+|</?\d++\s?/?>|\$\$(?:\d++(?:[.,]\d++)*+)?+"
+_VERBATIM += r"|\{'[^'{}]*+'\}|'[{}]'|(?<!\w)'[{}][^'\n]*+'"
 VERBATIM = re.compile(_VERBATIM)
+NUMBERED = re.compile(rf"{_VERBATIM}|#\w*+")
 NUMBER, AS_READ = "#", "%d"  # the number of a plural form, and the placeholder that is read as one
+_ALONE = re.compile(r"#(?!\w)")  # #st has an ending of the language
 _QUOTING = re.compile(r"'(?=\{)")  # before a brace, it would make it a text in ICU
+_DOUBLED = re.compile(r"(?<=\w)''(?=\w)")  # an apostrophe of ICU
 
 
 def read_json_messages(text: str) -> Catalogue:
     """Return the messages of a JSON file. ValueError if it is no JSON, or nested too deeply."""
-    try:
-        names = choose_keys(json.loads(text))
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"no valid JSON: {error}") from None
+    names = choose_keys(parse(text))
     parts, messages, at = list[str](), list[TranslatableMessage](), 0
-    style = EscapeStyle.find(text)
+    style, left = EscapeStyle.find(text), list[tuple[str, str]]()
     keys = list[str]()  # of the objects and arrays around a place
     for match in _TOKEN.finditer(text):
         if match[0] in ("{", "["):
@@ -51,15 +55,37 @@ def read_json_messages(text: str) -> Catalogue:
             keys.pop()
         elif match[2]:
             keys[-1] = read_string(match[1])
-        elif is_message(keys, names):
+        elif match[1] and is_message(keys, names, match[1]):
             start, end = match.span(1)
             parts += [text[at:start], match[1]]
             write = partial(parts.__setitem__, len(parts) - 1)
-            message = read_string(match[1])
-            messages.append(read_message(message, style.make_writer(message, write)))
-            at = end
+            message, at = read_string(match[1]), end
+            try:
+                messages.append(read_message(message, style.make_writer(message, write)))
+            except ValueError as error:
+                left.append((message, str(error)))
     parts.append(text[at:])
-    return Catalogue(messages, lambda: "".join(parts))
+    catalogue = Catalogue(messages, lambda: "".join(parts))
+    for message, why in left:
+        catalogue.failures.add([message], why)
+    return catalogue
+
+
+def parse(text: str) -> Any:
+    """Return the value of a JSON file, which may have comments and a comma after the last entry."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        bare = _IDLE.sub(lambda match: " " if match[1] else match[0], text)
+        bare = _COMMA.sub(lambda match: "" if match[1] else match[0], bare)
+        if bare == text:
+            raise ValueError(f"no valid JSON: {error}") from None
+        try:
+            return json.loads(bare)
+        except (json.JSONDecodeError, RecursionError):
+            raise ValueError(f"no valid JSON: {error}") from None
 
 
 class EscapeStyle(NamedTuple):
@@ -93,11 +119,12 @@ def choose_keys(value: object) -> tuple[str, ...]:
     return ()
 
 
-def is_message(keys: Sequence[str], names: Sequence[str]) -> bool:
+def is_message(keys: Sequence[str], names: Sequence[str], value: str) -> bool:
     """Return whether the string at a place is a message; keys: of what is around it."""
     if names:
         return len(keys) == 2 and keys[-1] in names
-    return not any(key.startswith(APART) for key in keys)
+    is_name = bool(keys) and keys[-1].lower() in NAMING and _CODE.fullmatch(value)
+    return not is_name and not any(key.startswith(APART) for key in keys)
 
 
 def read_string(text: str) -> str:
@@ -107,65 +134,85 @@ def read_string(text: str) -> str:
 
 
 def read_message(text: str, write: Callable[[str], object]) -> TranslatableMessage:
-    """Return a message, or the forms of one."""
-    forms = cut_forms(text)
-    return FormsMessage(text, forms, write) if forms else PlainMessage(text, write, VERBATIM)
+    """Return a message, or the forms of one. ValueError if these are not understood."""
+    text = _DOUBLED.sub("'", text)
+    parts = cut_forms(text)
+    return PlainMessage(text, write, VERBATIM) if len(parts) == 1 else FormsMessage(parts, write)
 
 
-def cut_forms(text: str) -> list[Span]:
-    """Return the spans of the forms of a message that has one choice between forms; else none."""
+class MessagePart(NamedTuple):
+    """A part of a message: a form of it, or the syntax around forms."""
+
+    text: str
+    is_form: bool
+
+
+def cut_forms(text: str, depth: int = 0) -> list[MessagePart]:
+    """Return a message as forms and the syntax around them; each form has the text around it.
+
+    A choice in a form, or behind another, is made within each form. ValueError if the braces do
+    not fit, for too many forms, or for a # that would be in another choice afterwards.
+    """
     block = _BLOCK.search(text)
-    if not block or _BLOCK.search(text, block.end()):
-        return []
-    spans, at = list[Span](), block.end()
+    if not block:
+        return [MessagePart(text, True)]
+    parts, at, start = list[MessagePart](), block.end(), block.start()
+    forms = list[tuple[int, int]]()
     while form := _FORM.match(text, at):
-        end = find_end(text, form.end())
-        if end < 0:
-            return []
-        spans.append((form.end(), end))
-        at = end + 1
-    rest = text[at:].lstrip()
-    around = text[: block.start()] + rest[1:]
-    return spans if rest.startswith("}") and NUMBER not in around else []
+        at = find_end(text, form.end()) + 1
+        forms.append((form.end(), at - 1))
+    close = at + len(text[at:]) - len(text[at:].lstrip())
+    if not forms or text[close : close + 1] != "}":
+        raise ValueError("its forms do not end, or are none")
+    before, after = text[:start], text[close + 1 :]
+    if has_number(before + after):
+        raise ValueError("its # stands beside another choice of forms")
+    for begin, end in forms:
+        if depth == DEEPEST or len(parts) > 2 * MOST_FORMS:
+            raise ValueError("it has too many forms")
+        parts.append(MessagePart(text[start:begin], False))
+        parts += cut_forms(f"{before}{text[begin:end]}{after}", depth + 1)
+        start = end
+    return [*parts, MessagePart(text[start : close + 1], False)]
+
+
+def has_number(text: str) -> bool:
+    """Return whether a # stands outside of all choices between forms."""
+    at = 0
+    while block := _BLOCK.search(text, at):
+        if NUMBER in text[at : block.start()]:
+            return True
+        at = find_end(text, block.start() + 1) + 1
+    return NUMBER in text[at:]
 
 
 def find_end(text: str, start: int) -> int:
-    """Return the place of the brace that closes what is open at a place; -1 without one."""
+    """Return the place of the brace that closes what is open at a place. ValueError without one."""
     depth = 1
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return brace.start()
-    return -1
+    raise ValueError("its forms do not end, or are none")
 
 
 class FormsMessage:
-    """A message with several forms; each is read with the text around them, and written so."""
+    """A message with several forms."""
 
-    def __init__(self, text: str, spans: Sequence[Span], write: Callable[[str], object]) -> None:
-        block = _BLOCK.search(text)
-        assert block
-        close = text.index("}", spans[-1][1] + 1)
-        before, after = text[: block.start()], text[close + 1 :]
-        self.write, self.parts = write, list[str]()
-        self.forms, at = list[PlainMessage](), block.start()
-        for start, end in spans:
-            form = f"{before}{text[start:end]}{after}"
-            self.parts += [text[at:start], form]
-            self._add(form, len(self.parts) - 1)
-            at = end
-        self.parts.append(text[at : close + 1])
-        self.texts = [each for form in self.forms for each in form.texts]
+    def __init__(self, parts: Sequence[MessagePart], write: Callable[[str], object]) -> None:
+        self.write, self.parts = write, [part.text for part in parts]
+        self.forms = [self._read(n, part.text) for n, part in enumerate(parts) if part.is_form]
+        self.texts = [text for form in self.forms for text in form.texts]
 
-    def _add(self, form: str, place: int) -> None:
-        """Read a form, in which # is the number, and write it to a place of the parts."""
-        is_number = NUMBER in form and AS_READ not in form
+    def _read(self, place: int, form: str) -> PlainMessage:
+        """Read a form, in which # is the number, for a place of the parts."""
+        is_number = bool(_ALONE.search(form)) and AS_READ not in form
 
         def put(text: str) -> None:
             self.parts[place] = text.replace(AS_READ, NUMBER) if is_number else text
 
-        text = form.replace(NUMBER, AS_READ) if is_number else form
-        self.forms.append(PlainMessage(text, put, VERBATIM))
+        text = _ALONE.sub(AS_READ, form) if is_number else form
+        return PlainMessage(text, put, NUMBERED)
 
     def fill(self, translations: Sequence[str]) -> None:
         rest = iter(translations)
