@@ -62,7 +62,7 @@ def test_addresses_that_were_joined_carelessly(client: Client) -> None:
 
 
 def test_a_path_answers_to_its_methods(client: Client) -> None:
-    for path in ("/", "/languages", "/health"):
+    for path in ("/", "/languages", "/health", "/api/models"):
         asked, looked = client.ask(path), client.ask(path, method="HEAD")
         assert looked.status == 200 and looked.body == b"", path
         assert looked.headers["Content-Length"] == str(len(asked.body)), path
@@ -70,17 +70,49 @@ def test_a_path_answers_to_its_methods(client: Client) -> None:
     for path, method, allowed in (
         ("/translate", "GET", "POST"),
         ("/translate", "PUT", "POST"),
-        ("/languages", "POST", "GET"),
-        ("/api/models", "DELETE", "GET"),
+        ("/", "POST", "GET, HEAD"),
+        ("/spec", "POST", "GET, HEAD"),
+        ("/languages", "DELETE", "GET, HEAD"),
+        ("/api/models", "DELETE", "GET, HEAD"),
         ("/api/trace", "HEAD", "POST"),
-        ("/api/traces", "PUT", "GET, POST"),
-        ("/api/traces/x", "POST", "DELETE, GET"),
-        ("/api/trainings/x/file", "PUT", "GET"),
+        ("/api/traces", "PUT", "GET, HEAD, POST"),
+        ("/api/traces/x", "POST", "DELETE, GET, HEAD"),
+        ("/api/trainings/x/file", "PUT", "GET, HEAD"),
         ("/api/trainings/x/source", "GET", "PUT"),
     ):
         found = client.ask(path, method=method)
         assert (found.status, found.headers["Allow"]) == (405, allowed), (path, method)
-    assert client.ask("/nothing").status == 404
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        for path in ("/nothing", "/v1/chat/completions", "/api/nothing"):
+            found = client.ask(path, method=method)
+            assert found.status == 404, (path, method)
+            assert method == "HEAD" or found.json == {"error": "Not Found"}
+
+
+@pytest.mark.skipif(not (pages.STATIC / "index.html").is_file(), reason="the app is not built")
+def test_a_file_of_the_app_is_only_read(client: Client) -> None:
+    found = client.ask("/index.html", method="POST")
+    assert (found.status, found.headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status", "part"),
+    [
+        ("1.1", [], 400, "this one has none"),
+        ("1.1", ["localhost", "localhost"], 400, "this one has 2"),
+        ("1.0", ["localhost", "localhost"], 400, "this one has 2"),
+        ("1.0", [], 200, "ok"),
+        ("1.1", ["a.example"], 421, "that Host header"),
+    ],
+)
+def test_a_request_has_one_host(
+    client: Client, version: str, hosts: list[str], status: int, part: str
+) -> None:
+    lines = [f"GET /health HTTP/{version}", *(f"Host: {host}" for host in hosts)]
+    with socket.create_connection(("127.0.0.1", client.port), 20) as sock:
+        sock.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode())
+        answer = sock.makefile("rb").read().decode()
+    assert answer.startswith(f"HTTP/1.1 {status} ") and part in answer
 
 
 def test_without_the_app_a_page_says_how_it_is_built(

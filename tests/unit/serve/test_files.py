@@ -121,7 +121,7 @@ def test_settings_name_the_formats(client: Client) -> None:
 @pytest.mark.parametrize(
     ("given", "status", "said"),
     [
-        ({"name": "a.pdf"}, 400, "end in .docx"),
+        ({"name": "a.pdf"}, 400, "end in .arb, .docx"),
         ({"name": "a.docx"}, 400, "damaged or encrypted"),
         ({"name": "a.odt", "data": b""}, 400, "damaged or encrypted"),
         ({"source": ""}, 400, "missing source parameter"),

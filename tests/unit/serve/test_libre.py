@@ -8,6 +8,7 @@ from urllib.parse import quote_plus, urlencode
 import pytest
 
 from glassformer import Translator
+from glassformer.extensions.serve.api.libre import leave_same
 
 from .conftest import Client
 
@@ -146,6 +147,12 @@ def test_alternatives(client: Client) -> None:
     assert many == {name: [value] for name, value in found.items()}
 
 
+def test_alternatives_differ_in_more_than_their_marks() -> None:
+    ways = ["J'aime ça.", "J’aime ça.", "j'aime\u202fça.", "« Oui »", '"oui"', "Non.", "Non."]
+    assert leave_same(ways) == ["« Oui »", "Non."]
+    assert leave_same(["Il la voit.", "Il l'a voit."]) == ["Il l'a voit."]
+
+
 def test_auto(client: Client) -> None:
     found = ask(client, q="Le chat est sur le tapis.", source="auto", target="en")
     assert isinstance(found, dict)
@@ -250,8 +257,9 @@ def test_bodies_that_cannot_be_read_are_refused_with_the_reason(client: Client) 
     assert packed.status == 415 and "compressed (gzip)" in packed.json["error"]
     strange = client.ask("/translate", body, Content_Type=f"{kind}; charset=klingon")
     assert strange.status == 415 and "klingon is unknown" in strange.json["error"]
-    wrong = client.ask("/translate", CAFE.encode("latin-1"), Content_Type=kind)
-    assert wrong.status == 400 and "no JSON" in wrong.json["error"]
+    for path in ("/translate", "/api/trace"):
+        wrong = client.ask(path, CAFE.encode("latin-1"), Content_Type=kind)
+        assert (wrong.status, wrong.json) == (400, {"error": "the body is not UTF-8"})
 
 
 def test_half_a_character_is_mended(client: Client) -> None:

@@ -107,6 +107,17 @@ def test_a_trusted_origin_translates(friendly: Client) -> None:
         assert friendly.ask("/api/traces", **cookie).status == 200
 
 
+def test_a_refused_preflight_says_why_as_every_error_does(friendly: Client) -> None:
+    for origin, method, part in (
+        ("https://x.example", "POST", "origin"),
+        ("https://friend.example", "DELETE", "method"),
+    ):
+        headers = {"Origin": origin, "Access_Control_Request_Method": method}
+        answer = friendly.ask("/translate", method="OPTIONS", **headers)
+        assert answer.status == 400
+        assert answer.json == {"error": f"pages elsewhere may not send this: see its {part}"}
+
+
 def check(hosts: tuple[str, ...], trusted: tuple[str, ...] = (), **headers: str) -> bool:
     given = Headers({name.replace("_", "-"): value for name, value in headers.items()})
     try:

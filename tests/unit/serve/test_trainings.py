@@ -130,7 +130,10 @@ def test_other_mistakes_have_a_sentence_too(school: Client) -> None:
     assert "no training x" in school.ask(f"{BASE}/x").json["error"]
     assert school.ask(f"{BASE}/%2e%2e", method="DELETE").status == 404
     id = make(school, "../wrong/ name")
-    assert id == "wrong-name"
+    assert id == "wrong-name" and school.ask(f"{BASE}/{id}").json["name"] == "wrong/ name"
+    again = make(school, "../wrong/ name")
+    assert again == "wrong-name-2" and school.ask(f"{BASE}/{again}").json["name"] == "wrong/ name 2"
+    school.ask(f"{BASE}/{again}", method="DELETE")
     assert "no table" in upload(school, id, "pairs", b"a\tb\n", "a.docx").json["error"]
     assert "is missing" in school.ask(f"{BASE}/{id}/check", {}).json["error"]
     upload(school, id, "source", b"one\ntwo", "C:\\texts\\a.en")

@@ -117,7 +117,7 @@ def build_app(
     if origins:
         methods, headers = ["GET", "POST"], ["Authorization", "Content-Type"]
         app.add_middleware(
-            CORSMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
+            OriginMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
         )
     app.add_middleware(RequestLogMiddleware, metrics=service.metrics, log=log)
     return app
@@ -135,6 +135,17 @@ class CompressionMiddleware:
             EVENTS in Headers(scope=scope).get("accept", "") or NUMBERS.search(scope["path"])
         )
         await (self.app if as_it_is else self.packed)(scope, receive, send)
+
+
+class OriginMiddleware(CORSMiddleware):
+    """Middleware for pages of other origins; it refuses a preflight as any other request."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        response = super().preflight_response(request_headers)
+        if response.status_code < 400:
+            return response
+        parts = bytes(response.body).decode().removeprefix("Disallowed CORS ")
+        return JSONResponse({"error": f"pages elsewhere may not send this: see its {parts}"}, 400)
 
 
 @asynccontextmanager
@@ -175,10 +186,10 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def failed(request: Request, error: HTTPException) -> Response:
         message, headers = str(error.detail), {**(error.headers or {})}
-        if error.status_code == 405 and (
-            known := list_methods(app.openapi(), request.scope["path"])
-        ):
-            headers["Allow"] = ", ".join(known)
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(list_methods(app.openapi(), request.scope["path"]))
+        if isinstance(error.__cause__, UnicodeDecodeError):  # FastAPI read the body
+            message = "the body is not UTF-8"
         return JSONResponse({"error": message}, error.status_code, headers=headers)
 
     @app.exception_handler(Exception)

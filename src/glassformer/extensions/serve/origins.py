@@ -30,11 +30,9 @@ class OriginCheck:
         self.hosts = frozenset(host.lower().strip("[]") for host in hosts)
         self.trusted = frozenset(origin.lower().rstrip("/") for origin in trusted)
 
-    def is_host(self, host: str | None, version: str) -> bool:
+    def is_host(self, host: str | None) -> bool:
         """Return whether a Host header is ours; HTTP/1.0, which no browser speaks, needs none."""
-        if ANY in self.hosts or (host is None and version == "1.0"):
-            return True
-        return read_host(host or "") in self.hosts
+        return host is None or ANY in self.hosts or read_host(host) in self.hosts
 
     def check_origin(self, headers: Headers) -> bool:
         """Return whether no page of another origin sends a request with these headers.

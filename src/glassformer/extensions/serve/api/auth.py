@@ -54,7 +54,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         # Clients join paths carelessly, with double or trailing slashes.
-        scope["path"] = path = "/" + "/".join(part for part in scope["path"].split("/") if part)
+        scope["path"] = "/" + "/".join(part for part in scope["path"].split("/") if part)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -65,7 +65,7 @@ class Guard:
                     headers["Connection"] = "close"
             await send(message)
 
-        if scope["method"] == "HEAD" and not _is_ours(path):
+        if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server leaves out the body
         try:
             if await self._let_in(scope, send_guarded):
@@ -80,11 +80,15 @@ class Guard:
     async def _let_in(self, scope: Scope, send: Send) -> bool:
         """Return whether the request was answered here, by a cookie with the token.
 
-        Raises ApiError for a wrong Host header, a foreign origin, a missing token, or a body of
-        /api that is not JSON.
+        Raises ApiError for a Host header that is missing or wrong, a foreign origin, a missing
+        token, or a body of /api that is not JSON.
         """
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
-        if not self.origins.is_host(headers.get("host"), scope.get("http_version", "")):
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 and (hosts or scope.get("http_version") != "1.0"):
+            number = len(hosts) or "none"
+            raise ApiError(400, f"a request has one Host header, this one has {number}")
+        if not self.origins.is_host(headers.get("host")):
             raise ApiError(421, "this server does not answer to that Host header")
         is_for_app, is_own = _is_ours(path) and method != "OPTIONS", True
         if is_for_app or method not in SAFE:

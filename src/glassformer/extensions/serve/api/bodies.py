@@ -41,6 +41,8 @@ async def read_body(request: Request) -> Mapping[str, Any]:
             payload = parse_json_body(body, charset)
         except LookupError:
             raise ApiError(415, f"the charset {charset} is unknown: send UTF-8") from None
+        except UnicodeDecodeError as error:
+            raise ApiError(400, f"the body is not {(charset or error.encoding).upper()}") from None
         except (ValueError, RecursionError) as error:
             message = "nested too deeply" if isinstance(error, RecursionError) else error
             raise ApiError(400, f"the body is no JSON: {message}") from None

@@ -26,6 +26,8 @@ from .requests import check_characters
 from .translate_request import TranslateRequest, check_access, read_q, read_translate_request
 
 router = APIRouter(tags=["LibreTranslate"])
+# Kinds of apostrophes and quotes; white space and capitals do not count either.
+SAME = str.maketrans(dict.fromkeys("’‘ʼ`´", "'") | dict.fromkeys("“”„«»", '"'))
 
 
 @router.post("/translate", openapi_extra=TRANSLATE, responses=STREAM)
@@ -80,10 +82,18 @@ async def _translate(
     answer: dict[str, list[Any]] = {"detectedLanguage": routes.detected} if routes.detected else {}
     answer["translatedText"] = [best for (best, *_), _ in results]
     if order.alternatives:
-        answer["alternatives"] = [others for (_, *others), _ in results]
+        answer["alternatives"] = [leave_same(ways) for ways, _ in results]
     for name in results[0][1] if results else ():
         answer[name] = [insight[name] for _, insight in results]
     return answer
+
+
+def leave_same(ways: Sequence[str]) -> list[str]:
+    """Return the translations but the best, without those that are a better one but for SAME."""
+    different = dict[str, str]()
+    for way in ways:
+        different.setdefault("".join(way.translate(SAME).casefold().split()), way)
+    return [*different.values()][1:]
 
 
 async def _translate_by(

@@ -88,10 +88,12 @@ def describe_api(app: FastAPI) -> dict[str, Any]:
 
 
 def list_methods(document: dict[str, Any], path: str) -> list[str]:
-    """Return all methods that the document has of a path; a route alone knows only its own.
+    """Return all methods of a path, by the document; a route alone knows only its own.
 
-    As OpenAPI has it, a path without a parameter there is meant before one with it.
+    As OpenAPI has it, a path without a parameter there is meant before one with it. A path that is
+    not there is a page. HEAD goes with GET.
     """
     matching = [each for each in document["paths"] if compile_path(each)[0].match(path)]
     nearest = min(matching, key=lambda template: template.count("{"), default="")
-    return sorted(map(str.upper, document["paths"].get(nearest, ())))
+    methods = {method.upper() for method in document["paths"].get(nearest, ("get",))}
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
@@ -40,6 +41,13 @@ class Files(StaticFiles):
             if match is Match.PARTIAL:
                 return await route.handle({**scope, **changes}, receive, send)
         await super().__call__(scope, receive, send)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer 404, whatever the method, if there is no such file."""
+        response = await super().get_response(path, {**scope, "method": "GET"})
+        if scope["method"] not in ("GET", "HEAD"):
+            raise HTTPException(405)
+        return response
 
     def file_response(
         self,

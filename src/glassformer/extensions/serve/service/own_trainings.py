@@ -230,16 +230,16 @@ class OwnTrainings:
         if not all(map(CODE.fullmatch, codes)) or codes[0].lower() == codes[1].lower():
             raise TrainingError("languages")
         self.check_room(0)
-        name = name.strip() or "-".join(codes)
+        shown = name = name.strip().lstrip("./\\ ") or "-".join(codes)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:40] or "own"
         with self._lock:
             id, number = stem, 2
             while (self.folder / id).exists() or self.pool.has(id):
-                id, number = f"{stem}-{number}", number + 1
+                id, shown, number = f"{stem}-{number}", f"{name} {number}", number + 1
             folder = self.folder / id
             try:
                 (folder / TEXT).mkdir(parents=True)
-                facts = OwnFacts(name, *codes, made=time.time())
+                facts = OwnFacts(shown, *codes, made=time.time())
                 write_json(folder / OWN, asdict(facts))
             except OSError as error:
                 shutil.rmtree(folder, ignore_errors=True)
