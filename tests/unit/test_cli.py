@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ import sacrebleu
 from typer.main import get_command
 
 from glassformer.cli import main, terminal, verbs
-from glassformer.cli.decoding import choose_search
+from glassformer.cli.decoding import LM_WEIGHT, MACHINE, choose_search, load_translator
 from glassformer.cli.train import choose_config, read_recipe
 from glassformer.config import Config
 from glassformer.engine import weights
@@ -30,6 +31,7 @@ from glassformer.extensions.demo.cli import demo
 from glassformer.foundation import progress
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import Tokenizers
+from glassformer.translator import Translator
 from tools.demo_corpus import pairs
 
 ROOT = Path(__file__).parents[2]
@@ -297,13 +299,40 @@ def _spell(tokens: list[str]) -> str:
         ("greedy", {"n_best": 2}, "beam"),
         ("beam", {"top_k": 5, "seed": 1}, "sample"),
         ("greedy", {"n_best": 1}, "greedy"),
-        ("sample", {"alpha": 0.5}, "sample"),
+        ("sample", {"min_length": 2}, "sample"),
+        ("beam", {"alpha": 0.5}, "beam"),
+        ("beam", {"beam_groups": 5, "diversity": 3}, "beam"),
+        ("beam", {"mbr": 4, "utility": "bleu"}, "sample"),
         ("sample", {"search": "greedy"}, "greedy"),
     ],
 )
 def test_options_of_one_search_ask_for_it(own: str, given: dict[str, Any], search: str) -> None:
     config = Config.read({"decode": {"search": own}})
     assert choose_search(config, {**given, "stop": None}).search == search
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"beam": 4, "diversity": 3}, "--diversity has no effect with --beam-groups 1"),
+        ({"utility": "bleu"}, "--utility has no effect with --mbr 0"),
+        ({"search": "greedy", "alpha": 1}, "--alpha has no effect on greedy search; add"),
+        ({"alpha": 1, "length_penalty": "none"}, "no effect with --length-penalty none"),
+    ],
+)
+def test_options_without_effect_are_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        choose_search(Config.read({}), given)
+
+
+def test_a_language_model_may_not_have_no_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = list[float]()
+    loaded = SimpleNamespace(with_language_model=lambda lm, weight, **machine: used.append(weight))
+    monkeypatch.setattr(Translator, "load", lambda *inputs, **machine: loaded)
+    options = dict.fromkeys((*MACHINE, "ensemble", "to")) | {"lm": "lm"}
+    for weight in (0, None):
+        load_translator(Path("m"), {**options, "lm_weight": weight})
+    assert used == [0, LM_WEIGHT]
 
 
 def test_a_line_is_translated_sentence_by_sentence(run: Run) -> None:

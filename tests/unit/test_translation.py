@@ -12,10 +12,11 @@ from glassformer.translate.writing import assemble, combine
 
 
 def draw(random: Random, number: int) -> list[Hypothesis]:
-    return [
+    hypotheses = [
         Hypothesis([n], 0.0, random.uniform(-5, 0), [], random.random() < 0.8)
         for n in range(number)
     ]
+    return sorted(hypotheses, key=lambda each: (not each.finished, -each.score))
 
 
 @pytest.mark.parametrize("number", [1, 2, 5])
@@ -28,6 +29,13 @@ def test_the_best_combinations_are_those_of_all(number: int) -> None:
             key=lambda way: (sum(not x.finished for x in way), -sum(x.score for x in way)),
         )
         assert combine(found, number) == every[:number]
+
+
+def test_the_order_of_each_ranking_is_kept() -> None:
+    ranked = [Hypothesis([n], score, score, [], True) for n, score in enumerate((-3, -1, -4, -2))]
+    assert combine([ranked], 3) == [(each,) for each in ranked[:3]]
+    best, *_ = combine([ranked, ranked], 4)
+    assert best == (ranked[0], ranked[0])
 
 
 def test_of_no_part_there_is_one_translation() -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MACHINE = ("device", "precision", "threads", "workers")
 LM_WEIGHT = 0.1  # of a language model, where none is given
+# The values of other settings with which options of the search have no effect.
+VOID_WITH: dict[str, tuple[str, object]] = {"diversity": ("beam_groups", 1), "utility": ("mbr", 0)}
+VOID_WITH["alpha"] = ("length_penalty", "none")
 
 
 def load_translator(model: Path, options: Mapping[str, Any]) -> Translator:
@@ -29,9 +32,8 @@ def load_translator(model: Path, options: Mapping[str, Any]) -> Translator:
     machine = {name: options[name] for name in MACHINE}
     translator = Translator.load([model, *(options["ensemble"] or ())], options["to"], **machine)
     if options["lm"]:
-        return translator.with_language_model(
-            options["lm"], options["lm_weight"] or LM_WEIGHT, **machine
-        )
+        weight = LM_WEIGHT if options["lm_weight"] is None else options["lm_weight"]
+        return translator.with_language_model(options["lm"], weight, **machine)
     if options["lm_weight"] is not None:
         raise ValueError("--lm-weight has no effect without --lm")
     return translator
@@ -50,7 +52,8 @@ def list_serving() -> dict[str, str]:
     """Return the options that apply to one kind of search only, with the name of that search."""
     from ..config import SEARCH_OF
 
-    return {**SEARCH_OF, "n_best": "beam", "seed": "sample"}
+    also = dict.fromkeys(("length_penalty", "alpha", "n_best"), "beam")
+    return {**SEARCH_OF, **also, "seed": "sample"}
 
 
 def choose_search(config: Config, options: Mapping[str, Any]) -> Decode:
@@ -68,11 +71,12 @@ def choose_search(config: Config, options: Mapping[str, Any]) -> Decode:
     decode = config.decode.override(changes, options.get("n_best"))
     for name in options:
         needed = list_serving().get(name, decode.search)
-        if needed != decode.search:
-            option = "--" + name.replace("_", "-")
-            raise ValueError(
-                f"{option} has no effect on {decode.search} search; add --search {needed}"
-            )
+        other, void = VOID_WITH.get(name, ("search", None))
+        where = f"on {decode.search} search; add --search {needed}"
+        if needed == decode.search:
+            where = f"with --{other} {void}".replace("_", "-")
+        if needed != decode.search or getattr(decode, other) == void:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect {where}")
     return decode
 
 

@@ -20,7 +20,8 @@ NO_EFFECT = {
     },
     "evaluate": {
         "without a MODEL": "--training --no-count --output --store --to --model --glossary "
-        "--set --no-split --no-guard {search}",
+        "--set --no-split --no-guard --lm --device --precision --threads --workers {search}",
+        "without several MODELs or --against": "--test",
         "without a MODEL, --worst or --comet": "--source",
         "with several MODELs": "--output --model --training --no-count",
         "without --worst": "--tsv --html --store",
@@ -29,6 +30,9 @@ NO_EFFECT = {
         "with --contrastive": "--training --no-count --source --reference --hypothesis --against "
         "--test --intervals --comet --worst --output --set --model --glossary --target-lang "
         "--tokenize --literature --no-split --no-guard --threads --workers {search}",
+        "with --robust": "--training --no-count --hypothesis --against --test --intervals --comet "
+        "--worst --tsv --html --store --contrastive --output --glossary --tokenize --literature "
+        "--seed",
         "on a language model": "--training --no-count --source --reference --hypothesis --against "
         "--test --intervals --comet --worst --tsv --html --store --contrastive --output --set --to "
         "--model --glossary --target-lang --tokenize --literature --no-split --no-guard --threads "

@@ -244,6 +244,8 @@ def check_request(asked: EvaluationRequest, options: dict[str, Any], typed: set[
     inputs = (asked.text, None if asked.models else asked.source, options["against"])
     keep_apart(options["output"], *inputs, *asked.references)
     check_choice("test", options["test"], TESTS)
+    if len(asked.models) < 2 and not options["against"]:
+        refuse("evaluate", typed, "without several MODELs or --against")
     lang, cutter = options["target_lang"], options["tokenize"]
     if not (asked.models and lang is None):  # a model knows its language, once it is loaded
         check_settings(target_lang=lang, tokenize=cutter, literature=options["literature"])
@@ -265,6 +267,7 @@ class Texts(NamedTuple):
     references: list[list[str | None]]  # reference sets
     theirs: list[str]  # of --against; empty without
     source: list[str] | None
+    numbers: Sequence[int]  # of the lines in their files, from 1
 
 
 def sort_files(
@@ -313,7 +316,8 @@ def read_texts(asked: EvaluationRequest, against: Path | None) -> Texts:
     lengths = (len(each[0]) for each in sets)
     check_counts(asked.text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(asked.text, len(ours), [(against, len(theirs))] if against else [])
-    return Texts(ours, [lines for each in sets for lines in each], theirs, source)
+    numbers, references = range(1, len(ours) + 1), [lines for each in sets for lines in each]
+    return Texts(ours, references, theirs, source, numbers)
 
 
 def check_counts(file: Path, lines: int, others: Iterable[tuple[Path, int]]) -> None:
@@ -362,7 +366,8 @@ def leave_out_ends(systems: Sequence[System], texts: Texts) -> tuple[list[System
     taken = [replace(each, lines=take(each.lines), judged=take(each.judged)) for each in systems]
     references = [take(each) for each in texts.references]
     source = None if texts.source is None else take(texts.source)
-    return taken, Texts(take(texts.ours), references, take(texts.theirs), source)
+    ours, theirs, numbers = map(take, (texts.ours, texts.theirs, texts.numbers))
+    return taken, Texts(ours, references, theirs, source, numbers)
 
 
 def measure(systems: Sequence[System], texts: Texts, options: dict[str, Any]) -> Evaluation:
@@ -401,7 +406,8 @@ def measure(systems: Sequence[System], texts: Texts, options: dict[str, Any]) ->
     worst = None
     if options["worst"]:
         shown = [*systems, *(other for _, other in pairs if other is not first)]
-        sentences = judge_sentences(shown, texts.source, texts.references, **scoring)
+        sides = texts.source, texts.references, texts.numbers
+        sentences = judge_sentences(shown, *sides, **scoring)
         worst = find_worst(sentences, options["worst"])
     return Evaluation(scored, compared, worst)
 

@@ -131,9 +131,10 @@ def judge_sentences(
     systems: Sequence[System],
     sources: Sequence[str] | None,
     references: Sequence[Sequence[str | None]],
+    numbers: Sequence[int],
     **scoring: Any,
 ) -> list[SentenceResult]:
-    """Return each sentence with its scores and flags, in the order of the test set."""
+    """Return each sentence with its scores and flags; numbers: of the lines in their files."""
     from ..evaluate.sentences import SentenceResult, SystemSentence, score_each
 
     texts = []
@@ -147,11 +148,11 @@ def judge_sentences(
     return [
         SentenceResult(
             line,
-            sources[line - 1] if sources is not None else None,
-            tuple(lines[line - 1] or "" for lines in references if lines[line - 1] is not None),
-            result,
+            sources[at] if sources is not None else None,
+            tuple(lines[at] or "" for lines in references if lines[at] is not None),
+            tuple(result),
         )
-        for line, result in enumerate(zip(*texts, strict=True), start=1)
+        for at, (line, *result) in enumerate(zip(numbers, *texts, strict=True))
     ]
 
 

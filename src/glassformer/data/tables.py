@@ -89,10 +89,11 @@ def _choose_columns(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
 
 def _is_text(cells: Sequence[str]) -> bool:
     """Return whether a column holds text: no numbers or names, and not always the same word."""
+    cells = [cell for cell in cells if cell.strip()]
     is_number = all(NUMBER.fullmatch(cell.strip()) for cell in cells)
     is_name = all(re.search(r"\d|/", cell) and not re.search(r"\s", cell) for cell in cells)
     is_constant = len(cells) > 2 and len({*cells}) == 1 and " " not in cells[0]
-    return not (is_number or is_name or is_constant)
+    return bool(cells) and not (is_number or is_name or is_constant)
 
 
 def _read_rows(path: Path) -> Iterator[Row]:
@@ -116,18 +117,22 @@ def _unquote(cell: str) -> str:
 
 
 def _find_separator(path: Path) -> str:
-    """Return what separates the columns of a .csv: what gives most of its first rows as many."""
+    """Return what separates the columns of a .csv: what gives most of its first rows as many.
+
+    Of equals it is what gives two, with no space behind it as a comma in a text has.
+    """
     lines = [line + "\n" for line in islice(read_lines(path), FIRST_ROWS)]
-    shares = {}
+    shares = dict[str, tuple[float, bool]]()
     for separator in SEPARATORS:
         try:
             rows = [row for row in csv.reader(lines, delimiter=separator) if row]
         except csv.Error:
             continue
         (size, count), *_ = Counter(map(len, rows)).most_common(1) or [(0, 0)]
-        shares[separator] = count / len(rows) if size > 1 else 0.0
-    best = max(shares, key=lambda each: shares[each], default=",")
-    return best if shares.get(best) else ","
+        if size > 1:
+            is_tight = size == 2 and not any(cell[:1] == " " for row in rows for cell in row[1:])
+            shares[separator] = count / len(rows), is_tight
+    return max(shares, key=lambda each: shares[each], default=",")
 
 
 def _name_separator(path: Path) -> str:

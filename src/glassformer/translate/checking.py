@@ -20,6 +20,7 @@ from .writing import Writer, join_translations, take_apart
 SHOWN = 12  # characters of a word that could not be read
 WIDE = 10  # hypotheses, among which one may drop fewer words
 MOST = 0.3  # of the score: a translation that drops less may have so much less
+UNREAD = {"failed", "untranslatable"}  # problems of a text, in whatever way it is translated
 ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
 
 
@@ -195,11 +196,11 @@ def list_left_out(text: str, sentences: Sequence[Sentence]) -> list[str]:
 def split_ways(text: str, checked: CheckedTranslation) -> Iterator[CheckedTranslation]:
     """Yield each of the n best translations of a text with its own problems.
 
-    Those of the others are the visible faults alone.
+    Those of the others are the visible faults alone, and what is left in the language of the text.
     """
     yield checked
     for other in checked.best[1:]:
-        problems = list[Problem]()
+        problems = [each for each in checked.problems if each.kind in UNREAD]
         for part, (sentence, translation) in enumerate(
             zip(checked.sentences, take_apart(other), strict=True)
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ from ..foundation.extensions import find_addition
 from ..foundation.validation_errors import check_list
 from ..model.files.directory import Tokenizers
 from ..text import Tokens
+from ..text.characters import QUOTES
 from ..text.colons import split_at_colons
 from ..text.context import (
     PrecedingLines,
@@ -27,12 +29,14 @@ from ..text.sentence_rules import find_list_labels
 from ..text.sentences import cut_spans, find_language_mark, has_letters, split_sentences
 from ..text.spacing import close_up_with_spans, is_unspaced
 from ..text.symbols import (
+    Enclosure,
     SetAside,
     is_new_emoticon,
     set_aside,
     split_at_separators,
     split_behind_faces,
     strip_symbols,
+    touches,
 )
 from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
@@ -202,8 +206,13 @@ class SentenceReader:
         return NetworkText(text, origins).trace_back(self.tokenizers.target.tokens(text))
 
     def _adapt_translation(self, source: str, target: str) -> tuple[str, Sequence[Span] | None]:
-        adapted = self.adapter.adapt(source.rpartition("\n")[2] if self.context else source)
-        return self.adapter.adapt_translation(adapted, target)
+        read = self.prepare(source.rpartition("\n")[2] if self.context else source)
+        bare = read.aside and leave_out_asides(read.aside, target)
+        text, origins = self.adapter.adapt_translation(read.adapted, bare.text if bare else target)
+        if bare:
+            spans = origins or [(place, place + 1) for place in range(len(text))]
+            origins = [join_spans(bare.origins, span) for span in spans]
+        return text, origins
 
     def extend(self, sentence: Sentence) -> str:
         """Return a sentence as `tokenize` reads it: with data.context, after its context."""
@@ -320,13 +329,19 @@ class SentenceReader:
 
     def _keep_whole(self, texts: Sequence[str], ids: _Ids) -> list[list[Segment]]:
         """Return each text as one sentence, or its sentences if it is too long for the model."""
-        written = [text for text in texts if has_letters(text)]
-        ids.add(written)
+        wholes = {text: self._cut_whole(text) for text in texts if has_letters(text)}
+        ids.add(each.text for (each,) in wholes.values())
         room = self.longest - len(self.tags)
-        long = [text for text in dict.fromkeys(written) if len(ids[text].ids) >= room]
-        parts = dict(zip(long, self._split(long, ids), strict=True))
-        wholes = {text: [Segment((0, len(text)), text)] for text in written} | parts
+        long = [text for text, (each,) in wholes.items() if len(ids[each.text].ids) >= room]
+        wholes |= zip(long, self._split(long, ids), strict=True)
         return [wholes.get(text, []) for text in texts]
+
+    def _cut_whole(self, text: str) -> list[Segment]:
+        """Return a text as one sentence, without its label and unknown symbols at its edges."""
+        bare, before = text.strip(), len(text) - len(text.lstrip())
+        begin, end = self._strip(bare)
+        is_stripped = end - begin < len(bare) and has_letters(bare[begin:end])
+        return _cut(text, [(before + begin, before + end) if is_stripped else (0, len(text))])
 
     def _split_contexts(
         self, contexts: Sequence[str], ids: _Ids, split: bool
@@ -424,6 +439,24 @@ class _Ids(dict[str, _Encoded]):
         rows = self.reader.tokenizers.source.encode_many([each.text for each in prepared])
         for text, each, ids in zip(missing, prepared, rows, strict=True):
             self[text] = _Encoded(ids, each.adapted, each.aside)
+
+
+def leave_out_asides(source: SetAside, target: str) -> SetAside | None:
+    """Return a translation without what was set aside from its source; quotes may be of any kind.
+
+    A comma that the source has in the place of a bracket is here, too.
+    """
+    spans, marks = list[Span](), list[Enclosure]()
+    for each in source.asides:
+        own = each.symbols.strip()
+        pattern = f"[{QUOTES}]" if own in QUOTES else re.escape(own)
+        pattern = rf"(?<!\w){own}|{own}(?!\w)" if own == "'" else pattern
+        free = (match.span() for match in re.finditer(pattern, target))
+        if span := next((span for span in free if not touches(span, spans)), None):
+            spans = sorted([*spans, span])
+            comma, width = source.text[slice(*each.gap)].strip(), span[1] - span[0]
+            marks.append(Enclosure(*span, (own, own), comma, (width, width)))
+    return set_aside(target, lambda _: False, spans, marks)
 
 
 def _cut(text: str, spans: Iterable[Span]) -> list[Segment]:

@@ -49,8 +49,7 @@ class Writer:
 
     def write(self, sentence: Sentence, kind: Typography = "source") -> Sentence:
         """Return a sentence with the translations that its hypotheses spell, best first."""
-        ways = [read_hypothesis(each, self.target) for each in sentence.hypotheses]
-        best = [way for (way,) in combine([ways], len(ways))]
+        best = [read_hypothesis(each, self.target) for each in sentence.hypotheses]
         adapter, adapted = self.reader.adapter, sentence.adapted
         if adapted and adapted.stand_ins:
             best.sort(key=lambda way: not adapter.is_whole(adapted, way.text))
@@ -126,14 +125,16 @@ def as_text(source: str, checked: CheckedTranslation) -> TranslatedText:
 def combine(rankings: Iterable[Sequence[Ranked]], number: int) -> list[tuple[Ranked, ...]]:
     """Return the best `number` combinations of one hypothesis of each ranking.
 
-    Fewer unfinished hypotheses are better; among equals, a higher sum of scores.
+    Fewer unfinished hypotheses are better; among equals, a higher sum of scores. Each ranking has
+    the best first: there, no hypothesis counts for more than one before it, whatever its score.
     """
     best: list[tuple[int, float, tuple[Ranked, ...]]] = [(0, 0.0, ())]
     for hypotheses in rankings:
+        costs = [*accumulate(((not each.finished, -each.score) for each in hypotheses), max)]
         longer: list[tuple[int, float, tuple[Ranked, ...]]] = [
-            (way[0] + (not each.finished), way[1] - each.score, (*way[2], each))
+            (way[0] + is_cut, way[1] + cost, (*way[2], each))
             for way in best
-            for each in hypotheses
+            for each, (is_cut, cost) in zip(hypotheses, costs, strict=True)
         ]
         best = sorted(longer, key=lambda way: way[:2])[:number]
     return [way for *_, way in best]

@@ -42,6 +42,9 @@ def test_a_document_is_translated_and_what_looks_wrong_is_counted(
         ((), "needs --output: another .srt file"),
         (("--output", "film.docx"), "a translated .srt file is one too"),
         (("--output", "other.srt", "--n-best", "2"), "--n-best is for lines of text"),
+        (("--output", "other.srt", "--confidence"), "--confidence is for lines of text"),
+        (("--output", "other.srt", "--alignment"), "--alignment is for lines of text"),
+        (("--output", "other.srt", "--overwrite"), "--overwrite is for lines of text"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

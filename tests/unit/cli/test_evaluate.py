@@ -15,6 +15,8 @@ import pytest
 import sacrebleu
 
 from glassformer.cli import main
+from glassformer.cli.evaluate import Texts, leave_out_ends
+from glassformer.cli.systems import System, judge_sentences
 from glassformer.translator import Translator
 
 Run = Callable[..., tuple[int, str, str]]
@@ -117,6 +119,29 @@ def test_several_models_are_in_one_table_and_tested(run: Run) -> None:
     assert re.search(rf"^mean +[\d.]+ +{mean(values):.2f} ", text, re.M)
     assert f"{names[1]} against {names[0]}" in text and "paired bootstrap" in text
     assert text.count("  system ") == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("demo test.en test.fr --robust --worst 2", "--worst has no effect with --robust"),
+        ("demo test.en test.fr --robust --seed 2", "--seed has no effect with --robust"),
+        ("theirs.fr test.fr --lm x", "--lm has no effect without a MODEL"),
+        ("theirs.fr test.fr --threads 3", "--threads has no effect without a MODEL"),
+        ("theirs.fr test.fr --test randomization", "no effect without several MODELs or --against"),
+    ],
+)
+def test_options_without_effect_are_refused(run: Run, command: str, why: str) -> None:
+    code, _, said = run(f"evaluate {command}")
+    assert code == 2 and why in said
+
+
+def test_the_lines_behind_the_end_of_a_document_keep_their_numbers() -> None:
+    lines = ["Un chat.", "", "Un chien."]
+    texts = Texts(lines, [[*lines]], [], lines, range(1, 4))
+    systems, left = leave_out_ends([System("a", lines)], texts)
+    judged = judge_sentences(systems, left.source, left.references, left.numbers)
+    assert [(each.line, each.source) for each in judged] == [(1, lines[0]), (3, lines[2])]
 
 
 def test_intervals_and_the_other_test(run: Run) -> None:

@@ -58,6 +58,14 @@ def test_texts_with_other_separators_in_them(tmp_path: Path) -> None:
         ("No", "Nein, nein"),
     ]
     assert read(tmp_path, "t.csv", "a;b,c\nd,e\n") == [("a;b", "c"), ("d", "e")]
+    rows = [("Hello, you", "Hallo du"), ("No, I", "Nein ich")]
+    assert read(tmp_path, "t.csv", "".join(f"{a};{b}\n" for a, b in rows)) == rows
+    assert read(tmp_path, "t.csv", "a; b,c\nd; e,f\n") == [("a; b", "c"), ("d; e", "f")]
+
+
+@pytest.mark.parametrize("text", ["1\ta\tb\n\tc\td\n", "x-1\ta\tb\n\tc\td\n", "\ta\tb\n\tc\td\n"])
+def test_empty_cells_make_no_text_of_a_column(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, "t.tsv", text) == [("a", "b"), ("c", "d")]
 
 
 @pytest.mark.parametrize("pair", ["English\tEnglisch", "No\tNein", "Line\tLinie", "Cat.\tsource"])

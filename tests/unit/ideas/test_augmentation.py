@@ -48,6 +48,14 @@ def describe(text: Path, **changes: Any) -> Augmentation:
     return Augmentation(**{**settings, **changes})
 
 
+def test_no_target_is_what_could_not_be_translated(text: Path, tmp_path: Path) -> None:
+    text.write_text("Hi.\n" + "the old cat sees the dog and " * 3 + "sleeps.\n", encoding="utf-8")
+    decode = Decode(beam=2, min_length=58, max_ratio=1).model_dump()
+    out = tmp_path / "on.tsv"
+    make_pairs(describe(text, kind="forward", decode=decode), out)
+    assert "Hi.\tHi." not in out.read_text(encoding="utf-8")
+
+
 def test_pairs_are_read_in_the_right_direction(text: Path, tmp_path: Path) -> None:
     made = make_pairs(describe(text), tmp_path / "back.tsv")
     pairs = list(find_data(tmp_path / "back.tsv", "fr", "en").train)

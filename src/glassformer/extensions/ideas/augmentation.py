@@ -34,7 +34,8 @@ from .shards import (
 )
 
 KINDS = ("back", "forward")
-LOST = {"empty", "loop", "copy", "short", "long", "cut"}  # problems that spoil a pair
+# Problems that spoil a pair.
+LOST = {"empty", "loop", "copy", "short", "long", "cut", "failed", "untranslatable"}
 WAIT = 1.0  # seconds between two looks at what other processes make
 
 

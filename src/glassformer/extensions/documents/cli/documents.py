@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from ..failures import Failures
 
-LINES_ONLY = ("n_best", "prefix_file", "engine", "chunk", "no_split")  # text has these
+# What text alone has.
+LINES_ONLY = (
+    *("n_best", "prefix_file", "engine", "chunk", "no_split", "alignment", "confidence"),
+    "overwrite",
+)
 
 
 def translate_file(document: Path, output: Path | None, settings: Mapping[str, Any]) -> None:
