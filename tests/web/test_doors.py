@@ -146,6 +146,22 @@ def _train(page: Any) -> str:
     return str(page.locator("[data-right]").inner_text())
 
 
+def test_a_question_whose_training_is_stopped_is_asked_again(page: Any, server: Server) -> None:
+    page.set_default_timeout(120_000)
+    own = {"teach.lines": "Der Hund . = le chien .", "teach.updates": "75"}
+    page.goto(server.url("teach", **own))
+    page.locator(".own input").fill("Der Hund .")
+    assert page.locator(".own [role=status], .lines .wrong").count() == 0, "nouns as they are typed"
+    page.locator("[data-train]").click()
+    page.wait_for_selector("[data-done]")
+    assert page.locator(".asked li b").all_inner_texts() == ["le", "chien", "."]
+    page.get_by_label("Updates").select_option("600")
+    page.locator("[data-guess='1']").click()
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector("[data-guess='1']")
+    assert page.locator(".switches input[type=checkbox]:checked").count() == 2
+
+
 @pytest.mark.thorough
 def test_a_network_learns_here_and_without_positions_it_does_not(page: Any, server: Server) -> None:
     page.set_default_timeout(120_000)

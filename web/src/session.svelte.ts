@@ -168,7 +168,7 @@ export function readRequest(): Request {
   for (const key of NUMBERS) if (here[key]) decode[key] = Number(here[key]);
   const request: Request = { text: here.text, decode };
   if (here.model) request.model = here.model;
-  if (here.seed) request.seed = Number(here.seed);
+  if (here.seed) request.seed = Number.parseInt(here.seed, 10) || 0;
   if (here.prefix) request.prefix = here.prefix.split(",").map(Number);
   if (here.hypothesis) request.hypothesis = Number(here.hypothesis);
   if (here.sentence) request.sentence = here.sentence;

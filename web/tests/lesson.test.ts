@@ -87,3 +87,11 @@ it("what is left out is not learnt, and all else stays as it was", () => {
   expect(other.parameters).toBe(whole.parameters);
   expect(1 / (1 + Math.exp(-lead))).toBeGreaterThanOrEqual(chances[1]! - 1e-6); // the rival is not the only other word
 });
+
+it("a full stop is a word like others, and not the end", () => {
+  const learner = new Learner(lesson([["a .", "b . c"]]));
+  for (let n = 0; n < 250; n++) learner.update();
+  expect(learner.translate("a .").words).toEqual(["b", ".", "c"]);
+  const last = learner.choose("a .", 3);
+  expect([learner.name(last.word), learner.name(learner.choose("a .", 1).word)]).toEqual([".", "."]);
+});

@@ -89,6 +89,7 @@ describe("the scrubber", () => {
     expect(line.at(once)).toEqual({ step: 0, op: "target_embedding.sum" });
     for (let n = 0; n < line.length; n++) expect(line.find(line.at(n))).toBe(n);
     expect(line.at(99).op).toBe("probabilities");
+    expect(line.find({ step: 99, op: "logits" })).toBe(line.find({ step: 2, op: "logits" })); // there is no later step
   });
 
   it("moves by the boxes that one sees", () => {

@@ -19,6 +19,7 @@ describe("words", () => {
     [["The", " ani", "mal", " didn", "'t", "."], [[0], [1, 2], [3, 4], [5], [6]]],
     [["L'", "été", ",", " oui"], [[0, 1], [2], [3], [4]]],
     [["𝒜b", " c", "d"], [[0], [1, 2], [3]]],
+    [[" ", "a", "b", " ", "."], [[0, 1, 2], [3], [4], [5]]], // a space alone, as Python has it
   ])("of %j", (texts, groups) => {
     expect(groupWords(tokens(...texts), texts.join(""))).toEqual(groups);
   });

@@ -11,6 +11,7 @@ V vocabulary.
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
@@ -219,7 +220,7 @@ def group_words(tokens: Sequence[Token], text: str) -> list[list[int]]:
     for place, token in enumerate(tokens):
         own = text[token.start : token.end]
         core = own.strip()[:1]
-        kind = (core.isalnum() or core in "'’") if own else None
+        kind = (core.isalnum() or core in "'’" or category(core)[0] == "M") if own else None
         if before is None or kind != before or own[:1].isspace() or token.start > end:
             groups.append([])
         groups[-1].append(place)

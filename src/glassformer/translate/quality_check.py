@@ -35,6 +35,11 @@ LOOP = re.compile(rf"(?s)(.{{1,{LONGEST_UNIT}}}?)" + r"\1" * (OFTEN - 1))
 NUMBER = RarePattern(r"\d+(?:[.,'’\u00a0\u202f]\d+)*", DIGITS)
 GROUPS = RarePattern(r"\d+(?:[.,'’\s]\d+)*", DIGITS)
 MYRIADS = RarePattern(r"(?<!\d)\d++(?=\s?[万萬亿億만억])", DIGITS)  # 4万 is 40,000 elsewhere
+# What says that a number is an hour, in small letters.
+HOUR = LazyPattern(
+    r"\b[ap]\.?\s?m\b|o.clock|\dh|\bh\b|heure|uhr|\bhora|\bore\b|\buur|час|godzin|klock|\d:\d"
+    r"|[时点時]|noon|night|evening|soir|nacht|abend|noche|\bsera\b"
+)
 ADDRESS = RarePattern(
     r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ("://", "www.", "@")
 )
@@ -144,26 +149,27 @@ def list_lost(source: str, target: str, language: str | None = None) -> list[str
     for number in dict.fromkeys(NUMBER.find_all(source)):
         parts = re.findall(r"\d+", number)
         is_kept = "".join(parts) in known or known.issuperset(parts)
-        if not is_kept and not (number.isdigit() and _is_said(number, target, known, language)):
+        texts = source, target
+        if not is_kept and not (number.isdigit() and _is_said(number, texts, known, language)):
             lost.append(number)
     return lost
 
 
-def _is_said(number: str, target: str, known: set[str], language: str | None) -> bool:
+def _is_said(number: str, texts: tuple[str, str], known: set[str], language: str | None) -> bool:
     """Return whether a number is said although its digits are missing: in words, or as an hour.
 
-    8 p.m. may be 20 h or 08:00, and the 00 of 8:00 may go.
+    texts: source and target. 8 p.m. may be 20 h or 08:00, and the 00 of 8:00 may go.
     """
     if len(number) > 2:
         return False
-    value = int(number)
+    value, target = int(number), texts[1]
     message = is_spelled_out(value, target, language)
     if message is None:
         return value <= SPELLED_OUT
     if message or number == "00" or not known.isdisjoint((str(value), f"{value:02}")):
         return True
     later = value + 12
-    is_hour = 0 < value <= 12
+    is_hour = 0 < value <= 12 and any(HOUR.search(text.lower()) for text in texts)
     return is_hour and (
         str(later) in known or bool(is_spelled_out(min(later, LARGEST), target, language))
     )

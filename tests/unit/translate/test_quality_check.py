@@ -113,6 +113,8 @@ def test_a_small_number_may_be_spelled_out(source: str, language: str, target: s
         ("Room 10.", "en", "A tent.", ["10"]),
         ("Bus 2.", "zh", "公共汽车。", ["2"]),
         ("Bus 1.", "en", "Buses.", ["1"]),
+        ("The cat has 1 file.", "fr", "Le chat a treize ans.", ["1"]),
+        ("1 file", "fr", "fichier 13", ["1"]),
         ("Bus 5 leaves.", "xx", "Bas.", []),
         ("Bus 5 leaves.", None, "Le bus part.", []),
         ("Bus 13 leaves.", None, "Le bus part.", ["13"]),

@@ -160,11 +160,12 @@ let catalogue: Promise<{ entries: Record<string, Entry> }> | undefined;
 
 /** A recording that the server keeps. */
 export async function openTrace(id: string): Promise<Trace> {
-  catalogue ??= getJson("catalogue");
+  const wanted = (catalogue ??= getJson("catalogue"));
+  wanted.catch(() => (catalogue = undefined)); // it is asked for again
   const [document, graph, { entries }] = await Promise.all([
     getJson<TraceDocument & About & { model: string | null }>(`traces/${id}`),
     getJson<{ ops: Op[] }>(`traces/${id}/opgraph`),
-    catalogue,
+    wanted,
   ]);
   checkNetwork(document.settings.network);
   const model = document.model ?? "";

@@ -26,7 +26,7 @@ export function groupWords(tokens: readonly Token[], text: string): Groups {
   tokens.forEach((token, place) => {
     const said = letters.slice(token.start, token.end).join("");
     const first = said.trim().slice(0, 2);
-    const kind = said ? /^[\p{L}\p{N}\p{M}'’]/u.test(first) : null;
+    const kind = said ? !first || /^[\p{L}\p{N}\p{M}'’]/u.test(first) : null;
     if (before === null || kind !== before || /^\s/.test(said) || token.start > end) groups.push([]);
     groups.at(-1)!.push(place);
     [before, end] = [kind, token.end];

@@ -25,7 +25,7 @@ export interface JudgingTables {
   numerals: string[]; // Roman ones, by number
   number_words: string[] | null; // the pattern of each number in the target language
   dropped: CoverageRule | null;
-  patterns: Record<"wide" | "number" | "groups" | "myriads" | "address" | "placeholder" | "letters", string>;
+  patterns: Record<"wide" | "number" | "groups" | "myriads" | "address" | "placeholder" | "hour" | "letters", string>;
   longest_unit: number;
   times: number;
   least_loop: number;
@@ -184,19 +184,19 @@ export class Judge {
     for (const number of new Set(this.all("number", source))) {
       const parts = digits(number);
       const isKept = known.has(parts.join("")) || parts.every((part) => known.has(part));
-      if (!isKept && !(/^\p{Nd}+$/u.test(number) && this.isSaid(number, target, known))) lost.push(number);
+      if (!isKept && !(/^\p{Nd}+$/u.test(number) && this.isSaid(number, source, target, known))) lost.push(number);
     }
     return lost;
   }
 
   /** Whether a number is said although its digits are missing: in words, or as an hour. */
-  private isSaid(number: string, target: string, known: ReadonlySet<string>): boolean {
+  private isSaid(number: string, source: string, target: string, known: ReadonlySet<string>): boolean {
     if (number.length > 2) return false;
     const value = Number(number);
     const said = this.isSpelledOut(value, target);
     if (said === null) return value <= this.tables.spelled_out;
     if (said || number === "00" || known.has(String(value)) || known.has(String(value).padStart(2, "0"))) return true;
-    if (value <= 0 || value > 12) return false;
+    if (value <= 0 || value > 12 || ![source, target].some((each) => this.all("hour", each.toLowerCase()).length)) return false;
     return known.has(String(value + 12)) || !!this.isSpelledOut(Math.min(value + 12, this.tables.largest), target);
   }
 

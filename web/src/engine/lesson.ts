@@ -30,6 +30,7 @@ export interface Choice {
 }
 
 const [BEGIN, END] = [0, 1];
+const MARKS = ["", "\n"]; // no word of a pair is one of these
 const BATCH = 8;
 const LONGEST = 24;
 const WARMUP = 0.1; // of the updates
@@ -45,7 +46,7 @@ export class Learner {
 
   constructor(private readonly lesson: Lesson) {
     const words = (side: 0 | 1) => [...new Set(lesson.pairs.flatMap((pair) => split(pair[side])))];
-    [this.source, this.target] = [["", ".", ...words(0)], ["", ".", ...words(1)]];
+    [this.source, this.target] = [[...MARKS, ...words(0)], [...MARKS, ...words(1)]];
     this.random = makeRandom(lesson.seed);
     this.run(new Tape(), [END], [BEGIN]); // makes all weights, so that they are the same whatever is learnt
   }
@@ -93,7 +94,7 @@ export class Learner {
 
   /** The word of this number; the end mark is a full stop. */
   name(id: number): string {
-    return this.target[id]!;
+    return id === END ? "." : this.target[id]!;
   }
 
   private lastRow(logits: Matrix): Float32Array {

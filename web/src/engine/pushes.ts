@@ -49,14 +49,15 @@ function listHeads({ opened: { network }, state, document }: Recorded, block: st
   written.set(`${block}.bias`, Float64Array.from(network.weights.get(`${block}.to_output.bias`)!.data));
 }
 
+/** RMSNorm has no bias, and takes no mean away. */
 function passNorm({ opened: { network }, state }: Recorded, written: Written, stem: string, module: string, row: number): Written {
   const deviation = network.row(`${stem}.deviation`, row, state).data[0]!;
-  const [gain, bias] = ["weight", "bias"].map((each) => network.weights.get(`${module}.${each}`)!.data);
+  const [gain, bias] = ["weight", "bias"].map((each) => network.weights.get(`${module}.${each}`)?.data);
   const normed: Written = new Map();
   for (const [name, vector] of written) {
-    const mean = vector.reduce((sum, each) => sum + each, 0) / vector.length;
+    const mean = !bias ? 0 : vector.reduce((sum, each) => sum + each, 0) / vector.length;
     normed.set(name, vector.map((each, d) => ((each - mean) * gain![d]!) / deviation));
   }
-  normed.set("norms", normed.get("norms")!.map((each, d) => each + bias![d]!));
+  normed.set("norms", normed.get("norms")!.map((each, d) => each + (bias?.[d] ?? 0)));
   return normed;
 }

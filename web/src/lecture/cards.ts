@@ -105,18 +105,21 @@ function count(right: number, others: number[], fill: Asked["fill"]): Asked {
   return { options: options.map(String), right: options.indexOf(right), fill };
 }
 
-/** The encoder's row that reads another token most, of those that stand for letters. */
+/** The encoder's row that reads another token most, of those that stand for letters, if there are any. */
 async function findLook(trace: Trace): Promise<Look> {
   let found: Look | null = null;
   let most = -1;
+  const last = trace.source.length - 1;
+  const lettered = trace.source.map(({ text }, place) => place < last && /\p{L}/u.test(text) && !/^<.*>$/.test(text));
+  const isRead = (place: number) => (lettered.includes(true) ? lettered[place]! : place < last);
   for (let layer = 0; layer < layersOf(trace, "encoder"); layer++) {
     const block = blockOf("encoder", layer);
     const weights = await trace.tensor(`${block}.weights`);
     headsOf(weights).forEach((one, head) => {
-      trace.source.forEach((token, row) => {
-        if (!/\p{L}/u.test(token.text) || token === trace.source.at(-1)) return;
+      trace.source.forEach((_, row) => {
+        if (!isRead(row)) return;
         const shares = trace.source.map((_, key) => at(one, [row, key]));
-        const best = Math.max(...shares.map((share, key) => (key === row || !/\p{L}/u.test(trace.source[key]!.text) || key === shares.length - 1 ? 0 : share)));
+        const best = Math.max(...shares.map((share, key) => (key === row || !isRead(key) ? 0 : share)));
         if (best > most) [most, found] = [best, { block, layer, head, row, shares }];
       });
     });

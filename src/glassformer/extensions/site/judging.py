@@ -27,6 +27,7 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "myriads": quality_check.MYRIADS,
     "address": quality_check.ADDRESS,
     "placeholder": quality_check.PLACEHOLDER,
+    "hour": quality_check.HOUR,
     "letters": function_words.WORD,
 }
 LIMITS = {

@@ -40,7 +40,7 @@ export class Timeline {
     const once = this.once.indexOf(op);
     if (once >= 0) return once;
     const place = Math.max(0, this.each.indexOf(op));
-    return this.once.length + Math.max(0, step) * this.each.length + place;
+    return this.once.length + Math.max(0, Math.min(step, this.steps - 1)) * this.each.length + place;
   }
 
   /** Where a step begins; -1: the encoder. */

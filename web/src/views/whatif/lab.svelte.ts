@@ -49,25 +49,28 @@ export class Lab {
 
   stop(): void {
     this.running?.abort();
+    this.running = null;
     this.working = false;
+  }
+
+  /** What is on screen would be of other edits than those that are written. */
+  cancel(): void {
+    this.stop();
+    this.found = null;
   }
 
   /** Ask the engine; a newer question ends an older one. */
   async perform(trace: Trace, edits: readonly Edit[]): Promise<void> {
-    this.running?.abort();
+    this.stop();
     this.trouble = "";
-    if (!edits.length || session.embedded) {
-      this.working = false;
-      this.found = null;
-      return;
-    }
+    if (!edits.length || session.embedded) return void (this.found = null);
     const own = (this.running = new AbortController());
     this.working = true;
     try {
       const found = await engine.edit(trace, edits, own.signal);
       if (this.running === own) this.found = found;
     } catch (error) {
-      if (this.running !== own || own.signal.aborted) return;
+      if (this.running !== own) return;
       this.found = null;
       this.trouble = messageOf(error);
     } finally {
