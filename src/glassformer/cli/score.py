@@ -91,9 +91,16 @@ def score(
 def score_each(
     translator: Translator, sources: list[str], targets: list[str], tell: Progress
 ) -> list[Scored | str]:
-    """Return the scores of pairs; for one that the model cannot score, why."""
+    """Return the scores of pairs; for one that the model cannot score, why.
+
+    NotFiniteError if its weights are damaged.
+    """
+    from ..decode.sentences import NotFiniteError
+
     try:
         return [*translator.score(sources, targets, progress=tell)]
+    except NotFiniteError:
+        raise
     except ValueError as error:
         if len(sources) < 2:
             tell(1)

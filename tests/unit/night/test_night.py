@@ -356,14 +356,18 @@ def test_a_file_without_made_pairs_is_left_out(pairs: Path, pretended: dict[str,
 
 
 def test_pairs_known_by_heart_are_not_made_again(pairs: Path, pretended: dict[str, Any]) -> None:
-    """What the first model makes of its pairs are the pairs: R-Drop has the time instead."""
-    pretended["copied"] = 0.97
-    night = begin(pairs, 60)
+    """What it makes of its pairs are the pairs: the first model goes on with other seeds."""
+    pretended |= {"copied": 0.97, "scores": {"auto": 20.5}}
+    night = begin(pairs, 36)
     night.run()
-    assert [job.out.name for job in pretended["made"]] == ["auto", "member-1"]
-    assert "train.rdrop_alpha=5" in pretended["made"][1].changes
-    assert "train.rdrop_alpha=5" not in pretended["made"][0].changes
-    assert [*pretended["made"][1].corpora] == [*pretended["made"][0].corpora]
+    first, *others = pretended["made"]
+    assert list_made(pretended) == ["auto", *(f"member-{number}" for number in range(1, 5))]
+    assert all([*job.corpora] == [*first.corpora] and job.pace == 1 for job in others)
+    assert all(job.parent == night.place("auto") and not job.has_new_tokens for job in others)
+    assert [job.seed for job in (first, *others)] == [1, 2, 3, 4, 5]
+    assert [[each.name for each in soup] for soup in pretended["soups"]] == [
+        list_made(pretended)[1:]
+    ]
     assert "of its own pairs, the first model repeats 97 %" in night.state.said
     short = begin(pairs, 30)
     assert short.state.copied == 0.97  # it goes on, and is not measured again
@@ -377,7 +381,9 @@ def test_a_kill_while_copies_are_counted_changes_no_plan(
         begin(pairs, 60).run()
     pretended["copied"] = 0.97
     begin(pairs, 60).run()
-    assert list_made(pretended) == ["auto", "member-1"]
+    assert list_made(pretended)[:2] == ["auto", "member-1"] and "reverse" not in list_made(
+        pretended
+    )
 
 
 def test_models_of_a_parent_that_know_their_pairs_become_a_soup(

@@ -133,14 +133,14 @@ def test_pairs_known_by_heart_are_learned_again_by_themselves() -> None:
     assert names(walk(at, {})) == ["auto", "reverse", "made", "member-1", "polish"]
     known = replace(at, copied=0.97)
     steps = walk(known, {})
-    assert names(steps) == ["auto", "member-1"] and "by heart" in steps[1].why
-    assert steps[1].minutes > 30 and sum(each.minutes for each in steps) <= 47.01
+    assert names(steps) == ["auto", *(f"member-{n}" for n in range(1, 8)), "soup"]
+    assert "by heart" in steps[1].why and sum(each.minutes for each in steps) <= 47.01
     assert names(walk(replace(at, copied=0.5), {})) == names(walk(at, {}))
     assert "reverse" in names(walk(replace(known, has_more=True), {}))
-    assert names(walk(replace(known, minutes=30), {})) == ["auto", "member-1"]  # without R-Drop
+    assert names(walk(replace(known, minutes=30), {}))[:2] == ["auto", "member-1"]
     long = walk(replace(known, minutes=480), {})
-    assert names(long) == ["auto", "member-1", "member-2", "member-3"]
-    assert all(each.minutes >= 3 * at.need for each in long[1:])
+    assert names(long) == names(steps)
+    assert all(each.minutes >= at.need for each in long[1:-1])
     many = walk(replace(known, minutes=480, workers=3), {})
     assert names(many) == ["auto", "reverse", *names(long)[1:]]
     assert "student" in names(walk(replace(known, minutes=480, has_own_size=True), {}))
@@ -158,7 +158,6 @@ def test_pairs_known_by_heart_are_learned_from_the_parent_with_other_seeds() -> 
     assert names(several)[-1] == "soup" and len(several) > len(steps)
     few = walk(replace(at, minutes=20), {})
     assert names(few) == ["parent"]
-    assert "soup" not in names(walk(replace(at, minutes=300, has_parent=False), {}))
 
 
 def test_a_soup_is_of_models_that_started_from_one() -> None:

@@ -24,7 +24,6 @@ from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
     END,
     MEMBERS,
-    REGULAR,
     SHORTEST,
     Circumstances,
     PlannedStep,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 
 SINGLE = ("auto", "parent", *MEMBERS, "soup", "student", "polish")
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
-RDROP = "train.rdrop_alpha=5"  # R-Drop's own choice
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
 BT, NONE = "bt", "none"
 # Pairs that models make: their names, and the tags before their sources.
@@ -63,6 +61,7 @@ MADE: tuple[tuple[str, str | None], ...] = (
     ("turned", None),
     ("forward", None),
 )
+SLOW = 0.3  # of the learning rate, where the best model goes on with the pairs
 NEAR = 1.0  # chrF++ that a member of a soup may be behind the best
 SHAPES = ("model.", "text.")  # settings of these are those of a parent
 
@@ -302,17 +301,17 @@ class Night:
                 return replace(job, parent=start, changes=changes)
             return job
         if name == "polish":
-            return replace(job, parent=self.place(self.best), has_new_tokens=False)
+            best = self.place(self.best)
+            return replace(job, parent=best, has_new_tokens=False, pace=SLOW)
         if choose_base(self.state.steps) == "parent" and not (name == "student" and request.size):
             job = replace(job, parent=parent, changes=[dropout, *request.changes])
         if name == "student":
             more = MADE[:2] if pays(self.state.steps) else ()
             corpora = self.list_corpora(("taught", None), *more)
             return replace(job, size=request.size, corpora=corpora)
-        if is_by_heart:
-            is_long = not job.parent and minutes >= self.circumstances.need * REGULAR
-            job = replace(job, changes=[*[RDROP] * is_long, *job.changes])
-        elif pays(self.state.steps):
+        if is_by_heart and not job.parent:
+            job = replace(job, parent=self.place("auto"), has_new_tokens=False)
+        elif not is_by_heart and pays(self.state.steps):
             job = replace(job, corpora=self.list_corpora(*MADE))
         has_pairs_alone = bool(job.parent) and len(job.corpora) == 1  # as the first one had
         number = MEMBERS.index(name) + has_pairs_alone
@@ -393,8 +392,8 @@ class Night:
         """Return the models of a soup or an ensemble: those with the tokens of the better pairs."""
         names = [name for name in self.scores if name in MEMBERS]
         base = choose_base(self.state.steps)
-        if self.circumstances.is_by_heart and base == "parent":
-            names = [base, *names]
+        if self.circumstances.is_by_heart:
+            names = [*[base] * (base == "parent"), *names]  # what they started from is none of them
         elif not pays(self.state.steps):
             names = [base, *(name for name in names if name != "member-1")]
         return [self.place(name) for name in names]

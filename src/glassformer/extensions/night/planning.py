@@ -11,12 +11,12 @@ out: where that was measured, it was behind (docs/experiments.md).
 
 A model that has seen few pairs often enough repeats their translations word by word: what it would
 make of their sources are the pairs once more. Then, and without other text, what is left of the
-time is for trainings of the same pairs: from a parent with other seeds, for the mean of their
-weights; else with R-Drop, which takes longer to know them by heart.
+time is for trainings of the same pairs with other seeds, from the parent or else from the first
+model itself, for the mean of their weights.
 
 Sources: back-translation (Sennrich et al. 2016), tagged (Caswell et al. 2019); data diversification
-(Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017); R-Drop
-(Liang et al. 2021); the mean of several models' weights (Wortsman et al. 2022).
+(Nguyen et al. 2020); distillation of an ensemble (Kim and Rush 2016; Freitag et al. 2017); the
+mean of several models' weights (Wortsman et al. 2022).
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ FEW = 20_000  # pairs: with more, auto may be as good as a start from a parent
 LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes too few updates
 SHORTEST = 0.05  # minutes: of the first training in any case
 BY_HEART = 0.8  # of their pairs: models that repeat so many have nothing to add to them
-REGULAR = 3.0  # times the need of another training: with less, R-Drop makes too few updates
-MEMBERS = [f"member-{number}" for number in range(1, 8)]  # from a parent, of pairs known by heart
-ENOUGH = 0.6  # of the need of another training: from a parent, of pairs known by heart
+MEMBERS = [f"member-{number}" for number in range(1, 8)]  # the most, of pairs known by heart
+ENOUGH = 0.6  # of the need of another training: of pairs known by heart
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
 SHARES = {
@@ -115,9 +114,7 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     left = max(0.0, left - END * at.minutes)
     scores = read_scores(done)
     if scores and at.is_by_heart and not at.has_own_size:
-        if choose_base(done) == "parent":
-            return _plan_branches(at, done, scores, left)
-        return _plan_again(at, scores, left)
+        return _plan_branches(at, done, scores, left)
     for steps in list_programs(at, {each.name for each in done}, scores):
         minutes = share_minutes(steps, left, at)
         if not scores and steps:
@@ -131,24 +128,10 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
     return []
 
 
-def _plan_again(at: Circumstances, scores: dict[str, float], left: float) -> list[PlannedStep]:
-    """Return further trainings of pairs that the first model knows by heart."""
-    names = [name for name in SHARES if name.startswith("member") and name not in scores]
-    most = min(len(names), int(left / (REGULAR * at.need)) * at.workers)
-    if not most and len(scores) == 1 and left >= at.need:
-        most = 1
-    rounds = -(-most // at.workers)
-    longest = max(2 * REGULAR * at.need, LONGEST_SHARE * at.minutes)
-    return [
-        PlannedStep(name, min(left / rounds, longest), _explain("again", scores))
-        for name in names[: min(most, at.workers)]
-    ]
-
-
 def _plan_branches(
     at: Circumstances, done: Sequence[StepResult], scores: dict[str, float], left: float
 ) -> list[PlannedStep]:
-    """Return further trainings from the parent; after the last, the mean of their weights."""
+    """Return further trainings with other seeds; after the last, the mean of their weights."""
     names = [name for name in MEMBERS if name not in scores]
     shortest = ENOUGH * at.need
     most = min(len(names), int(left / shortest) * at.workers)
@@ -277,7 +260,6 @@ REASONS = {
     "reverse": "a model of the other direction makes further pairs",
     "made": "further pairs: translations of both sides, and of the text in one language",
     "member-1": "the first model of these pairs: it shows whether they help",
-    "again": "the first model knows its pairs by heart, so another learns from them with R-Drop",
     "branch": "the first model knows its pairs by heart, so others learn them with other seeds",
     "soup": "the mean of the weights of models with one start often errs less than each",
     "member-2": "another seed of the better pairs, for an ensemble",

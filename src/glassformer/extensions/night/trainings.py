@@ -21,7 +21,6 @@ from glassformer.train.run.checkpoint import checkpoints, read_progress
 from glassformer.translator import Translator
 
 BEAM = 4  # of models whose own search is greedy
-SLOW = 0.3  # of the learning rate, where a model goes on with the same pairs
 KNOWN = 200  # pairs of which it is measured whether a model repeats them
 SHARD = 500  # lines: what a kill loses at most
 METRICS = ("BLEU", "chrF++")
@@ -40,6 +39,7 @@ class TrainingJob:
     size: str | None = None
     parent: Path | None = None
     has_new_tokens: bool = True  # of a parent: the vocabulary of these pairs
+    pace: float = 1.0  # of the learning rate
     changes: Sequence[str] = field(default_factory=tuple)
 
 
@@ -77,8 +77,8 @@ def settle_config(job: TrainingJob) -> Config:
         config = Config.read(raw, job.changes)
     else:
         config = inherit(job.parent, job.changes)
-        if not job.has_new_tokens and config.train.learning_rate:
-            ends["learning_rate"] = SLOW * config.train.learning_rate
+        if job.pace != 1 and config.train.learning_rate:
+            ends["learning_rate"] = job.pace * config.train.learning_rate
     return config.changed(data={**langs, "corpus": corpora}, train=ends)
 
 
