@@ -14,6 +14,7 @@ from glassformer.extensions.site.living import build_living_page
 from glassformer.model.files.directory import locate, open_model, save_model
 from glassformer.model.networks import build_network
 
+pytestmark = pytest.mark.thorough
 TEXT = "text=The%20cat%20bites%20the%20dog."
 
 

@@ -389,9 +389,9 @@ def test_a_kill_while_copies_are_counted_changes_no_plan(
 def test_models_of_a_parent_that_know_their_pairs_become_a_soup(
     pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mean of the weights is of those that are nearly as good as the best."""
-    scores = {"parent": 26.0, "member-1": 26.9, "member-2": 27.1, "soup": 27.7}
-    scores |= {"member-3": 26.05, "member-4": 26.2}
+    """The mean of the weights is of the best three, and of others nearly as good as the best."""
+    scores = {"parent": 25.0, "member-1": 25.9, "member-2": 27.1, "soup": 27.7}
+    scores |= {"member-3": 26.05, "member-4": 25.8}
     pretended |= {"copied": 0.9, "scores": scores}
     estimate(monkeypatch, 4.5, pairs=600)
     night = begin(pairs, 36, parent="demo")
@@ -402,7 +402,7 @@ def test_models_of_a_parent_that_know_their_pairs_become_a_soup(
     assert all(job.changes == ["model.dropout=0.3"] for job in others)
     assert all([*job.corpora] == [*first.corpora] and job.parent == Path("demo") for job in others)
     assert [[each.name for each in soup] for soup in pretended["soups"]] == [
-        ["member-1", "member-2", "member-4"]
+        ["member-2", "member-3", "member-1"]
     ]
     assert night.state.chosen == "soup"
 

@@ -62,7 +62,8 @@ MADE: tuple[tuple[str, str | None], ...] = (
     ("forward", None),
 )
 SLOW = 0.3  # of the learning rate, where the best model goes on with the pairs
-NEAR = 1.0  # chrF++ that a member of a soup may be behind the best
+BEST = 3  # members of a soup in any case
+NEAR = 1.0  # chrF++ that a further member may be behind the best
 SHAPES = ("model.", "text.")  # settings of these are those of a parent
 
 
@@ -405,13 +406,13 @@ class Night:
         return [self.place(self.find_best(SINGLE))]
 
     def make_soup(self) -> float | None:
-        """Make the mean of the weights of the members that are nearly as good as the best.
+        """Make the mean of the weights of the best members, and of those nearly as good.
 
-        Return its chrF++; None of fewer than two such members, or if they started from nothing.
+        Return its chrF++; None of fewer than two members, or if they started from nothing.
         """
-        members = self.list_members()
-        best = max(self.scores[each.name] for each in members)
-        near = [each for each in members if self.scores[each.name] >= best - NEAR]
+        members = sorted(self.list_members(), key=lambda each: -self.scores[each.name])
+        least = self.scores[members[0].name] - NEAR
+        near = [m for n, m in enumerate(members) if n < BEST or self.scores[m.name] >= least]
         out = self.place("soup")
         shutil.rmtree(out, ignore_errors=True)
         try:
