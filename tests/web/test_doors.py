@@ -57,6 +57,7 @@ def test_why_shows_nothing_before_a_guess_and_then_what_cutting_says(
     assert page.locator("table").count() == 0, "another word, another guess"
 
 
+@pytest.mark.thorough
 def test_an_older_measurement_takes_no_place(page: Any, server: Server) -> None:
     held: list[Any] = []
     page.route("**/cuts", lambda route: route.continue_() if held else held.append(route))

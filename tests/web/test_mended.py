@@ -86,6 +86,7 @@ def test_rows_of_the_decoder_say_what_they_predict(
         )
 
 
+@pytest.mark.thorough
 def test_symbols_of_two_halves_count_once(page: Any, server: Server) -> None:
     text = "\U0001f389\U0001f389\U0001f389 The cat is on the mat. The dog is old."
     _open(page, server, "translate", text=text, sentence=1)
@@ -95,6 +96,7 @@ def test_symbols_of_two_halves_count_once(page: Any, server: Server) -> None:
     assert page.locator("[data-translation] .own").text_content() == "Le chien est vieux."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["Enter", "Escape"])
 def test_an_input_method_keeps_its_keys(page: Any, server: Server, key: str) -> None:
     _open(page, server, "first", text=SENTENCE)
