@@ -179,6 +179,7 @@ class Translator(TranslationStages, Reloadable):
             contexts=_to_list(contexts, is_one),
             as_document=as_document,
             first_line=first_line,
+            glossary=options.glossary,
         )
         translations = [
             join_translations(text, sentences, n_best)

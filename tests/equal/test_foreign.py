@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from glassformer.cli import main
 from glassformer.config import BOS, EOS, PAD
 from glassformer.extensions.bridge.foreign import Row
 from glassformer.extensions.bridge.importing import READERS, import_model
+from glassformer.extensions.foreign_tokenizers.subwords import read_codes
 from glassformer.model.files.directory import load_model
 from glassformer.translator import Translator
 
@@ -74,6 +76,12 @@ def test_text_is_cut_as_its_codes_say(toolkit: str, tmp_path: Path) -> None:
     assert tokenizer.decode(found.ids) == "abc de \ufffd cde"
 
 
+def test_codes_may_have_what_elsewhere_ends_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "codes"
+    path.write_text("#version: 0.2\na \u2028\n\x85 b</w>\n", "utf-8")
+    assert read_codes(path) == [("a", "\u2028"), ("\x85", "b</w>")]
+
+
 def test_it_translates_scores_and_aligns(toolkit: str, tmp_path: Path) -> None:
     """The engine in C, or PyTorch, sees the source as the toolkit does: with EOS or without."""
     import_model(FOREIGN / toolkit, tmp_path / "m")
@@ -96,6 +104,20 @@ def test_it_translates_scores_and_aligns(toolkit: str, tmp_path: Path) -> None:
     ((_, (weights,)),) = translator.searcher.attend([pair[0]], [pair[1]], [(0, None)])
     assert weights.shape == (len(ids) + 1, len(pair[0]))
     assert weights.sum(1) == pytest.approx([1.0] * len(weights), abs=1e-5)
+
+
+def test_the_look_at_a_sentence_reads_it_as_the_toolkit_does(toolkit: str, tmp_path: Path) -> None:
+    text = "abc de"
+    plausibility = import_model(FOREIGN / toolkit, tmp_path / "m", texts=[text]).plausibility
+    translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
+    most = min(100, translator.reader.longest - 1)
+    decode = {"search": "greedy", "length_penalty": "none", "max_ratio": 0, "max_extra": most}
+    ((best,),) = translator.search([text], decode=decode, split=False)
+    ids = [translator.tokenizers.target.vocabulary.index(token) for token in best.tokens]
+    engine = translator.searcher.get_engine("fp32")
+    (scored,) = engine.score(translator.reader.encode([text]), [ids], workers=1, budget=4096)
+    assert plausibility and plausibility.translation == best.text
+    assert plausibility.log_prob == pytest.approx(fmean(scored.log_probs), abs=1e-5)
 
 
 def test_it_can_be_looked_inside(toolkit: str, tmp_path: Path) -> None:

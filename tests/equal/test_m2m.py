@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -138,6 +139,32 @@ def test_logits_and_greedy_output_are_those_of_transformers(kind: str, tmp_path:
     scored = translator.score([text], ["die Katze"])[0]
     own = [math.log(forced["probabilities"][n, each.id]) for n, each in enumerate(forced.predicted)]
     assert sum(own[1:]) == pytest.approx(scored.log_prob, abs=1e-3)
+
+
+def test_all_that_searches_begins_with_the_language(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
+    from glassformer.extensions.serve.api.requests import StreamRequest
+    from glassformer.extensions.serve.api.stream import run_search
+    from glassformer.extensions.serve.running import make_service
+
+    text = "die Katze sitzt"
+    make(tmp_path / "theirs", kind)
+    imported = import_model(tmp_path / "theirs", tmp_path / "m", languages=PAIR[kind], texts=[text])
+    translator = Translator.load(tmp_path / "m", device="cpu", precision="fp32")
+    plain = {"search": "greedy", "length_penalty": "none", "max_ratio": 0, "max_extra": 12}
+    ((best,),) = translator.search([text], decode=plain)
+    events = list[tuple[str, dict[str, Any]]]()
+    job: Any = SimpleNamespace(say=lambda name, **facts: events.append((name, facts)))
+    service = make_service([str(tmp_path / "m")], device="cpu", precision="fp32")
+    (answer,) = run_search(job, service, StreamRequest(text=text, decode=plain))["sentences"]
+    assert answer["tokens"] == best.tokens
+    assert answer["log_prob"] == pytest.approx(best.log_prob, abs=1e-4)
+    steps = [facts for name, facts in events if name == "step"]
+    assert [len(step["ids"]) for step in steps] == [*range(1, len(steps) + 1)]
+    assert steps[-1]["ids"][: len(answer["ids"])] == answer["ids"]
+    assert steps[-1]["log_prob"] == pytest.approx(best.log_prob, abs=1e-4)
+    assert imported.plausibility is not None
+    assert imported.plausibility.translation.startswith(best.text[:8])
 
 
 def test_a_pair_is_needed(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,6 +170,13 @@ def test_it_works(command: str) -> None:
 
 
 @MORE
+def test_it_prunes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GLASSFORMER_DEVICE", "cuda")
+    with pretend_gpu():
+        assert main(shlex.split("prune demo test.en --heads 2 --d-ff 40 --out small")) == 0
+
+
+@MORE
 @pytest.mark.parametrize("name", TRAININGS)
 def test_it_trains(name: str) -> None:
     run(f"{TRAININGS[name]} --out made")

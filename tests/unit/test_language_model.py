@@ -99,6 +99,8 @@ def test_a_writer_learns_its_text(folder: Path) -> None:
     assert best.log_prob == pytest.approx(sum(best.token_log_probs))
     whole = writer.score(best.text).token_log_probs
     assert whole[-len(best.token_log_probs) :] == pytest.approx(best.token_log_probs, abs=1e-4)
+    least = {**greedy, "min_length": 9, "max_extra": 12}
+    assert 9 <= len(writer.search("the red", decode=least)[0].tokens) <= 12
     drawn = writer.search("the", decode={"search": "sample"}, n_best=4, seed=3)
     assert len({each.text for each in drawn}) > 1
     assert drawn == writer.search("the", decode={"search": "sample"}, n_best=4, seed=3)

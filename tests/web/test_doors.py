@@ -241,6 +241,9 @@ def test_a_word_is_lost_with_the_line_that_taught_it(page: Any, server: Server) 
     page.locator("[data-again]").click()
     page.wait_for_selector("[data-changed=false]")
     assert page.locator(".asked li b").all_inner_texts() == ["maison", "verte"], "the same again"
+    page.locator("textarea").fill("\n".join(["a = b", *lines]))
+    assert taught.first.get_by_role("button").is_disabled(), "the lines have other numbers now"
+    assert page.locator("[data-all]").is_disabled()
 
 
 @pytest.mark.thorough

@@ -62,6 +62,15 @@ EDITS: dict[str, list[dict[str, Any]]] = {
     "a mean": [{"do": "mean", "name": "encoder.2.self_attention"}],
     "a pin": [{"do": "pin", "name": "decoder.1.cross_attention", "key": 1, "head": 0}],
     "a row": [{"do": "row", "name": "memory", "position": 2, "factor": 0.5}],
+    "a row of weights": [
+        {
+            "do": "row",
+            "name": "decoder.1.self_attention.weights",
+            "head": 0,
+            "position": 4,
+            "values": [0.25, 0.75],
+        }
+    ],
     "a swap": [
         {"do": "swap", "name": "memory", "position": 1, "sentence": "The dog is old.", "other": 1}
     ],
@@ -310,6 +319,20 @@ PEOPLE = (
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
 )
 
+# Texts, and what their translations begin with.
+BEGUN = (
+    ("Okonkwo is my friend.", "Okonkwo"),
+    ("Okonkwo is my friend.", "Oko"),
+    ("I saw Okonkwo and Dubrovin at 10:30.", "J'ai vu Dubrovin et Okonkwo \u00e0 10"),
+    ("I was born on Feb. 12, 1990.", "Je suis n\u00e9 le 12 f\u00e9v"),
+    ("I was born on 12/05/2024.", "Je suis n\u00e9 le 12/05/2024"),
+    ("5 people met Ilona.", "Il"),
+    ("THE OLD MAN MET ZOLT\u00c1N.", "LE VIEIL HOMME A VU ZOLT"),
+    ("Name:", "Nom\u00a0:"),
+    ("Where is Tom", "O\u00f9 est Tom"),
+    ("See https://example.com/a?b=1 for details.", "Voir https://exam"),
+)
+
 # Texts of several sentences, and the languages by whose rules they are cut; None: an unknown one.
 CUT = (
     "Mr. Smith lives in Berlin. He met Dr. Brown.",
@@ -419,6 +442,9 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             for found in [reader.tokenize(text.strip())]
         ],
         "seen": [_see(translator, text) for text in PEOPLE[: request.param]],
+        "begun": [
+            [*pair, *reader.encode_prefixes([reader.prepare(pair[0])], pair[1:])] for pair in BEGUN
+        ],
         "judged": [_judge(translator, *pair) for pair in _list_translations(texts)],
         "cut": [*_cut(reader, [*PEOPLE, *CUT, *_join_test_lines()])],
         "cut_by": [

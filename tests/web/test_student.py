@@ -10,24 +10,33 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load, load_file, save
 from tests.equal.test_marian_student import LINES as SEEN
 from tests.equal.test_marian_student import make
 from tests.equal.test_sentencepiece import LINES, MODES, learn, make_texts
 
+from glassformer.config import Config
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.marian_student import export_student
 from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
 from glassformer.extensions.site import four_bits
 from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import describe_tokenizer, pack_model
-from glassformer.model.files.directory import WEIGHTS, load_model, save_model
+from glassformer.model.files.directory import (
+    CONFIG,
+    WEIGHTS,
+    Tokenizers,
+    build_model,
+    load_model,
+    save_model,
+)
 from glassformer.text import Tokenizer
 from glassformer.text.kinds import train_tokenizer
 from glassformer.text.layout import CONTROLS
 from glassformer.translator import Translator
 
-from .test_living import run_vitest
+from .test_living import load_quantized, run_vitest
 
 CUT = [name for name, mode in MODES.items() if "unigram" in name or "model_type" not in mode]
 ASKED: list[dict[str, Any]] = [
@@ -84,20 +93,62 @@ def test_it_computes_what_python_computes(tmp_path: Path) -> None:
     """Every number of a recording, under edits too, of an imported student of random weights."""
     export_student(make(tmp_path), tmp_path / "student", texts=SEEN)
     import_model(tmp_path / "student", tmp_path / "model")
-    (tmp_path / "packed").mkdir()
-    packed = tmp_path / "packed"
-    (packed / "model").write_bytes(pack_model(tmp_path / "model"))
+    translator = Translator.load(tmp_path / "model", device="cpu", precision="fp32")
+    _compare(tmp_path / "packed", tmp_path / "model", translator)
+
+
+@pytest.mark.thorough
+def test_a_tag_is_before_each_source(tmp_path: Path) -> None:
+    """Every number again, of a model that is told to which language to translate."""
+    config, tokenizers, _ = load_model(make(tmp_path))
+    config = config.changed(data={"tag": "<2de>"})
+    tagged = Tokenizers(*[tokenizers.source.with_tags(["<2de>"])] * 2)
+    torch.manual_seed(1)
+    weights = build_model(config, tagged).state_dict()
+    save_model(tmp_path / "model", config, tagged, weights)
+    translator = load_quantized(str(tmp_path / "model"), tmp_path / "quantized")
+    assert translator.see("the dog").source[0].text == "<2de>"
+    _compare(tmp_path / "packed", tmp_path / "model", translator)
+
+
+def _compare(packed: Path, model: Path, translator: Translator) -> None:
+    packed.mkdir()
+    (packed / "model").write_bytes(pack_model(model))
     if WASM.is_file():
         shutil.copyfile(WASM, packed / WASM.name)
-    short = pack_model(tmp_path / "model", bits=4)
+    short = pack_model(model, bits=4)
     (packed / "short").write_bytes(short)
     (packed / "widened").write_bytes(save(widen(load(short))))
-    translator = Translator.load(tmp_path / "model", device="cpu", precision="fp32")
     for number, asked in enumerate(ASKED):
         translator.see(**asked).save(packed / f"trace.{number}")
     (packed / "told.json").write_text(json.dumps(ASKED), encoding="utf-8")
     done = run_vitest("tests/student.test.ts", STUDENT=str(packed))
     assert ("skipped" in done) == (not WASM.is_file())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"decode": {"repetition_penalty": 1.2}}, r"search with decode\.repetition_penalty=1\.2"),
+        ({"decode": {"beam": 4, "beam_groups": 2}}, r"search with decode\.beam_groups=2"),
+        ({"decode": {"mbr": 8}}, r"search with decode\.mbr=8"),
+        ({"decode": {"typography": "plain"}}, r"search with decode\.typography=plain"),
+        ({"text": {"source_eos": False}}, r"does not know text\.source_eos=false"),
+        ({"data": {"target_tag": "<2de>"}}, r"does not know .* data\.target_tag"),
+    ],
+)
+def test_settings_that_a_page_would_leave_out_are_refused(
+    tmp_path: Path, model: Path, changes: dict[str, Any], message: str
+) -> None:
+    folder = shutil.copytree(model, tmp_path / "model")
+    (folder / CONFIG).write_text(Config.load(folder / CONFIG).changed(**changes).to_toml())
+    with pytest.raises(ValueError, match=f"a page (cannot )?{message}"):
+        pack_model(folder)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("made"))
 
 
 def widen(stored: dict[str, Any]) -> dict[str, Any]:

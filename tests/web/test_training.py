@@ -55,6 +55,10 @@ def test_a_training_is_followed_while_it_runs(page: Any, training: Server, runs:
     with (runs / "metrics.jsonl").open("a") as file:
         file.write(json.dumps({"step": 8, "loss": 0.625}) + "\n")
     page.get_by_text("8", exact=True).wait_for()
+    with (runs / "metrics.jsonl").open("a") as file:
+        for step in (8, 16):
+            file.write(json.dumps({"step": step, "valid BLEU": step}) + "\n")
+    page.locator("figcaption", has_text="valid BLEU").wait_for()  # it has two points
     page.get_by_text("Sample translations", exact=True).click()
     page.get_by_text("after 4", exact=True).wait_for()
     page.get_by_label("Update", exact=True).press("ArrowLeft")

@@ -55,6 +55,13 @@ describe("cuts", () => {
     expect(places(".", "tired. so.")).toEqual([5, 9]);
     expect(places("-", "well-known")).toEqual([4]);
     expect(places("动物", "大动物很累")).toEqual([1]);
+    expect(places("❤", "I ❤️")).toEqual([2]);
+    expect(places("राम", "रामायण राम")).toEqual([7]);
+    expect(places("ކަން", "ކަންތައް ކަން")).toEqual([9]);
+    expect(places("ផ្ទះ", "ក្នុងផ្ទះ")).toEqual([5]);
+    expect(places("บ้าน", "ฉันไปบ้านแล้ว")).toEqual([5]);
+    expect(places("ที", "ที่นี่")).toEqual([]);
+    expect(places("มา", "เมา มาแล้ว")).toEqual([4]);
   });
 });
 

@@ -88,6 +88,14 @@ it("what is left out is not learnt, and all else stays as it was", () => {
   expect(1 / (1 + Math.exp(-lead))).toBeGreaterThanOrEqual(chances[1]! - 1e-6); // the rival is not the only other word
 });
 
+it("the loss is that of the pairs that are learnt", () => {
+  const pairs: [string, string][] = Array.from({ length: 8 }, () => ["a b", "c d"]);
+  const first = (without?: number[]) => new Learner(lesson(pairs, { without })).update();
+  const whole = first();
+  expect(first([0, 2, 3, 5])).toBeCloseTo(whole, 5);
+  expect(first([0, 1, 2, 3, 4, 5, 6, 7])).toBeCloseTo(Math.log(4), 5); // nothing is: all four words alike
+});
+
 it("a full stop is a word like others, and not the end", () => {
   const learner = new Learner(lesson([["a .", "b . c"]]));
   for (let n = 0; n < 250; n++) learner.update();

@@ -160,6 +160,22 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
     expect(near(sum, readTensor(found, "logits").data[row * opened.network.vocabulary + token]!, 10)).toBe(true);
   });
 
+  it.each([
+    { beam: 0 }, { beam: 17 }, { beam: 2.5 }, { beam: Number.NaN }, { alpha: -1 }, { temperature: 0 }, { top_k: -3 }, { top_p: 0 },
+    { search: "first" as "greedy" }, { length_penalty: "all" as "none" },
+  ])("says which setting cannot be: %j", (decode) => {
+    const [[name, value]] = Object.entries(decode) as [[string, unknown]];
+    expect(() => run(opened, { text: TEXT, decode })).toThrow(`decode.${name}=${value}: it has to be `);
+  });
+
+  it("says that a text without a letter has no translation", () => {
+    for (const text of ["!!!", "...", "😀"]) {
+      expect(() => run(opened, { text })).toThrow("there is nothing to translate in a text without a letter or digit");
+      expect(() => finish(write(opened, { text }))).toThrow("there is nothing to translate");
+      expect(run(opened, { text, target: "Le chat." }).document.text).toBe(text);
+    }
+  });
+
   it("is an engine behind a line: what is aborted, left out, cut", async () => {
     const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
     const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
@@ -254,6 +270,17 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("the network in the browser"
       const [drawn, other] = await Promise.all([host, plain].map((each) => each.samples(quiet, asked, 6)));
       expect(new Set(drawn).size).toBeGreaterThan(3);
       expect(drawn!.filter((each, n) => each === other![n]).length).toBeGreaterThan(3);
+    });
+
+    it("the case of a sentence stays from its draft to the answer", async () => {
+      const worker: Pick<Worker, "postMessage" | "onmessage"> = { onmessage: null, postMessage: (call: Call) => void hear(call) };
+      const hear = listen((data) => worker.onmessage!.call(worker as Worker, { data } as MessageEvent));
+      const about = { version: "", models: [{ ...opened.about, loaded: true }] };
+      const engine = new LocalEngine(new Line(async () => worker), about, async () => [model!(), wasm!()]);
+      const shown: (string | undefined)[] = [];
+      const answer = await engine.translate({ text: "THE CAT IS ON THE MAT." }, undefined, ({ whole }) => void shown.push(whole?.translation));
+      expect(shown.length).toBe(2);
+      expect([...shown, answer.whole?.translation]).toEqual(Array(3).fill("LE CHAT EST SUR LE TAPIS."));
     });
 
     it("what cannot run is left out", async () => {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Problem, Whole } from "../src/data/document";
 import { openModel, type Opened } from "../src/engine/model";
-import { readJudged, readSource, record, split } from "../src/engine/recording";
+import { readJudged, readPrefix, readSource, record, split } from "../src/engine/recording";
 import { Splitter, type SplittingTables } from "../src/engine/sentences";
 import type { Span } from "../src/engine/symbols";
 
@@ -17,6 +17,7 @@ interface Told {
   cut_by: { language: string | null; splitting: SplittingTables; cut: Cut }[];
   read: { text: string; read: string; case: string | null; names: Record<string, string>; tokens: [number, number, number][] }[];
   seen: { asked: string; text: string; translation: string; whole: Whole | null; confidence: number; problems: Problem[] }[];
+  begun: [text: string, prefix: string, ids: number[]][];
   judged: {
     text: string; translation: string; is_finished: boolean; confidence: number; problems: [kind: string, said: string][]; capped: number;
   }[];
@@ -24,7 +25,7 @@ interface Told {
 
 describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeout: 600_000 }, () => {
   const opened = folder ? openModel(Uint8Array.from(readFileSync(`${folder}/model`)).buffer) : (null as unknown as Opened);
-  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], judged: [], cut: [], cut_by: [] };
+  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], begun: [], judged: [], cut: [], cut_by: [] };
 
   it("is read as Python reads it", () => {
     const wrong = told.read.flatMap(({ text, tokens, ...wanted }) => {
@@ -72,6 +73,13 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
     });
     expect(wrong).toEqual([]);
     expect(new Set(told.judged.flatMap(({ problems }) => problems.map(([kind]) => kind))).size).toBeGreaterThan(9);
+  });
+
+  it("has translations that begin as Python begins them", () => {
+    for (const [text, prefix, ids] of told.begun) {
+      expect([text, readPrefix(opened, { text, prefix }, text)]).toEqual([text, ids]);
+    }
+    expect(told.begun.length).toBeGreaterThan(5);
   });
 
   it("is seen as Python sees it", () => {

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { courseCommand, lessonCommand } from "../src/learn/commands";
 import { listFlashcards, misconceptionsOf, spellForAnki, spellForLogseq } from "../src/recall/deck";
-import { FRESH, listDue, nameDay, review, today, type Kept } from "../src/recall/schedule";
+import { FRESH, keepGrade, listDue, nameDay, readKept, review, today, writeKept, type Kept } from "../src/recall/schedule";
 import { CARDS } from "../src/story/cards";
 
 describe("when a card comes back", () => {
@@ -62,6 +62,30 @@ describe("when a card comes back", () => {
     const late = Date.UTC(2026, 0, 1, 23, 30);
     expect(today(late, 0) + 1).toBe(today(late, -60)); // an hour east it is tomorrow already
     expect(nameDay(today(late, 0))).toBe("2026-01-01");
+  });
+});
+
+describe("a grade", () => {
+  const store = (setItem: (key: string, value: string) => void, getItem: (key: string) => string | null) =>
+    vi.stubGlobal("localStorage", { setItem, getItem });
+
+  it("is kept with those of other tabs, and what another tab has forgotten stays so", () => {
+    const items = new Map<string, string>();
+    store((key, value) => void items.set(key, value), (key) => items.get(key) ?? null);
+    const opened = readKept();
+    keepGrade(opened, "a", "knew", 5);
+    const own = keepGrade(opened, "b", "knew", 5);
+    expect([Object.keys(own), readKept()]).toEqual([["a", "b"], own]);
+    writeKept({});
+    expect(Object.keys(keepGrade(own, "c", "knew", 5))).toEqual(["c"]);
+    vi.unstubAllGlobals();
+  });
+
+  it("is kept as long as the page is open where nothing can be stored", () => {
+    store(() => { throw new Error("full"); }, () => null);
+    const once = keepGrade({}, "a", "knew", 5);
+    expect(Object.keys(keepGrade(once, "b", "knew", 5))).toEqual(["a", "b"]);
+    vi.unstubAllGlobals();
   });
 });
 

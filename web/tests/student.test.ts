@@ -54,11 +54,13 @@ describe.skipIf(!folder)("a student in the browser", { timeout: 600_000 }, () =>
     expect([wanted.length > 40, ...wrong.map(([name]) => name)]).toEqual([true]);
   });
 
-  it.skipIf(!existsSync(`${folder}/engine.wasm`))("is drafted by the engine in C", async () => {
-    const drafter = await openDrafter(readFileSync(`${folder}/engine.wasm`), bytes("model"), opened.about);
+  it.skipIf(!existsSync(`${folder}/engine.wasm`)).each(["model", "short"])("is drafted by the engine in C: %s", async (name) => {
+    const file = bytes(name);
+    const model = openModel(file);
+    const drafter = await openDrafter(readFileSync(`${folder}/engine.wasm`), file, model.about);
     const request = { text: told[0]!.text, decode: { search: "greedy" as const } };
-    const found = draft({ ...opened, draft: drafter }, request)!;
-    const [own, theirs] = [found.plain.predictions[0]!.log_prob, run(opened, request).document.predictions[0]!.log_prob];
+    const found = draft({ ...model, draft: drafter }, request)!;
+    const [own, theirs] = [found.plain.predictions[0]!.log_prob, run(model, request).document.predictions[0]!.log_prob];
     expect(Math.abs(own - theirs)).toBeLessThan(0.2);
   });
 });

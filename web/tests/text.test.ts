@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { isLower, isUpper, strip } from "../src/engine/tables";
 import { Tokenizer, type Merges } from "../src/engine/tokenizer";
+import { findUnknown } from "../src/engine/unknown";
 
 const LONG = 20_000;
 const MERGES: Merges = [["a", "b"], [".", "."], ["b", "a"], ["ab", "a"], ["..", ".."], ["a", "a"], ["aba", "ab"], ["....", "."]];
@@ -46,4 +47,15 @@ it("knows capitals and white space as Python does", () => {
   expect(texts.filter(isUpper)).toEqual(["𝐀", "Ⅷ", "1A", "ẞ"]);
   expect(texts.filter(isLower)).toEqual(["𝐛", "ß", "ΐ"]);
   expect(["\x1c\x85 a\ufeff\x1f", "\ufeff", " \u3000"].map(strip)).toEqual(["a\ufeff", "\ufeff", ""]);
+});
+
+it.each([
+  ["मैंने रामायण पढ़ी", ["मैंने", "रामायण", "पढ़ी"]],
+  ["ކަންތައް މި", ["ކަންތައް", "މި"]],
+  ["ශ්\u200dරී ලංකා", ["ශ්\u200dරී", "ලංකා"]],
+  ["ไปบ้าน ok", ["ไ", "ป", "บ้", "า", "น", "ok"]],
+  ["ខ្ញុំ។ l’eau", ["ខ្", "ញុំ", "l’eau"]],
+  ["中文 g̃uarani_x", ["中", "文", "g̃uarani", "x"]],
+])("has words on which combining marks go on, as in Python: %s", (text, words) => {
+  expect(findUnknown(new Set(), text)).toEqual(words);
 });

@@ -1,7 +1,9 @@
 import { describe as group, expect, it } from "vitest";
 import { align, angle, countKept, subtract } from "../src/views/whatif/aligned";
 import { describe, drawShare, readEdits, toggleHead, toggleWithout, writeEdits } from "../src/views/whatif/edits";
+import { Changes, type About } from "../src/engine/changes";
 import type { Edit } from "../src/engine/edits";
+import { axis, op, tensor } from "./toy";
 
 group("edits", () => {
   const head: Edit = { do: "silence", name: "encoder.0.self_attention", head: 2 };
@@ -33,6 +35,37 @@ group("edits", () => {
     ]);
     expect(drawShare([1, 0, 0], 0, 0.4)).toEqual([0.4, 0.3, 0.3]);
     expect(drawShare([1], 0, 0.4)).toEqual([1]);
+  });
+});
+
+group("a row of a tensor", () => {
+  const weights = op("decoder.0.self_attention.weights", [axis("h", 2, "head"), axis("q", -2, "query"), axis("m", -2, "key")], "x");
+  const sum = op("memory", [axis("q", -1, "query"), axis("d", 2, "d_model")], "x");
+  const about = {
+    ops: [weights, sum], source: [1, 2], text: "", settings: { encoder_layers: 1, decoder_layers: 1, heads: 2, positions: { max_positions: 9 } },
+    borrow: () => Float32Array.of(0.5, 0.5, 0.25, 0.75), // of two keys
+  } as unknown as About;
+  const row = { do: "row", name: weights.name, position: 1 } as const;
+  const change = (edit: Edit, keys: number) => {
+    const held = tensor([2, 2, keys], ...new Array<number>(4 * keys).fill(9));
+    for (const each of new Changes(about, [edit]).edits.get(weights.name)!) each(held, 0, () => held);
+    return [...held.data];
+  };
+
+  it("has 0 for the keys of a longer sentence, and leaves out those that a shorter one has not", () => {
+    const painted: Edit = { ...row, head: 1, values: [0.2, 0.8] };
+    expect(change(painted, 3)).toEqual([9, 9, 9, 9, 9, 9, 9, 9, 9, ...Float32Array.of(0.2, 0.8, 0)]);
+    expect(change(painted, 1)).toEqual([9, 9, 9, ...Float32Array.of(0.2)]);
+    const swapped: Edit = { do: "swap", name: weights.name, position: 1, sentence: "s", other: 0 };
+    expect(change(swapped, 3)).toEqual([9, 9, 9, 0.5, 0.5, 0, 9, 9, 9, 0.25, 0.75, 0]);
+    expect(change(swapped, 1)).toEqual([9, 0.5, 9, 0.25]);
+    expect(change({ ...row, factor: 2 }, 1)).toEqual([9, 18, 9, 18]);
+  });
+
+  it("has as many values as the others", () => {
+    const edit: Edit = { do: "row", name: "memory", position: 0, values: [1] };
+    expect(() => new Changes(about, [edit])).toThrow("edit 1: memory has 2 values a position, not 1");
+    expect(() => new Changes(about, [row])).toThrow("edit 1: give either values or a factor");
   });
 });
 

@@ -313,7 +313,7 @@ def read_texts(asked: EvaluationRequest, against: Path | None) -> Texts:
     if asked.source and not asked.models:
         source = list(read_lines(asked.source))
         check_counts(asked.text, len(ours), [(asked.source, len(source))])
-    lengths = (len(each[0]) for each in sets)
+    lengths = (len(each[0]) if each else 0 for each in sets)
     check_counts(asked.text, len(ours), zip(asked.references, lengths, strict=True))
     check_counts(asked.text, len(ours), [(against, len(theirs))] if against else [])
     numbers, references = range(1, len(ours) + 1), [lines for each in sets for lines in each]

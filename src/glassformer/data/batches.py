@@ -63,7 +63,8 @@ class Batches:
     A batch of B pairs has B * longest <= batch_tokens; a source counts its EOS, a target one
     control id, as the decoder reads it. A pair that is longer still is a batch by itself. Lengths
     are rounded up to multiples of `pad_to` and B down to multiples of ROWS, so that few shapes
-    occur: where a matrix product is prepared for each shape, that costs more than the padding.
+    occur: where a matrix product is prepared for each shape, that costs more than the padding. They
+    stay within `positions`, those of the network.
     """
 
     def __init__(
@@ -73,10 +74,12 @@ class Batches:
         batch_tokens: int,
         seed: int,
         pad_to: int = FEW_SHAPES,
+        positions: int = 1 << 30,
         weights: Sequence[float] = (),
     ) -> None:
         """`weights`: how often an epoch has each pair of each part of the store; once, if not."""
-        self._store, self._budget, self._seed, self._pad_to = store, batch_tokens, seed, pad_to
+        self._store, self._budget, self._seed = store, batch_tokens, seed
+        self._pad_to, self._positions = pad_to, positions
         self.mixture = Mixture(store.starts, weights or [1.0] * len(store.parts), seed)
         self._period = store.samples if self.mixture.is_periodic else None
         self._cuts: dict[int, Integers] = {}  # of the latest epochs, or of all segmentations
@@ -107,14 +110,14 @@ class Batches:
         """
         if not self._period:
             whole = [float(math.ceil(weight)) for weight in self.mixture.weights]
-            options = {"batch_tokens": self._budget, "seed": self._seed, "pad_to": self._pad_to}
-            return Batches(self._store, **options, weights=whole).worst()
+            same = {"seed": self._seed, "pad_to": self._pad_to, "positions": self._positions}
+            return Batches(self._store, batch_tokens=self._budget, **same, weights=whole).worst()
         most, longest = [], []
         for epoch in range(self._store.samples):
             starts, order = self._cut(epoch), self._planned(epoch)[0]
             widths = np.array(
                 [
-                    round_up(np.maximum.reduceat(side[order], starts[:-1]) + 1, self._pad_to)
+                    self._pad(np.maximum.reduceat(side[order], starts[:-1]))
                     for side in self._store.lengths(epoch)
                 ]
             )
@@ -186,8 +189,7 @@ class Batches:
             if not self._period:
                 self._cuts.clear()
             longest = np.sort(np.maximum(*self._lengths(epoch)))
-            widths = round_up(longest.astype(np.int64) + 1, self._pad_to)
-            self._cuts[number] = cut_batches(widths, self._budget)
+            self._cuts[number] = cut_batches(self._pad(longest), self._budget)
         return self._cuts[number]
 
     def _lengths(self, epoch: int) -> list[Integers]:
@@ -222,10 +224,26 @@ class Batches:
         start, end = self._cut(epoch)[number : number + 2]
         rows = order[start:end]
         return Batch(
-            frame([self._store.source(row, epoch) for row in rows], [], self._pad_to),
-            frame([self._store.target(row, epoch) for row in rows], [BOS], self._pad_to),
+            self._frame([self._store.source(row, epoch) for row in rows], []),
+            self._frame([self._store.target(row, epoch) for row in rows], [BOS]),
             rows,
         )
+
+    def _pad(self, lengths: Integers) -> Integers:
+        """Return how wide batches are whose longest rows, without EOS, are so long."""
+        padded = -(-(lengths.astype(np.int64) + 1) // self._pad_to) * self._pad_to
+        return np.minimum(padded, self._positions)
+
+    def _frame(self, rows: Sequence[Ids], begin: list[int]) -> Integers:
+        """Return rows of equal width, each `begin`, tokens, EOS, padding."""
+        first = len(begin)
+        width = first + int(self._pad(np.array(max(map(len, rows)))))
+        framed = np.full((len(rows), width), PAD, dtype=np.int64)
+        framed[:, :first] = begin
+        for place, ids in enumerate(rows):
+            end = first + len(ids)
+            framed[place, first:end], framed[place, end] = ids, EOS
+        return framed
 
 
 def cut_batches(longest: Integers, budget: int) -> Integers:
@@ -242,20 +260,3 @@ def cut_batches(longest: Integers, budget: int) -> Integers:
             fitting -= fitting % ROWS
         starts.append(start + fitting)
     return np.array(starts)
-
-
-def round_up(lengths: Integers, step: int) -> Integers:
-    """Return lengths rounded up to multiples of `step`."""
-    return -(-lengths // step) * step
-
-
-def frame(rows: Sequence[Ids], begin: list[int], pad_to: int) -> Integers:
-    """Return rows of equal width, each `begin`, tokens, EOS, padding."""
-    first, read = len(begin), np.array(max(map(len, rows)) + 1)
-    width = first + int(round_up(read, pad_to))
-    framed = np.full((len(rows), width), PAD, dtype=np.int64)
-    framed[:, :first] = begin
-    for place, ids in enumerate(rows):
-        end = first + len(ids)
-        framed[place, first:end], framed[place, end] = ids, EOS
-    return framed

@@ -4,6 +4,7 @@ Moses files in a .zip from OPUS are two members, such as X.de-en.de and X.de-en.
 """
 
 import gzip
+import re
 import sys
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -19,6 +20,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 T = TypeVar("T")
 STANDARD = Path("-")  # stands for the standard input where a file is read
+_APPENDIX = re.compile(r"(?:.*/)?(?:__MACOSX/|\._)")  # of macOS, about a file: no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def find_members(archive: Path, source: str | None, target: str | None) -> tuple
         raise ValueError(f"{archive}: not a .zip file")
     try:
         with ZipFile(archive) as opened:
-            names = opened.namelist()
+            names = [name for name in opened.namelist() if not _APPENDIX.match(name)]
     except (BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise ValueError(f"{archive}: damaged, or not a .zip file: {error}") from None
     stems = [name.removesuffix(source) for name in names if name.endswith(f".{source}")]

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ..text.spacing import word_pattern
-from ..text.unicode import clean
+from ..text.unicode import clean, clean_with_spans, join_spans
 from .files import read_lines
 
 STEM, OR = "*", "|"  # after a target: it may go on; between targets: either
@@ -26,6 +27,14 @@ class GlossaryTerm:
         return any(_find(target).search(clean(translation)) for target in self.targets)
 
 
+class TermPlace(NamedTuple):
+    """A term of a glossary, and its place in a text."""
+
+    start: int
+    end: int
+    term: GlossaryTerm
+
+
 class Glossary:
     """The terms of a glossary, and where a text has them.
 
@@ -34,9 +43,7 @@ class Glossary:
 
     def __init__(self, terms: Iterable[GlossaryTerm]) -> None:
         self.terms = tuple(sorted(terms, key=lambda term: -len(term.source)))
-        self._patterns = [
-            _find(term.source, re.IGNORECASE if term.source.islower() else 0) for term in self.terms
-        ]
+        self._patterns = [_find(term.source, any_case=term.source.islower()) for term in self.terms]
 
     @classmethod
     def read(cls, path: Path) -> Glossary:
@@ -75,16 +82,18 @@ class Glossary:
 
     def find(self, text: str) -> list[GlossaryTerm]:
         """Return the terms in a text, each once; a longer one hides those that overlap it."""
-        terms: list[tuple[int, GlossaryTerm]] = []
-        taken: list[tuple[int, int]] = []
-        text = clean(text)
+        return list(dict.fromkeys(each.term for each in self.locate(text)))
+
+    def locate(self, text: str) -> list[TermPlace]:
+        """Return where a text has terms, in order."""
+        places = list[TermPlace]()
+        cleaned, origins = clean_with_spans(text)
         for term, pattern in zip(self.terms, self._patterns, strict=True):
-            for match in pattern.finditer(text):
-                start, end = match.span()
-                if all(end <= a or b <= start for a, b in taken):
-                    taken.append((start, end))
-                    terms.append((start, term))
-        return list(dict.fromkeys(term for _, term in sorted(terms, key=lambda pair: pair[0])))
+            for match in pattern.finditer(cleaned):
+                start, end = join_spans(origins, match.span())
+                if all(end <= each.start or each.end <= start for each in places):
+                    places.append(TermPlace(start, end, term))
+        return sorted(places, key=lambda each: each.start)
 
 
 def make_term(source: str, target: str, name: str) -> GlossaryTerm:
@@ -107,10 +116,10 @@ def count_terms(
     return len(met), sum(met)
 
 
-def _find(words: str, flags: int = 0) -> re.Pattern[str]:
+def _find(words: str, *, any_case: bool = False) -> re.Pattern[str]:
     """Return a pattern of words that are no part of others; * at the end lets the last go on."""
     plain = words.removesuffix(STEM)
-    return word_pattern(plain, flags, may_go_on=plain != words)
+    return word_pattern(plain, any_case=any_case, may_go_on=plain != words)
 
 
 def list_spellings(term: GlossaryTerm, is_unspaced: bool) -> Iterator[tuple[str, bool]]:

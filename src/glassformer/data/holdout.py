@@ -8,6 +8,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from ..text.unicode import clean
 from .corpus import Corpus
 from .sources import Corpora
 
@@ -105,7 +106,7 @@ def leave_out(corpora: Corpora, pairs: Iterable[tuple[str, str]]) -> Corpora:
 
 
 def _hash(text: str) -> int:
-    plain = " ".join(text.casefold().split())
+    plain = " ".join(clean(text).casefold().split())
     return int.from_bytes(blake2b(plain.encode("utf-8", "replace"), digest_size=8).digest())
 
 

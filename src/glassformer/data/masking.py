@@ -11,7 +11,7 @@ import numpy as np
 from ..config import BOS, CLASS, EOS, MASK, PAD, Config
 from ..foundation.extensions import need_addition
 from ..text import Tokenizer
-from .batches import Batch, Batches, Integers, frame
+from .batches import Batch, Batches, Integers
 from .store import Store
 
 SHARE = 0.15  # of the tokens of a sentence are predicted, and at least one
@@ -63,7 +63,7 @@ class LabelledBatches(Batches):
         start, end = self._cut(epoch)[number : number + 2]
         rows = order[start:end]
         texts = [self._store.source(row, epoch) for row in rows]
-        text_BS = frame(texts, [CLASS], self._pad_to)
+        text_BS = self._frame(texts, [CLASS])
         wanted_BS = np.full_like(text_BS, PAD)
         wanted_BS[:, 0] = [self._store.target(row, epoch)[0] for row in rows]
         return Batch(text_BS, shift_right(wanted_BS), rows)
@@ -90,6 +90,7 @@ def choose_batches(
         "batch_tokens": train.batch_tokens,
         "seed": train.seed,
         "pad_to": train.pad_to,
+        "positions": model.positions.max_positions - (model.network == "encoder"),  # class token
     }
     if model.labels:
         return LabelledBatches(store, **options)

@@ -204,7 +204,8 @@ def build_mixed_store(
             counts += own
             listed.append({"name": part.name, "counts": asdict(own)})
             if not own.kept:
-                longest = f"; data.max_length is {max_length:,} tokens" if own.too_long else ""
+                limits = "data.max_length or model.positions.max_positions"
+                longest = f"; {limits} allows {max_length:,} tokens" if own.too_long else ""
                 where = f"{part.name}: " if part.name else ""
                 raise ValueError(f"{where}nothing to train on: {own}{longest}")
         facts = {"counts": asdict(counts), "parts": listed if len(listed) > 1 else []}

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from ..config import BOS, PAD, Decode
+from ..foundation.extensions import need_addition
 from ..foundation.machine.device import free_memory, run_in_threads
 from ..foundation.machine.out_of_memory import is_out_of_memory
 from .beam import step_beam
-from .constrained import step_constrained
 from .diverse import step_diverse
 from .protocol import Network, S
 from .rules import count_rows
@@ -135,7 +135,8 @@ def find_hypotheses(
             return
         if any(sentence.constraints for sentence in batch.sentences):
             hypotheses = [sentence.constraints for sentence in batch.sentences]
-            step = step_constrained(batch.feed(), batch.hypotheses, batch.settings, hypotheses)
+            choose_bound = need_addition("step_constrained", "a glossary")
+            step = choose_bound(batch.feed(), batch.hypotheses, batch.settings, hypotheses)
         else:
             step = choose(batch.feed(), batch.hypotheses, batch.settings)
         if watch:

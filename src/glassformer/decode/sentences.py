@@ -14,7 +14,7 @@ from ..config import EOS, Decode
 FEWEST = 16  # sentences that a worker takes at once, if so many are left
 TAKES = 3  # the first take of a worker is 1 / TAKES of its share of the queue
 SEEDS = 1 << 64  # a seed of sampling is below this
-
+PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
 
 Rows = Sequence[Sequence[int]]  # the ids of several texts
 
@@ -85,7 +85,7 @@ def explain_nothing(line: int | None, is_bound: bool) -> ValueError:
     is_bound: the rules forbid every token; otherwise the logits are not finite. line: None if the
     sentence is not known.
     """
-    where = "" if line is None else f"line {line + 1}: "
+    where = "" if line is None else _name_line(line)
     if is_bound:
         message = "no hypothesis is left: no_repeat_ngram_size and min_length forbid every token"
         return ValueError(f"{where}{message}")
@@ -98,7 +98,7 @@ def explain_nothing(line: int | None, is_bound: bool) -> ValueError:
 def explain_memory(line: int, tokens: int) -> ValueError:
     """Return the error for a sentence for which alone there is not enough memory."""
     return ValueError(
-        f"line {line + 1}: there is not enough memory for a sentence of {tokens} tokens: "
+        f"{_name_line(line)}there is not enough memory for a sentence of {tokens} tokens: "
         "split it, or take a smaller beam or model"
     )
 
@@ -124,15 +124,15 @@ def plan_sentences(
     sentences = []
     for index, (line, source, prefix) in enumerate(zip(lines, sources, prefixes, strict=True)):
         if not source:
-            raise ValueError(f"line {line + 1}: the source has no tokens, not even EOS ({EOS})")
+            raise ValueError(f"{_name_line(line)}the source has no tokens, not even EOS ({EOS})")
         if prefix and min(prefix) <= EOS:
-            raise ValueError(f"line {line + 1}: {min(prefix)} is a control id: not in a prefix")
+            raise ValueError(f"{_name_line(line)}{min(prefix)} is a control id: not in a prefix")
         counted = lengths[index] if lengths else len(source) - (source[-1] == EOS)
         limit = longest_output(counted, settings, longest)
         for what, tokens in (("the prefix", len(prefix)), ("min_length", settings.min_length)):
             if tokens >= limit:
                 raise ValueError(
-                    f"line {line + 1}: {what} asks for {tokens} tokens, "
+                    f"{_name_line(line)}{what} asks for {tokens} tokens, "
                     f"but with EOS there may be {limit}: at most {limit - 1} fit"
                 )
         own = tuple(constraints[index]) if constraints else ()
@@ -241,6 +241,10 @@ class Queue:
             if again:
                 self.budget.shrink(len(again), again[0].size, again[0].line, self.rows)
             return True
+
+
+def _name_line(line: int) -> str:
+    return f"line {line % PART + 1}: "
 
 
 def _sort(sentences: Sequence[QueuedSentence]) -> list[QueuedSentence]:

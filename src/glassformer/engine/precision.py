@@ -75,7 +75,7 @@ def recall(key: str) -> dict[str, float] | None:
 
 def remember(key: str, values: dict[str, float]) -> None:
     """Store numbers under a key; do nothing where the folder cannot be written."""
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # RuntimeError: the home folder is unknown
         path = find_cache() / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"{FILE}.{os.getpid()}.partial")
@@ -86,6 +86,6 @@ def remember(key: str, values: dict[str, float]) -> None:
 def _read() -> dict[str, Any]:
     try:
         payload = json.loads((find_cache() / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: the home folder is unknown
+    except (OSError, ValueError, RuntimeError):
         return {}
     return payload if isinstance(payload, dict) else {}

@@ -44,6 +44,8 @@ def score_text(
 ) -> TextScore:
     """Return the scores of a text, of which `labels` are the classes where they are predicted."""
     lines = score_lines(reader, texts, labels, seed)
+    if not any(each.tokens for each in lines):
+        raise ValueError("nothing to score: there is no token in the text")
     if progress:
         progress(len(texts))
     return sum_scores(reader, lines)
@@ -74,7 +76,7 @@ def _score_masked(
 ) -> list[LineScore]:
     masked, hidden = list[list[int]](), list[list[int]]()
     for line, text in zip(numbers, texts, strict=True):
-        ids_BS = np.array([reader.encode_text(text)])
+        ids_BS = np.array([reader.encode_text(text, line)])
         hidden_BS, wanted_BS = mask_tokens(ids_BS, len(reader.tokenizer), (seed, line))
         masked.append(hidden_BS[0].tolist())
         hidden.append(wanted_BS[0].tolist())

@@ -21,7 +21,7 @@ from ..data.files import read_lines
 from ..data.tables import table_kind
 from ..foundation.extensions import need_addition
 from ..foundation.machine.extras import need
-from .references import References, check_lines
+from .references import References, clean_lines
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
 
 SPBLEU = ("flores200", "flores101")  # names of SentencePiece models
@@ -95,7 +95,7 @@ def score_quality(
     literature: bool = False,
     samples: int = 0,
 ) -> Quality:
-    """Score translations against one or more reference sets.
+    """Score translations against one or more reference sets, all in NFC, which models write.
 
     target_lang: a language code; it decides how BLEU and TER split text into words.
     tokenize: for BLEU, instead of the choice by language: one of `TOKENIZERS`, or a
@@ -107,7 +107,7 @@ def score_quality(
     Raises ValueError if the numbers of lines differ, a sentence has no reference, a name is
     unknown, or a tokenizer's package is not installed; `check_settings` finds the latter early.
     """
-    check_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references)
     scores = []
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
@@ -141,7 +141,7 @@ def score_as_literature(
 
 def exact_match(hypotheses: Sequence[str], references: References) -> float:
     """Return the share of translations that equal a reference, outer white space aside."""
-    check_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references)
     hits = sum(
         any(line is not None and line.strip() == hypothesis.strip() for line in lines)
         for hypothesis, *lines in zip(hypotheses, *references, strict=True)

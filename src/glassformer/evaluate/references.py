@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from ..foundation.validation_errors import check_list
+from ..text.unicode import clean
 
 References = Sequence[Sequence[str | None]]  # sets of them; None: the sentence has none there
 
 
-def check_lines(hypotheses: Sequence[str], references: References) -> None:
-    """Raise ValueError unless every set has as many lines, and each line has a reference."""
+def clean_lines(hypotheses: Sequence[str], references: References) -> tuple[list[str], References]:
+    """Return all in NFC, which models write; ValueError unless each line has a reference."""
     check_list("hypotheses", hypotheses)
     check_list("references", references)
     if not hypotheses or not references:
@@ -24,3 +25,5 @@ def check_lines(hypotheses: Sequence[str], references: References) -> None:
     for number, lines in enumerate(zip(*references, strict=True), start=1):
         if all(line is None for line in lines):
             raise ValueError(f"line {number} has no reference")
+    sets = [[None if line is None else clean(line) for line in lines] for lines in references]
+    return [*map(clean, hypotheses)], sets

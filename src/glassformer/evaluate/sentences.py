@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .quality import build_bleu, build_metric, choose_tokenizer
-from .references import References, check_lines
+from .references import References, clean_lines
 
 BY_SENTENCE = ("chrF2", "BLEU", "TER")
 
@@ -52,7 +52,7 @@ def score_each(
     BLEU of a sentence counts only the n-grams that a sentence so short can have. The arguments and
     errors are those of `score_quality`.
     """
-    check_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references)
     results: list[dict[str, float]] = [{} for _ in hypotheses]
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)

@@ -10,7 +10,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from .quality import build_metric
-from .references import References, check_lines
+from .references import References, clean_lines
 from .resampling import SAMPLES, SEED, TRIALS, extract_statistics, score_samples, score_sums
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def compare_systems(
     its difference is larger, not if it is equal; but scores that are equal have p = 1. Raises
     ValueError as `score_quality` does.
     """
-    check_lines(ours, references)
-    check_lines(theirs, references)
+    both = [clean_lines(each, references) for each in (ours, theirs)]
     if test not in get_args(Test):
         raise ValueError(f"there is no test {test!r}; there are {', '.join(get_args(Test))}")
     times = (SAMPLES if test == "bootstrap" else TRIALS) if samples is None else samples
@@ -94,11 +93,11 @@ def compare_systems(
     differences = []
     for name in metrics:
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
-        both = [np.array(extract_statistics(metric, each, references)) for each in (ours, theirs)]
+        counts = [np.array(extract_statistics(metric, *each)) for each in both]
         signature = metric.get_signature()
         signature.update("seed", seed)
         signature.update("bs" if test == "bootstrap" else "ar", times)
-        differences.append(_measure(name, metric, both, test, times, seed, str(signature)))
+        differences.append(_measure(name, metric, counts, test, times, seed, str(signature)))
     return Comparison(tuple(differences), times, seed, test)
 
 

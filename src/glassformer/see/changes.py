@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ..config import Model
 from ..foundation.tap import Edit
@@ -118,11 +119,13 @@ class Changes:
             self._add(op.name, edit, is_alike=query is None)
 
     def replace(self, name: str, position: int, head: int | None, values: Tensor) -> None:
-        """Replace the vector of one position by other values."""
-        last = self._check_window(name).axes[-1]
-        if last.dim != "key" and values.size(-1) != last.size:
-            raise ValueError(f"{name} has {last.size} values a position, not {values.size(-1)}")
-        self._change_row(name, position, head, lambda row: values[..., : row.size(-1)].to(row))
+        """Replace the vector of one position by other values; those of further keys are 0."""
+        last, size = self._check_window(name).axes[-1], values.size(-1)
+        if last.dim != "key" and size != last.size:
+            raise ValueError(f"{name} has {last.size} values a position, not {size}")
+        self._change_row(
+            name, position, head, lambda row: pad(values, (0, row.size(-1) - size)).to(row)
+        )
 
     def multiply(self, name: str, position: int, head: int | None, factor: float) -> None:
         """Multiply the vector of one position by a factor."""

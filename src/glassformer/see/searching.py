@@ -67,8 +67,10 @@ def find_passage(
     if not has_letters(edited.text):
         raise ValueError("there is nothing to translate in a text without a letter or digit")
     settings, prefix = translator.config.decode.override(decode), edited.prefix
-    forced = tokenizer.encode(prefix) if isinstance(prefix, str) else [*prefix]
-    forced = _begin(translator, forced)
+    if isinstance(prefix, str):
+        reader = translator.reader
+        (prefix,) = reader.encode_prefixes([reader.prepare_last(edited.text)], [prefix])
+    forced = _begin(translator, [*prefix])
     steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
     passage = _rank(steps)
     if not 0 <= hypothesis < len(passage):

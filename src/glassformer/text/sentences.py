@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .casing import is_small
 from .patterns import LazyPattern, RarePattern
-from .spacing import EAST, is_eastern, name_base
+from .spacing import EAST, SOUTH_EAST, is_eastern, name_base
 from .symbols import find_moved_marks
 from .unicode import Span
 
@@ -71,7 +71,7 @@ ORDINAL = LazyPattern(r"\d{1,2}|[IVX]+")
 CHARACTER = LazyPattern("[\u3040-\u9fff\uac00-\ud7af]")
 WORDS_OF_ONE = LazyPattern(f"[ayàèéőяеạåöø]\\Z|{CHARACTER.pattern}\\Z")  # these are no initials
 # One of a script that is written without spaces: Chinese, Japanese, Thai, Burmese, ...
-UNSPACED = LazyPattern(f"[{EAST}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+UNSPACED = LazyPattern(f"[{EAST}{SOUTH_EAST}]")
 LONGEST_WORD = 24  # characters of a word that may be an abbreviation
 
 LANGUAGE_MARK = RarePattern(r">>[\w-]{2,16}<<\s*", (">>",))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from unicodedata import category
 
 from .clause_marks import find_clauses, restore_mark
 from .patterns import LazyPattern
@@ -15,6 +16,10 @@ UNSPACED = {"zh", "yue", "wuu", "lzh", "ja"}
 # Chinese characters, kana, bopomofo, their punctuation and full-width forms, without white space.
 EAST = "\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f"
 EAST += "\U00020000-\U0003ffff"
+# Thai, Lao, Burmese and Khmer, without spaces between words, too. Of them, what belongs to the
+# letter after it, and the vowels that belong to the letter before them but are no combining marks.
+SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_BEFORE, _AFTER = "\u0e40-\u0e44\u0ec0-\u0ec4\u1039\u17d2", "\u0e30-\u0e33\u0e45\u0eb0-\u0eb3"
 _EASTERN = LazyPattern(f"[{EAST}]")
 _IDLE = LazyPattern(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
 
@@ -49,16 +54,32 @@ def is_eastern(character: str) -> bool:
     return bool(_EASTERN.match(character))
 
 
-def word_pattern(words: str, flags: int = 0, *, may_go_on: bool = False) -> re.Pattern[str]:
+def word_pattern(words: str, *, any_case: bool = False, may_go_on: bool = False) -> re.Pattern[str]:
     """Return a pattern that finds words wherever they are not part of others.
 
-    Chinese words are written without spaces, so they are found everywhere, as marks are.
-    `may_go_on`: the last one may be the beginning of a word.
+    Chinese words are written without spaces, so they are found everywhere, as marks are; Thai ones
+    wherever they cut no syllable. `may_go_on`: the last one may be the beginning of a word.
     """
-    letter = rf"[^\W{EAST}]"
-    before = rf"(?<!{letter})" if re.match(letter, words[0]) else ""
-    after = rf"(?!{letter})" if re.match(letter, words[-1]) and not may_go_on else ""
-    return re.compile(before + re.escape(words) + after, flags)
+    before = _border("?<!", words[0], _BEFORE)
+    after = "" if may_go_on else _border("?!", words[-1], _AFTER + list_combining())
+    # Around the words, where case makes no difference, it would take long to compile.
+    return re.compile(f"{before}(?{'i' * any_case}:{re.escape(words)}){after}")
+
+
+def _border(look: str, character: str, tied: str) -> str:
+    """Return a pattern by which nothing goes on a word beyond its first or last character."""
+    if re.match(f"[{SOUTH_EAST}]", character):
+        return f"({look}[{tied}])"
+    letter = rf"(?:[^\W{EAST}{SOUTH_EAST}]|[{list_combining()}])"
+    return f"({look}{letter})" if re.match(letter, character) else ""
+
+
+@cache
+def list_combining() -> str:
+    """Return the combining marks, which go on a word, for a pattern; and the joiner among them."""
+    kinds = "".join(category(chr(code))[0] for code in range(0x20000))
+    runs = (run.span() for run in re.finditer("M+", kinds))
+    return "\u200d" + "".join(f"{chr(start)}-{chr(end - 1)}" for start, end in runs)
 
 
 def close_up(text: str) -> str:

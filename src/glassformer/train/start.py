@@ -22,7 +22,7 @@ from .plan.hooks import NONE, Hooks
 from .plan.init_from import InitModel
 from .plan.plan import tell_few, tell_shortfall
 from .plan.preparation import PreparedRun, prepare_run
-from .plan.run_folder import PAIRS, close_run, open_run, read_record, read_settings
+from .plan.run_folder import PAIRS, begin_run, open_run, read_record, read_settings
 from .publish.card import hash_files, write_card
 from .publish.golden import write_golden
 from .publish.leftovers import measure_run
@@ -114,21 +114,14 @@ def train(
                 look_before(out, report)
                 prepared = prepare_run(out, report)
             else:
-                start = None if parent is None else InitModel.load(parent, config, new_tokens)
-                if pairs is not None and not (out / RUN / RECORD).exists():
-                    data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
-                prepared = _begin(
-                    group,
-                    config,
-                    data,
-                    out,
-                    valid,
-                    report,
-                    parent=start,
-                    init_from=init_from,
-                    subwords=subwords,
-                    given={"alignments": alignments, "lm_prior": lm_prior, "teachers": teachers},
-                )
+                with begin_run(out):
+                    start = None if parent is None else InitModel.load(parent, config, new_tokens)
+                    if pairs is not None:
+                        data, valid = _keep_pairs(out / RUN / PAIRS, pairs, config, valid)
+                    ideas = {"alignments": alignments, "lm_prior": lm_prior, "teachers": teachers}
+                    open_run(out, config, data, valid, start, init_from, subwords, ideas)
+                    sign(group, out / RUN)
+                    prepared = prepare_run(out, report)
         return _run(out, prepared, report, device, group, began, goal, hooks)
 
 
@@ -161,24 +154,6 @@ def _keep_pairs(
     if "train" in files:  # the splits of a data set; its test set stays aside
         files = {"train": files["train"]}
     return [str(path) for path in files.values()], valid
-
-
-def _begin(
-    group: ProcessGroup,
-    config: Config,
-    data: Sequence[str | Path],
-    out: Path,
-    valid: Sequence[str | Path] | None,
-    report: Reporter,
-    **keywords: Any,
-) -> PreparedRun:
-    open_run(out, config, data, valid, **keywords)
-    try:
-        sign(group, out / RUN)
-        return prepare_run(out, report)
-    except (ValueError, OSError):  # nothing was trained: leave `out` as it was
-        close_run(out)
-        raise
 
 
 def resume(
@@ -251,7 +226,7 @@ def _run(
         text += "".join(f"\n{each}" for each in _tell_too_little(progress, loop))
         if progress.rate_factor != 1:
             settings = loop.config.train, loop.config.model.d_model
-            text += f"\n{tell_lower_rate(progress, *settings)}"
+            text += f"\n{tell_lower_rate(progress, *settings, loop.plan.planned)}"
     else:
         text = (
             f"Stopped after update {progress.step:,} of {loop.steps:,}. "

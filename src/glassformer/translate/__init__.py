@@ -4,7 +4,7 @@ adapting      a sentence as people write it becomes one as the model knows them,
 sentence      the record: a sentence, to which each stage adds what it finds
 options       how a search is made
 reading       texts become sentences, and sentences the ids that the network reads
-searching     ids become hypotheses; `constraining` writes a glossary in tokens
+searching     ids become hypotheses
 writing       hypotheses become text, and sentences whole texts
 checking      translations with visible faults are searched for once more
 """

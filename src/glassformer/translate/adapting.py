@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.extensions import find_addition
 from ..model.files.directory import Tokenizers
@@ -52,6 +52,9 @@ from ..text.verbatim import (
     read_first_names,
 )
 
+if TYPE_CHECKING:
+    from ..data.glossary import Glossary, GlossaryTerm, TermPlace
+
 WITH_ARTICLES = ("fr",)  # languages in which no noun begins a sentence: Pierre is a name there
 MOST_CUTS = 10_000  # words whose tokens are kept
 TRIES = 3  # searches with other stand-ins
@@ -82,6 +85,8 @@ class AdaptedSentence(NamedTuple):
     repeated: tuple[str, ...] = ()  # numbers that the network has to write as it reads them
     stop: str = ""  # at the end of `text`: the mark that the sentence lacks
     behind: str = ""  # what a translation has in the place of that mark: a colon
+    terms: tuple[GlossaryTerm, ...] = ()  # of a glossary, whose targets are put back, too
+    forms: tuple[tuple[str, str], ...] = ()  # parts with terms, and what is put back for them
 
     @property
     def is_only_stand_ins(self) -> bool:
@@ -89,10 +94,18 @@ class AdaptedSentence(NamedTuple):
         texts = (text for text, _ in cut_at_stand_ins(self.text, self.stand_ins))
         return bool(self.stand_ins) and not any(map(str.isalnum, "".join(texts)))
 
+    def is_copied(self, prefix: str) -> bool:
+        """Return whether a translation that begins with `prefix` is only what is repeated."""
+        parts = cut_at_stand_ins(self.text, self.stand_ins)
+        return self.is_only_stand_ins and "".join(map("".join, parts)).startswith(prefix)
+
     def list_repeated(self) -> list[StandIn]:
         """Return what is left as it is in a translation: stand-ins, and what was taken out."""
         asides = dict.fromkeys(self.text[slice(*span)] for span in self.asides)
-        return [*self.stand_ins, *(StandIn(aside, aside) for aside in asides)]
+        written = {aside: aside for aside in asides}
+        for aside, (own, form) in product(asides, self.forms):
+            written[aside] = written[aside].replace(own, form)
+        return [*self.stand_ins, *map(StandIn, asides, written.values())]
 
 
 class Adapter:
@@ -193,23 +206,31 @@ class Adapter:
         """Return the colon of a translation if the training text had hardly any, or ""."""
         return write_colon(self.counts, self.target_lang) if self.usual_stop else ""
 
-    def adapt(self, sentence: str, attempt: int = 0) -> AdaptedSentence | None:
+    def adapt(
+        self, sentence: str, attempt: int = 0, glossary: Glossary | None = None
+    ) -> AdaptedSentence | None:
         """Return a sentence as the model knows such; None if it is one already.
 
         attempt: from 0; each has other stand-ins, and from TRIES on none: then what they stood for
-        is taken out. An imported model reads what its own toolkit would give it.
+        is taken out, and behind TRIES left to the network. An imported model reads what its own
+        toolkit would give it. glossary: the targets of its terms are put back in names.
         """
         if not self.tokenizers.source.has_character_map:
             return None
-        if signs := self.signs.find(sentence) if self.signs else ():
+        places = glossary.locate(sentence) if glossary else []
+        signs = self.signs.find(sentence) if self.signs else ()
+        if signs := [each for each in signs if not _is_within(each[0], places)]:
             read, origins = replace_parts(sentence, *zip(*signs, strict=True))
-            adapted = self._adapt(read, attempt) or AdaptedSentence(read)
+            places = glossary.locate(read) if glossary else []
+            adapted = self._adapt(read, attempt, places) or AdaptedSentence(read)
             spans = adapted.origins or [(place, place + 1) for place in range(len(read))]
             return adapted._replace(origins=[join_spans(origins, span) for span in spans])
-        return self._adapt(sentence, attempt)
+        return self._adapt(sentence, attempt, places)
 
-    def _adapt(self, sentence: str, attempt: int) -> AdaptedSentence | None:
-        adapted = self._replace(sentence, attempt)
+    def _adapt(
+        self, sentence: str, attempt: int, places: Sequence[TermPlace]
+    ) -> AdaptedSentence | None:
+        adapted = self._replace(sentence, attempt, places)
         if adapted and adapted.is_only_stand_ins:
             return adapted
         read = adapted.text if adapted else sentence
@@ -224,51 +245,59 @@ class Adapter:
         origins = [*spans[: len(bare)], end]
         return adapted._replace(text=bare + stop, origins=origins, stop=stop, behind=behind)
 
-    def _replace(self, sentence: str, attempt: int) -> AdaptedSentence | None:
+    def _replace(
+        self, sentence: str, attempt: int, places: Sequence[TermPlace]
+    ) -> AdaptedSentence | None:
         """Return a sentence in its usual case with stand-ins; None if it needs neither."""
         parts, case = find_verbatim(sentence), None
-        if self._is_copied(sentence, parts):
+        if not places and self._is_copied(sentence, parts):
             return AdaptedSentence(sentence, stand_ins=(StandIn(sentence, sentence),))
         if parts or not is_usual(sentence):
             kept = sorted([*parts, *find_names(sentence, self._is_known_acronym, parts)])
             case = self._find_case(sentence, kept)
         cased = self._truecase(sentence, kept, case) if case else sentence
-        days = self._find_days(cased, attempt)
+        days = self._find_days(cased, attempt, places)
         parts = [each for each in parts if not _is_left(cased, each) and not _is_in(each, days)]
         parts = sorted([*parts, *days, *self._find_foreign(cased, [*parts, *days])])
-        titled = dict[Verbatim, str]()
         left = [x for x in parts if attempt == TRIES - 1 and _is_short_number(cased, x)]
         parts = [each for each in parts if each not in left]
-        if self.has_names and not self._is_common(cased):
-            if self.full_names:
-                full = self.full_names(cased, self.source_lang, self._is_word_in_front)
-                parts = sorted([*parts, *(each for each in full if not _is_in(each, parts))])
-            parts = sorted([*parts, *self._find_names(cased, parts)])
-            if case in (None, "lower") and self.join_titles:
-                parts, titled = self.join_titles(cased, parts, self.languages, self._is_word)
-            parts = [_find_kind(cased, each) for each in parts]
-            named = find_names(cased, self._is_known_name, parts)
-            known = [_find_kind(cased, each) for each in named]
-            if attempt:  # the network has written them otherwise: Tom for Thomas
-                parts = sorted([*parts, *known])
-            else:
-                left += known
+        parts, known, titled = self._add_names(cased, parts, case)
+        if attempt:  # the network has written them otherwise: Tom for Thomas
+            parts, known = sorted([*parts, *known]), []
+        repeats = parts, [*left, *known]
+        parts, left, written, terms = self._join_terms(sentence, places, repeats, titled)
         repeated = tuple(cased[part.start : part.end] for part in left)
         if not parts:
             return AdaptedSentence(cased, None, case, repeated=repeated) if case or left else None
-        inside = [each for each in parts if not _is_apart(cased, each)]
+        inside = [each for each in parts if each in written or not _is_apart(cased, each)]
         chosen = self._choose(cased, inside, days, attempt)
         if chosen is None:  # what has no stand-in is taken out, or left to the network
             inside, chosen = [], []
-            parts = [each for each in parts if attempt >= TRIES or each.kind not in PLAIN_KINDS]
+            if attempt != TRIES:
+                parts, terms = [x for x in parts if x not in written and _is_odd(x, attempt)], ()
         text, origins = replace_parts(cased, inside, chosen)
-        own = [titled.get(part, sentence[part.start : part.end]) for part in inside]
+        forms = titled | written
+        originals = [forms.get(part, sentence[part.start : part.end]) for part in inside]
         asides = tuple(_place_apart(cased, parts, inside, chosen))
         stand_ins = [
             days.get(part) or self._stand_in(part.kind, *pair)
-            for part, *pair in zip(inside, chosen, own, strict=True)
+            for part, *pair in zip(inside, chosen, originals, strict=True)
         ]
-        return AdaptedSentence(text, origins, case, tuple(stand_ins), asides, repeated)
+        own = tuple((cased[part.start : part.end], form) for part, form in written.items())
+        back = tuple(stand_ins), asides, repeated
+        return AdaptedSentence(text, origins, case, *back, terms=terms, forms=own)
+
+    def _join_terms(
+        self,
+        text: str,
+        places: Sequence[TermPlace],
+        repeated: tuple[Sequence[Verbatim], Sequence[Verbatim]],
+        titled: Mapping[Verbatim, str],
+    ) -> Any:
+        """Return the parts of a text, joined with the terms in them; see `place_terms`."""
+        join = find_addition("place_terms") if places else None
+        names = NAMES if self.has_names else ()
+        return join(text, places, repeated, titled, names) if join else (*repeated, {}, ())
 
     def _is_copied(self, sentence: str, parts: Sequence[Verbatim]) -> bool:
         """Return whether a sentence is its own translation: 1 + 1 = 2, a letter, <br>, (Y/N)."""
@@ -276,6 +305,23 @@ class Adapter:
         is_letter = self.is_cased and LETTER.search(sentence)  # not of a model that learned letters
         is_copied = is_formula or bool(is_letter) or bool(self.colon and is_label(sentence))
         return is_copied or _is_all_apart(sentence, parts)
+
+    def _add_names(
+        self, text: str, parts: list[Verbatim], case: Case | None
+    ) -> tuple[list[Verbatim], list[Verbatim], Mapping[Verbatim, str]]:
+        """Return the parts of a text with its names, known names, and how titles are written."""
+        titled = dict[Verbatim, str]()
+        if not self.has_names or self._is_common(text):
+            return parts, [], titled
+        if self.full_names:
+            full = self.full_names(text, self.source_lang, self._is_word_in_front)
+            parts = sorted([*parts, *(each for each in full if not _is_in(each, parts))])
+        parts = sorted([*parts, *self._find_names(text, parts)])
+        if case in (None, "lower") and self.join_titles:
+            parts, titled = self.join_titles(text, parts, self.languages, self._is_word)
+        parts = [_find_kind(text, each) for each in parts]
+        named = find_names(text, self._is_known_name, parts)
+        return parts, [_find_kind(text, each) for each in named], titled
 
     def _find_names(self, text: str, taken: Sequence[Verbatim]) -> Iterator[Verbatim]:
         return find_names(text, self._is_name, taken, self._belongs, self._is_surname)
@@ -295,9 +341,12 @@ class Adapter:
             if all(x in unknown for x in filter(str.isalpha, match[0])) and not _is_in(part, taken):
                 yield part
 
-    def _find_days(self, text: str, attempt: int) -> dict[Verbatim, StandIn]:
+    def _find_days(
+        self, text: str, attempt: int, places: Sequence[TermPlace]
+    ) -> dict[Verbatim, StandIn]:
         is_possible = attempt < TRIES - 1 and _DIGIT.search(text) and self.days
-        return dict(self.days.find(text, attempt)) if is_possible else {}
+        days = self.days.find(text, attempt) if is_possible else {}
+        return {part: own for part, own in days.items() if not _is_in(part, places)}
 
     def _choose(
         self,
@@ -327,10 +376,16 @@ class Adapter:
         sentence: str,
         translation: str,
         kind: Typography = "source",
+        prefix: str = "",
     ) -> str:
-        """Return a translation with the case, the marks and the parts of its sentence."""
-        if adapted and adapted.is_only_stand_ins:
-            return sentence
+        """Return a translation with the case, the marks and the parts of its sentence.
+
+        prefix: what it was to begin with.
+        """
+        if adapted and adapted.is_copied(prefix):
+            if not (adapted.terms or prefix):
+                return sentence
+            translation = adapted.text
         case = adapted.case if adapted else None
         if adapted and adapted.stop:
             translation = strip_stop(translation, adapted.stop) + adapted.behind
@@ -350,11 +405,12 @@ class Adapter:
         return close_quote(sentence, open_quote(sentence, joined))
 
     def adapt_translation(
-        self, adapted: AdaptedSentence | None, translation: str
+        self, adapted: AdaptedSentence | None, translation: str, *, is_begun: bool = False
     ) -> tuple[str, Sequence[Span] | None]:
         """Return a translation as the network would have written it, and where that came from.
 
         It is what `restore` was given, as far as that can be told: with stand-ins, not in capitals.
+        is_begun: it is the beginning of one, and may end within what a stand-in stands for.
         """
         if adapted is None:
             return translation, None
@@ -364,6 +420,8 @@ class Adapter:
                 end = start + len(pair.original)
                 parts.append(Verbatim(start, end, pair.said or pair.text))
         parts.sort()
+        if is_begun:
+            parts += self._find_half(adapted.stand_ins, translation, parts)
         if any(one.end > two.start for one, two in pairwise(parts)):
             parts = []
         if adapted.case == "upper":
@@ -372,15 +430,54 @@ class Adapter:
         if adapted.behind and text.endswith(COLON):
             text = strip_colon(text)
             origins = [*origins[: len(text)]]
-        if adapted.stop and text[-1:].isalnum():
+        if adapted.stop and not is_begun and text[-1:].isalnum():
             space = " " * (adapted.stop == "?" and self.tokenizers.target.has_token(" ?"))
             text += space + adapted.stop
             origins += [(len(translation), len(translation))] * (len(space) + 1)
         return text, origins
 
-    def is_whole(self, adapted: AdaptedSentence | None, translation: str) -> bool:
-        """Return whether all that a translation has to repeat is in it, once."""
-        if adapted is None or adapted.is_only_stand_ins:
+    def _find_half(
+        self, stand_ins: Sequence[StandIn], text: str, taken: Sequence[Verbatim] = ()
+    ) -> list[Verbatim]:
+        """Return the end of a text that begins what a stand-in stands for, if it is no word."""
+        end, at = len(text), taken[-1].end if taken else 0
+        for pair in stand_ins:
+            for start in range(max(at, end - len(pair.original) + 1), end - 1):
+                half, word = text[start:], text[start:].strip().lower()
+                is_word = word.isalpha() and self.tokenizers.target.has_token(f" {word}")
+                begins = not text[:start][-1:].isalnum() and pair.original.startswith(half)
+                if begins and not is_word and pair.original not in text:
+                    return [Verbatim(start, end, pair.said or pair.text)]
+        return []
+
+    def fit_prefix(self, adapted: AdaptedSentence, sentence: str, prefix: str) -> AdaptedSentence:
+        """Return a sentence whose stand-ins stand for names alone, where a prefix has other titles.
+
+        The prefix of "Mr. Smith is here." may be "Monsieur Smith".
+        """
+
+        def has(pair: StandIn) -> bool:
+            return pair.original in prefix or bool(self._find_half([pair], prefix))
+
+        def fit(pair: StandIn) -> StandIn:
+            words = pair.original.split(" ")
+            tails = (" ".join(words[first:]) for first in range(len(words)))
+            bare = pair._replace(original=next((each for each in tails if each in sentence), ""))
+            return bare if bare.original and not has(pair) and has(bare) else pair
+
+        return adapted._replace(stand_ins=tuple(map(fit, adapted.stand_ins)))
+
+    def is_whole(self, adapted: AdaptedSentence | None, translation: str, prefix: str = "") -> bool:
+        """Return whether all that a translation has to repeat is in it, once.
+
+        prefix: what it was to begin with, where no stand-in may stand for something else.
+        """
+        if adapted is None:
+            return True
+        others = [each for each in adapted.stand_ins if each.text != each.original]
+        if [*cut_at_stand_ins(prefix, others)][1:]:
+            return False
+        if adapted.is_copied(prefix):
             return True
         if not all(number in translation for number in adapted.repeated):
             return False
@@ -508,8 +605,17 @@ def _is_left(sentence: str, part: Verbatim) -> bool:
     return own.startswith("&") or (is_small and not _is_bracketed(sentence, part))
 
 
-def _is_in(part: Verbatim, others: Collection[Verbatim]) -> bool:
+def _is_in(part: Verbatim, others: Collection[Verbatim] | Sequence[TermPlace]) -> bool:
     return any(other.start < part.end and part.start < other.end for other in others)
+
+
+def _is_odd(part: Verbatim, attempt: int) -> bool:
+    """Return whether a part without a stand-in is taken out, and not left to the network."""
+    return attempt < TRIES and part.kind not in PLAIN_KINDS
+
+
+def _is_within(part: Verbatim, places: Sequence[TermPlace]) -> bool:
+    return any(place.start <= part.start and part.end <= place.end for place in places)
 
 
 def _is_short_number(sentence: str, part: Verbatim) -> bool:

@@ -104,6 +104,7 @@ class Checker:
             contexts=contexts,
             as_document=as_document,
             first_line=first_line,
+            glossary=options.glossary,
         )
         return [
             join_checked(text, sentences, options)
@@ -224,6 +225,7 @@ def _plan(
     """
     decode = options.decode
     beam = {"search": "beam", "beam": max(5, decode.beam), "stop": "exact", "beam_groups": 1}
+    beam["shortlist"] = False  # which may be too short for a wider beam
     unlike = {**beam, "no_repeat_ngram_size": decode.no_repeat_ngram_size or 3}
     is_endless = {
         n: bool(ENDLESS & {each.kind for each in sentences[n].problems}) for n in doubtful
@@ -237,7 +239,7 @@ def _plan(
             careful: Decode = decode.override(changes)
             yield (
                 numbers,
-                options._replace(decode=careful, n_best=careful.beam, glossary=None, progress=None),
+                options._replace(decode=careful, n_best=careful.beam, progress=None),
             )
 
 

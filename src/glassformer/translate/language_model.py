@@ -82,13 +82,14 @@ class LanguageModel(LanguageReader):
     ) -> list[Completion]:
         """Return `n_best` completions of a text, the best first.
 
-        decode: settings that override the model's own; at most `max_extra` tokens are written.
+        decode: settings that override the model's own; `min_length` to `max_extra` tokens follow.
         Sampling draws each completion by itself, keyed by `seed` and its number.
         """
         self.check("complete")
         prompt = self.tokenizer.encode(text)
         own = self.config.decode.override(decode, None if self._draws(decode) else n_best)
-        settings = own.model_copy(update={"max_ratio": 1.0})  # `max_extra` counts from the prompt
+        least = own.min_length and own.min_length + len(prompt)  # both count from the prompt
+        settings = own.model_copy(update={"max_ratio": 1.0, "min_length": least})
         copies = n_best if settings.search == "sample" else 1
         completions = self.weights.get_engine(self.weights.exact).search(
             [[*prompt, EOS]] * copies,  # not read: it says how long the prompt is

@@ -85,9 +85,9 @@ class LanguageReader:
                 results.append(ids.pop(0))
         return self._frame(results, 0)
 
-    def encode_text(self, text: str) -> list[int]:
+    def encode_text(self, text: str, line: int = 0) -> list[int]:
         """Return the ids of a text, between the class token (or begin mark) and the end mark."""
-        return self._frame(self.tokenizer.encode(text), 0)
+        return self._frame(self.tokenizer.encode(text), line)
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         check_list("texts", texts)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..config import EOS, SEPARATOR, Config
 from ..foundation.extensions import find_addition
@@ -41,6 +41,9 @@ from ..text.symbols import (
 from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
+
+if TYPE_CHECKING:
+    from ..data.glossary import Glossary
 
 WHOLE = 1.5  # times text.split_above: longer sentences are cut into clauses
 
@@ -109,6 +112,7 @@ class SentenceReader:
         contexts: Sequence[str] | None = None,
         as_document: bool = False,
         first_line: int = 0,
+        glossary: Glossary | None = None,
     ) -> list[list[Sentence]]:
         """Return the sentences of each text, with their ids; see `Translator.search`.
 
@@ -124,7 +128,7 @@ class SentenceReader:
             if values is not None and len(values) != len(texts):
                 raise ValueError(f"{len(texts)} texts but {len(values)} {name}")
         nothing = [""] * len(texts)
-        ids = _Ids(self)
+        ids = _Ids(self, glossary=glossary)
         cut = self._split(texts, ids) if split else self._keep_whole(texts, ids)
         before = self._split_contexts(contexts or (), ids, split)
         rows = zip(texts, cut, contexts or nothing, prefixes or nothing, strict=True)
@@ -171,10 +175,18 @@ class SentenceReader:
         """Return the ids of sources, as `encode` does, and those of their translations."""
         return [*zip(self.encode(sources), self.encode_targets(sources, targets), strict=True)]
 
+    def encode_prefixes(
+        self, read: Sequence[NetworkText | Sentence], prefixes: Sequence[str]
+    ) -> list[list[int]]:
+        """Return the ids of what translations begin with, as the network would have written it."""
+        pairs = zip(read, prefixes, strict=True)
+        texts = [self._adapt_translation(*each, is_begun=True)[0] for each in pairs]
+        return self.tokenizers.target.encode_many(texts)
+
     def encode_targets(self, sources: Sequence[str], targets: Sequence[str]) -> list[list[int]]:
         """Return the ids of the translations of texts, as the network would have written them."""
         pairs = zip(sources, targets, strict=True)
-        read = [self._adapt_translation(source, target)[0] for source, target in pairs]
+        read = [self._adapt_translation(self.prepare_last(one), two)[0] for one, two in pairs]
         return self.tokenizers.target.encode_many(read)
 
     def tokenize(self, text: str) -> Tokens:
@@ -202,13 +214,16 @@ class SentenceReader:
 
         What the network reads stand-ins for in the source, it is to have written as such, too.
         """
-        text, origins = self._adapt_translation(source, target)
+        text, origins = self._adapt_translation(self.prepare_last(source), target)
         return NetworkText(text, origins).trace_back(self.tokenizers.target.tokens(text))
 
-    def _adapt_translation(self, source: str, target: str) -> tuple[str, Sequence[Span] | None]:
-        read = self.prepare(source.rpartition("\n")[2] if self.context else source)
+    def _adapt_translation(
+        self, read: NetworkText | Sentence, target: str, *, is_begun: bool = False
+    ) -> tuple[str, Sequence[Span] | None]:
         bare = read.aside and leave_out_asides(read.aside, target)
-        text, origins = self.adapter.adapt_translation(read.adapted, bare.text if bare else target)
+        text, origins = self.adapter.adapt_translation(
+            read.adapted, bare.text if bare else target, is_begun=is_begun
+        )
         if bare:
             spans = origins or [(place, place + 1) for place in range(len(text))]
             origins = [join_spans(bare.origins, span) for span in spans]
@@ -218,14 +233,20 @@ class SentenceReader:
         """Return a sentence as `tokenize` reads it: with data.context, after its context."""
         return extend_source(sentence.context, sentence.text) if self.context else sentence.text
 
-    def prepare(self, sentence: str, attempt: int = 0) -> NetworkText:
+    def prepare_last(self, source: str) -> NetworkText:
+        """Return the sentence of a source as the tokenizer reads it, without its context."""
+        return self.prepare(source.rpartition("\n")[2] if self.context else source)
+
+    def prepare(
+        self, sentence: str, attempt: int = 0, glossary: Glossary | None = None
+    ) -> NetworkText:
         """Return a sentence as the tokenizer reads it, and where each character comes from.
 
         What its translation has to repeat is read as stand-ins, an unusual case as the usual one;
         symbols that training lacked are set aside, and white space that the language does not write
-        is left out. attempt: see `Adapter.adapt`.
+        is left out. attempt, glossary: see `Adapter.adapt`.
         """
-        adapted = self.adapter.adapt(sentence, attempt)
+        adapted = self.adapter.adapt(sentence, attempt, glossary)
         text, origins = (adapted.text, adapted.origins) if adapted else (sentence, None)
         if aside := self.set_aside(text, adapted.asides if adapted else ()):
             text, origins = aside.text, [join_spans(origins, span) for span in aside.origins]
@@ -396,12 +417,17 @@ class SentenceReader:
 
     def _take(self, sentence: Sentence, lines: Sequence[str], ids: _Ids) -> Sentence:
         """Return a sentence with its ids; `lines` are its context and itself."""
-        own = ids[lines[-1]]
-        return sentence._replace(ids=self._join(lines, ids), adapted=own.adapted, aside=own.aside)
+        own, prefix = ids[lines[-1]], sentence.prefix
+        adapted = own.adapted
+        if adapted and prefix:
+            adapted = self.adapter.fit_prefix(adapted, sentence.text, prefix)
+        return sentence._replace(ids=self._join(lines, ids), adapted=adapted, aside=own.aside)
 
-    def read_again(self, sentences: Sequence[Sentence], attempt: int) -> list[Sentence]:
+    def read_again(
+        self, sentences: Sequence[Sentence], attempt: int, glossary: Glossary | None
+    ) -> list[Sentence]:
         """Return sentences as they are read with other stand-ins; see `Adapter.adapt`."""
-        (again,) = self._add_ids([[*sentences]], _Ids(self, attempt))
+        (again,) = self._add_ids([[*sentences]], _Ids(self, attempt, glossary))
         return again
 
     def _find_lines(self, source: str) -> list[str]:
@@ -430,12 +456,14 @@ class _Encoded(NamedTuple):
 class _Ids(dict[str, _Encoded]):
     """The ids of texts, of which each is tokenized once, and what was set aside from it."""
 
-    def __init__(self, reader: SentenceReader, attempt: int = 0) -> None:
-        self.reader, self.attempt = reader, attempt
+    def __init__(
+        self, reader: SentenceReader, attempt: int = 0, glossary: Glossary | None = None
+    ) -> None:
+        self.reader, self.attempt, self.glossary = reader, attempt, glossary
 
     def add(self, texts: Iterable[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self]
-        prepared = [self.reader.prepare(text, self.attempt) for text in missing]
+        prepared = [self.reader.prepare(text, self.attempt, self.glossary) for text in missing]
         rows = self.reader.tokenizers.source.encode_many([each.text for each in prepared])
         for text, each, ids in zip(missing, prepared, rows, strict=True):
             self[text] = _Encoded(ids, each.adapted, each.aside)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..config import Config, Decode
 from ..decode import Budget, Hypothesis
 from ..decode.mbr import SAMPLE, rank_by_utility
 from ..engine import Weights
+from ..foundation.extensions import need_addition
 from ..foundation.validation_errors import check_list
 from ..model.files.directory import Tokenizers
 from ..text import Tokens
-from .constraining import TermSpeller
 from .options import SearchOptions
 from .reading import SentenceReader
 from .sentence import Progress, Scored, Sentence
@@ -62,7 +62,7 @@ class Searcher:
         PyTorch searches the sentences that have constraints.
         """
         if options.glossary is not None:
-            sentences = self._speller.constrain(sentences, options.glossary)
+            sentences = self._terms.constrain(sentences, options.glossary)
         bound = [each for each in sentences if each.constraints]
         free = [each for each in sentences if not each.constraints]
         engine = self._adapt(self.weights.get_torch_engine()) if bound else None
@@ -137,7 +137,7 @@ class Searcher:
     def _encode_prefixes(self, sentences: Sequence[Sentence]) -> list[list[int]]:
         if not any(each.prefix for each in sentences):
             return [[] for _ in sentences]
-        return self.tokenizers.target.encode_many([each.prefix for each in sentences])
+        return self.reader.encode_prefixes(sentences, [each.prefix for each in sentences])
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], progress: Progress | None = None
@@ -207,8 +207,9 @@ class Searcher:
         return ConventionEngine(engine, self.reader.begin, self.config.text.source_eos)
 
     @cached_property
-    def _speller(self) -> TermSpeller:
-        return TermSpeller(self.tokenizers.target, self.config.data.target_lang)
+    def _terms(self) -> Any:
+        make = need_addition("spell_terms", "a glossary")
+        return make(self.tokenizers.target, self.config.data.target_lang)
 
 
 def search_texts(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..decode.sentences import Constraint, Hypothesis
+from ..decode.sentences import PART, Constraint, Hypothesis
 from ..foundation.messages import read_messages
 from ..text.symbols import SetAside
 from ..text.unicode import Span
 from .adapting import AdaptedSentence
 
 Progress = Callable[[int], object]  # called with how many more lines are done
-PART = 1 << 40  # sampling is keyed by line + PART * part; no text has so many lines
 
 
 class Part(NamedTuple):

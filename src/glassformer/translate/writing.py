@@ -37,11 +37,18 @@ class Writer:
         kind = options.decode.typography
         searched = self.searcher.search(sentences, options)
         written = [self.write(each, kind) for each in searched]
-        for attempt in range(1, TRIES + 1):
-            numbers = [n for n, each in enumerate(written) if not each.is_whole]
+        for attempt in range(
+            1, TRIES + 2
+        ):  # a prefix is followed as it is if no other try is whole
+            numbers = [
+                n
+                for n, each in enumerate(written)
+                if not each.is_whole and (attempt < TRIES or bool(each.prefix) == (attempt > TRIES))
+            ]
             if not numbers:
-                break
-            again = self.reader.read_again([written[n] for n in numbers], attempt)
+                continue
+            doubtful = [written[n] for n in numbers]
+            again = self.reader.read_again(doubtful, attempt, options.glossary)
             others = self.searcher.search(again, options._replace(progress=None))
             for n, other in zip(numbers, others, strict=True):
                 written[n] = self.write(other, kind)
@@ -50,10 +57,10 @@ class Writer:
     def write(self, sentence: Sentence, kind: Typography = "source") -> Sentence:
         """Return a sentence with the translations that its hypotheses spell, best first."""
         best = [read_hypothesis(each, self.target) for each in sentence.hypotheses]
-        adapter, adapted = self.reader.adapter, sentence.adapted
+        adapter, adapted, prefix = self.reader.adapter, sentence.adapted, sentence.prefix
         if adapted and adapted.stand_ins:
-            best.sort(key=lambda way: not adapter.is_whole(adapted, way.text))
-        is_whole = not best or adapter.is_whole(adapted, best[0].text)
+            best.sort(key=lambda way: not adapter.is_whole(adapted, way.text, prefix))
+        is_whole = not best or adapter.is_whole(adapted, best[0].text, prefix)
         placed = [way._replace(text=self.place_aside(sentence, way.text, kind)) for way in best]
         return sentence._replace(translations=placed, is_whole=is_whole)
 
@@ -63,7 +70,8 @@ class Writer:
             from .align.symbols import place_symbols
 
             text = place_symbols(self.searcher, self.searcher.folder, sentence.aside, text)
-        return self.reader.adapter.restore(sentence.adapted, sentence.text, text, kind)
+        whole = sentence.adapted, sentence.text, text
+        return self.reader.adapter.restore(*whole, kind, sentence.prefix)
 
     def align(
         self, alignments: Alignments, folder: Path, texts: Sequence[TranslatedText]

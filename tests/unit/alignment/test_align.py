@@ -145,6 +145,16 @@ def test_eflomal_beats_lines_of_words_in_order(
     assert found and float(found[1]) < 22
 
 
+def test_empty_files_are_refused_without_a_model_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / name for name in ("s", "t")]
+    for file in files:
+        file.touch()
+    assert main(["align", *map(str, files), "--engine", "eflomal"]) == 2
+    assert f"{files[0]}: the file is empty" in capfd.readouterr().err
+
+
 def test_without_eflomal_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

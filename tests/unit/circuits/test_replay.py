@@ -12,13 +12,15 @@ import torch
 
 from glassformer.cli import main
 from glassformer.config import BOS, Config
+from glassformer.extensions.circuits import replay as replaying
 from glassformer.extensions.circuits.cli.taught import tell_method
 from glassformer.extensions.circuits.edges import WordContrast
-from glassformer.extensions.circuits.lines import CLOSE, TaughtLines
+from glassformer.extensions.circuits.lines import CLOSE, TaughtLines, encode_lines, recall_text
 from glassformer.extensions.circuits.replay import Replay, TrainingState, find_obstacle
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.model.files.directory import load_model
 from glassformer.train.start import resume, train
+from glassformer.translator import Translator
 
 PAIRS = read_corpus().pairs["train"][:40]
 MODEL: dict[str, Any] = {
@@ -38,10 +40,13 @@ TRAIN: dict[str, Any] = {
 }
 
 
-def run_training(out: Path, **settings: Any) -> Path:
+def run_training(out: Path, data: dict[str, Any] | None = None, **settings: Any) -> Path:
     given = TRAIN | {"ema": 0.9, "epsilon": 1e-4, "learning_rate": 3e-3} | settings
     config = {"recipe": "auto", "size": "tiny", "model": MODEL, "train": given}
-    config |= {"text": {"vocabulary": 400}, "data": {"source_lang": "en", "target_lang": "fr"}}
+    config |= {
+        "text": {"vocabulary": 400},
+        "data": {"source_lang": "en", "target_lang": "fr"} | (data or {}),
+    }
     valid = read_corpus().pairs["valid"][:4]
     rows = {"train": [*PAIRS], "valid": valid}
     train(Config.model_validate(config), pairs=rows, out=out, quiet=True)
@@ -198,6 +203,25 @@ def test_a_gap_is_a_share_of_the_way_and_is_told(model: Path) -> None:
     )
     assert "not exact" not in exact
     assert "apart by 0.5 % of the way" in close and "not exact" in close
+
+
+def test_the_estimate_weighs_what_the_training_read(tmp_path: Path) -> None:
+    out = run_training(tmp_path / "m", {"context": 1, "tag": "<2fr>"})
+    replay, translator = Replay.open(out), Translator.load(out, device="cpu", precision="fp32")
+    places, pairs = encode_lines(translator, PAIRS)
+    assert places == [*range(len(PAIRS))] and pairs == replay.pairs
+    text = recall_text(replay.setup.prepared.store, translator, PAIRS)
+    assert text.numbers == [place + 1 for place in places] and text.texts == PAIRS
+    assert text.pairs == pairs
+
+
+@pytest.mark.parametrize("name", ["alignment_weight", "prior_weight", "risk_weight"])
+def test_an_idea_in_the_loss_leaves_the_estimate(
+    model: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    config = Config.load(model / "config.toml").changed(train={name: 0.5})
+    monkeypatch.setattr(replaying, "read_settings", lambda *_: config)
+    assert find_obstacle(model) == f"it was trained with train.{name}"
 
 
 def test_what_cannot_be_followed_back_says_why(

@@ -225,6 +225,17 @@ def test_contrastive_sets_are_judged_by_score(run: Run) -> None:
     assert text.count("2 of 3") == 4 and "by kind\n  adjective" in text
 
 
+def test_items_that_are_too_long_are_left_out_for_all_models(run: Run) -> None:
+    short, long = "The cat is old.\tLe chat est vieux.\tXyz zyx.\n", f"{'the cat ' * 400}\ta\tb\n"
+    Path("set.tsv").write_text(short + long, encoding="utf-8")
+    code, out, err = run("evaluate demo-rnn demo --contrastive set.tsv --device cpu --json")
+    assert code == 0 and [each["of"] for each in json.loads(out)] == [1, 1]
+    assert "set.tsv: 1 of 2 items left out: the source is" in err
+    Path("set.tsv").write_text(long, encoding="utf-8")
+    code, _, err = run("evaluate demo --contrastive set.tsv --device cpu")
+    assert code == 2 and "set.tsv: 1 of 1 item left out: the source is" in err
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
@@ -240,10 +251,16 @@ def test_contrastive_sets_are_judged_by_score(run: Run) -> None:
         ("evaluate demo --contrastive theirs.fr --worst 2", "--worst has no effect with --contr"),
         ("evaluate theirs.fr test.fr --worst 2 --source short", "theirs.fr has 4 lines but short"),
         ("evaluate demo test.en", "to score demo, give a file of references"),
+        ("evaluate demo-lm empty", "nothing to score: there is no token in the text"),
+        ("evaluate demo-mlm empty", "nothing to score: there is no token in the text"),
+        ("evaluate theirs.fr empty.tsv", "theirs.fr has 4 lines but empty.tsv has 0"),
+        ("evaluate empty empty.tsv", "nothing to score: give at least one translation"),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_sentence(run: Run, command: str, words: str) -> None:
     Path("short").write_text("one\n", encoding="utf-8")
+    Path("empty").touch()
+    Path("empty.tsv").touch()
     code, out, err = run(command)
     assert (code, out) == (2, "") and re.search(words, err), err
     assert len(err.splitlines()) == 1

@@ -92,8 +92,13 @@ def test_it_speaks_chinese(
     assert main(["course", "start", "--lang", "zh"]) == 0
     assert main(["course", "check"]) == 1  # finds glassformer-course in this folder
     assert "第 1 步" in capfd.readouterr().out
-    text = (tmp_path / "glassformer-course" / "step_05_softmax.py").read_text(encoding="utf-8")
-    assert EXERCISES[4].task["zh"].strip() in text
+    folder = tmp_path / "glassformer-course"
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert EXERCISES[4].task["zh"].strip() in texts[folder / "step_05_softmax.py"]
+    for name in ("step_05_softmax.py", "course.ipynb"):
+        (folder / name).unlink()
+    assert main(["course", "start"]) == 0
+    assert {path: path.read_text(encoding="utf-8") for path in folder.iterdir()} == texts
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from glassformer.data.batches import FEW_SHAPES, ROWS, Batch, Batches, cut_batches
 from glassformer.data.corpus import find_data
+from glassformer.data.masking import LabelledBatches, MaskedBatches
 from glassformer.data.store import Store, build_store
 from glassformer.data.tables import Pair
 from glassformer.text import BOS, EOS, PAD, Tokenizer
@@ -79,6 +82,16 @@ def test_few_shapes_occur(batches: Batches) -> None:
     for batch in read_epoch(batches, 0):
         assert batch.source_BS.shape[1] % FEW_SHAPES == 0
         assert (batch.target_BT.shape[1] - 1) % FEW_SHAPES == 0
+
+
+@pytest.mark.parametrize("kind", [Batches, LabelledBatches, partial(MaskedBatches, vocabulary=99)])
+def test_the_padding_stays_within_the_positions(store: Store, kind: Callable[..., Batches]) -> None:
+    most = max(int(side.max()) for epoch in range(5) for side in store.lengths(epoch)) + 1
+    assert most % 8
+    batches = kind(store, batch_tokens=BUDGET, seed=1, pad_to=8, positions=most)
+    for batch in (*read_epoch(batches, 0), *batches.worst()):
+        assert batch.source_BS.shape[1] <= most + (kind is not Batches)  # a class token
+        assert batch.target_BT.shape[1] - 1 <= most + (kind is not Batches)
 
 
 def test_without_rounding_the_longest_fills_its_side(store: Store) -> None:

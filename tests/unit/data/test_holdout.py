@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -75,6 +76,13 @@ def test_case_and_spacing_make_no_difference(tmp_path: Path) -> None:
     assert held[0] + 1 == held[1]
     assert held[0] % 2 == 0
     assert len(list(train)) == 38
+
+
+def test_spelling_in_unicode_makes_no_difference(tmp_path: Path) -> None:
+    pairs = [(normalize("NFD" if i % 2 else "NFC", f"é{i // 2}"), f"t{i}") for i in range(40)]
+    train, valid = hold_out(write(tmp_path, pairs), seed=1)
+    own, others = ({normalize("NFC", each) for each in sides(part)[0]} for part in (valid, train))
+    assert own and not own & others
 
 
 def test_the_seed_says_all(tmp_path: Path) -> None:

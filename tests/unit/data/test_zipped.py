@@ -33,6 +33,14 @@ def test_pairs(tmp_path: Path) -> None:
     assert list(find_data(tmp_path / "0.zip", "de", "en").train) == [("b", "a"), ("d", "c")]
 
 
+def test_what_macos_adds_is_no_text(tmp_path: Path) -> None:
+    added = {f"__MACOSX/sub/._{name}": "\0" for name in MEMBERS}
+    added |= {"sub/._B.de-en.en": "\0", "sub/._B.de-en.de": "\0"}
+    inner = {f"sub/{name}": text for name, text in MEMBERS.items()}
+    corpus = find_data(_zip(tmp_path / "mac.zip", added | inner), "en", "de").train
+    assert list(corpus) == [("a", "b"), ("c", "d")]
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     path = _zip(tmp_path / "B.zip", MEMBERS)
     with pytest.raises(ValueError, match=r"B\.zip: no pairs of files ending in \.en and \.fr; it"):

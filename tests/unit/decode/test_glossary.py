@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -12,9 +14,11 @@ from glassformer import Translator
 from glassformer.cli import main
 from glassformer.config import EOS, Config
 from glassformer.data.glossary import Glossary, GlossaryTerm, count_terms
-from glassformer.decode.constrained import measure_progress
 from glassformer.decode.run import search
 from glassformer.decode.sentences import Constraint, Spelling
+from glassformer.extensions.terms.constrained import measure_progress
+from glassformer.extensions.terms.spelling import TermSpeller
+from glassformer.text import Tokenizer
 
 LINES = ["The cat is on the mat.", "The dog bites the old cat.", "A horse runs.", ""]
 
@@ -29,6 +33,21 @@ def test_a_text_has_whole_words_and_the_longest_terms() -> None:
     assert [t.source for t in glossary.find("The Cat, the old cat, us.")] == ["cat", "old cat"]
     assert [t.source for t in glossary.find("cats concatenate in the US")] == ["US"]
     assert [t.source for t in glossary.find("我的猫在睡")] == ["猫"]
+
+
+def test_marks_go_on_a_word_and_some_scripts_have_no_spaces() -> None:
+    glossary = Glossary.of({"कम": "few", "ផ្ទះ": "house", "บ้าน": "house"})
+    texts = {"कमी": [], "कम पानी": ["कम"], "ក្នុងផ្ទះ": ["ផ្ទះ"], "ฉันไปบ้านแล้ว": ["บ้าน"]}
+    assert {text: [each.source for each in glossary.find(text)] for text in texts} == texts
+    tokenizer = SimpleNamespace(
+        vocabulary=["a", "\u0940", ".", " b"], encode=lambda _: [2], encode_inside=lambda _: [3]
+    )
+    speller = TermSpeller(cast(Tokenizer, tokenizer), None)
+    spaced, unspaced = (
+        speller._spell(GlossaryTerm("x", (each,))).spellings for each in ("कम", "บ้าน")
+    )
+    assert [each.continuing for each in spaced] == [{0, 1}]
+    assert [each.ids for each in unspaced] == [(2,), (3,)]
 
 
 def test_a_target_is_whole_or_a_stem() -> None:
@@ -58,6 +77,73 @@ def test_batches_change_nothing(translator: Translator) -> None:
     how = {"glossary": {"cat": "minet", "dog": "toutou"}, "again": False}
     alone = [translator.translate(line, **how) for line in LINES]
     assert translator.translate(LINES, **how) == alone
+
+
+@cache
+def load_everyday() -> Translator:
+    return Translator.load("everyday-en-fr", device="cpu", precision="fp32")
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "translation"),
+    [
+        (
+            "Mrs. Okonkwo gave me the book.",
+            {"Okonkwo": "Okonkw\u00f3"},
+            "Mme Okonkw\u00f3 m'a donn\u00e9 le livre.",
+        ),
+        ("Thomas and Mary are there.", {"Thomas": "Tomas"}, "Tomas et Mary sont l\u00e0."),
+        ("Tom left.", {"Tom": "Thomas"}, "Thomas est parti."),
+        (
+            "We are open 24/7 in summer.",
+            {"24/7": "24 heures sur 24"},
+            "Nous sommes ouverts 24 heures sur 24 en \u00e9t\u00e9.",
+        ),
+        ("I work for Acme Corp.", {"Acme Corp": "Acme SARL"}, "Je travaille pour Acme SARL."),
+        ("NASA", {"NASA": "la NASA"}, "la NASA"),
+        ("Mary Okonkwo is here.", {"Mary": "Marie*"}, "Marie Okonkwo est ici."),
+        (
+            "I bought Windows 11 Pro.",
+            {"Windows 11 Pro": "Fen\u00eatres 11|Windows 11"},
+            "J'ai achet\u00e9 Fen\u00eatres 11.",
+        ),
+        ("WE LOVE NASA.", {"nasa": "la NASA"}, "NOUS ADORONS la NASA."),
+        (
+            "Call me at 10 a.m. please.",
+            {"a.m.": "du matin"},
+            "Appelle-moi \u00e0 10:00 du matin.",
+        ),
+        ("I met him (Okonkwo).", {"Okonkwo": "Oko"}, "Je l'ai rencontr\u00e9 (Oko)."),
+        ("20% of people are here.", {"20%": "un cinqui\u00e8me"}, None),
+        ("Okonkwo and Okonkwo met.", {"Okonkwo": "Bob"}, None),
+    ],
+)
+def test_a_term_in_what_stands_in_is_there_once(
+    text: str, terms: dict[str, str], translation: str | None
+) -> None:
+    translated = load_everyday().translate(text, glossary=terms)
+    assert translation in (None, translated)
+    (target,) = terms.values()
+    spelled = target.partition("|")[0].rstrip("*")
+    assert translated.count(spelled) == len(Glossary.of(terms).locate(text))
+
+
+def test_all_of_the_best_have_a_term_that_stands_in() -> None:
+    terms = {"Okonkwo": "Okonkw\u00f3"}
+    best = load_everyday().search("I saw Okonkwo.", n_best=3, glossary=terms)
+    assert [each.text.count("Okonkw\u00f3") for each in best] == [1, 1, 1]
+
+
+def test_a_term_is_found_where_a_text_is_not_composed() -> None:
+    text = "The cafe\u0301 of the cafe\u0301s"
+    (place,) = Glossary.of({"caf\u00e9": "bistrot"}).locate(text)
+    assert text[place.start : place.end] == "cafe\u0301"
+
+
+def test_a_target_without_tokens_is_refused(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="term 'cat': no token spells"):
+        translator.translate("The cat is old.", glossary={"cat": "\u200b"})
+    assert "minet" in translator.translate("The cat is old.", glossary={"cat": "\u200b|minet"})
 
 
 class _Stubborn:

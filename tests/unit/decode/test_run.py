@@ -10,6 +10,7 @@ import torch
 
 from glassformer.config import Decode
 from glassformer.decode import Budget, Hypothesis, NotFiniteError, search
+from glassformer.decode.sentences import PART
 from glassformer.foundation.machine.device import run_in_threads
 
 SEARCHES = {
@@ -225,6 +226,11 @@ def test_progress_and_nothing_to_do(oracle: Any, sources: Any) -> None:
         (Decode(max_extra=2), {"prefixes": [[], [3, 3, 3, 3]]}, "line 2: .* 4 tokens.* at most 3"),
         (Decode(), {"prefixes": [[], [2]]}, "line 2: .* control id"),
         (Decode(max_extra=3, min_length=3), {}, "line 1: min_length .* at most 2"),
+        (
+            Decode(max_extra=3, min_length=3),
+            {"lines": [4 + PART, 4]},
+            "^line 5: min_length",
+        ),
         (Decode(), {"prefixes": [[]]}, "2 sources, 1 prefixes, 2 lines"),
         (Decode(), {"lines": [4]}, "2 sources, 2 prefixes, 1 lines"),
     ],

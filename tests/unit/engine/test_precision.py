@@ -95,3 +95,12 @@ def test_a_folder_that_cannot_be_written_does_no_harm(cache: Path) -> None:
     cache.write_text("a file, not a folder", encoding="utf-8")
     precision.remember("k", {"fp32": 1.0})
     assert precision.recall("k") is None
+
+
+def test_an_unknown_home_folder_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(precision, "find_cache", find_no_home)
+    precision.remember("k", {"fp32": 1.0})
+    assert precision.recall("k") is None

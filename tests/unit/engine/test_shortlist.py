@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import SHIPPED, SHORTLIST
 from glassformer.model.transformer import Transformer
 from glassformer.train.publish.health import examine_model
+from glassformer.translate.options import SearchOptions
 from glassformer.translator import Translator
 
 from .conftest import Driver, pack_model
@@ -140,6 +142,20 @@ def test_a_beam_wider_than_the_list_is_refused(engine: NativeEngine, tmp_path: P
         engine.search(SOURCES, Decode(beam=6, shortlist=True))
     with pytest.raises(ValueError, match="no effect with search=sample"):
         Decode(search="sample", shortlist=True)
+
+
+def test_a_sentence_is_searched_again_among_all_tokens(tmp_path: Path) -> None:
+    """A list may be too short for the wide beam of a second search."""
+    shutil.copytree(SHIPPED / "demo", tmp_path / "demo")
+    translator = Translator.load(tmp_path / "demo", precision="int8", device="cpu")
+    everything = [*range(3, len(translator.tokenizers.target))]
+    rows = [everything] * len(translator.tokenizers.source)
+    write_list(tmp_path / "demo" / SHORTLIST, [*rows, [2, *everything[:9]]])
+    dropped = SimpleNamespace(find=lambda ways: [("word",)] * len(ways))
+    translator.checker.__dict__["dropped"] = dropped
+    options = SearchOptions(translator.config.decode.override({"shortlist": True}))
+    (checked,) = translator.checker.translate_texts(["The cat is old."], options)
+    assert checked.best[0].text == "Le chat est vieux."
 
 
 def test_damaged_lists_are_refused(tmp_path: Path) -> None:

@@ -127,6 +127,15 @@ def test_contrapro_is_read_as_it_is(tmp_path: Path) -> None:
     ]  # all are of one type: that is no division
 
 
+def test_a_field_that_is_no_text_is_none(tmp_path: Path) -> None:
+    odd = {"src pronoun": 5, "ref pronoun": ["er"], "src ante phrase": 7, "intrasegmental": [1]}
+    path = tmp_path / "contrapro.json"
+    path.write_text(json.dumps([CONTRAPRO | odd]), encoding="utf-8")
+    (item,) = read_contrastive(path)
+    assert "pronoun" not in item.categories and item.marked["source"] == {}
+    assert item.categories["antecedent in the sentence"] == "unknown"
+
+
 def test_lingeval_has_other_names(tmp_path: Path) -> None:
     path = tmp_path / "lingeval.json"
     error = {"contrastive": "x", "type": "clitic"}

@@ -59,3 +59,9 @@ def test_masks_do_not_depend_on_how_many_processes_share_the_lines(processes: in
     for shared in validate_in(processes):
         assert shared.scores == alone.scores
         assert shared.loss == pytest.approx(alone.loss, abs=1e-5)
+
+
+def test_a_line_that_is_too_long_is_named() -> None:
+    reader = LanguageModel.load("demo-mlm", device="cpu")
+    with pytest.raises(ValueError, match=r"^line 2: .* tokens and two marks"):
+        score_text(reader, ["a cat", "a cat " * 500], [], 0)

@@ -87,6 +87,17 @@ def test_odds_are_those_of_each_sentence_alone(translator: Translator) -> None:
     assert probe.ask().tolist() == pytest.approx(expected, abs=1e-3)
 
 
+def test_translations_are_read_as_their_source_is(demo: Translator) -> None:
+    usual, capitals = (
+        read_probe_pair(demo, ContrastiveItem(source, right, (wrong,)))
+        for source, right, wrong in (
+            ("The cat is old.", "Le chat est vieux.", "Le chat est vieille."),
+            ("THE CAT IS OLD.", "LE CHAT EST VIEUX.", "LE CHAT EST VIEILLE."),
+        )
+    )
+    assert isinstance(usual, ProbePair) and capitals == usual
+
+
 def test_a_cut_is_that_of_see(translator: Translator) -> None:
     pairs = read_probe_pairs(translator, ITEMS)[0]
     probe = Probe(translator, pairs)

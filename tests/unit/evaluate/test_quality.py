@@ -7,11 +7,14 @@ import json
 import math
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
 from glassformer.evaluate import quality
 from glassformer.evaluate.quality import read_references, score_quality
+from glassformer.evaluate.sentences import score_each
+from glassformer.evaluate.significance import compare_systems
 
 CAT = "the cat is on the mat ."
 
@@ -211,6 +214,21 @@ def test_exact_match() -> None:
     references = [["I_WALK I_RUN", "I_JUMP", "x"], [None, "I_LOOK ", "y"]]
     assert quality.exact_match(["I_WALK I_RUN", "I_LOOK", "z"], references) == 2 / 3
     assert quality.exact_match(["I_WALK  I_RUN", "i_jump", ""], references) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["\u09ac\u09be\u09dc\u09bf ", "\u0958\u0932\u092e ", "Tiếng Việt "]
+)
+def test_spelling_in_unicode_makes_no_difference(text: str) -> None:
+    """Models write NFC, whatever the form of a reference: NFD, or letters that NFC takes apart."""
+    text *= 4
+    for spelled in (text, normalize("NFD", text)):
+        sides = [normalize("NFC", text)] * 2, [[spelled, None], [None, spelled]]
+        quality = score_quality(*sides, target_lang="vi")
+        assert quality.exact_match == 1 and quality["TER"].value == 0
+        assert min(each.value for each in quality.scores[:3]) > 99.99
+        assert score_each(*sides)[0]["chrF2"] > 99.99
+        assert compare_systems(*sides[:1], *sides, samples=3).differences[1].ours > 99.99
 
 
 def test_text_and_json_agree() -> None:

@@ -119,6 +119,9 @@ def test_what_a_model_is_bad_at_is_said() -> None:
         "It translates 90 % of 200 short inputs soundly.",
     ]
     assert "It met 785 different words" in limits[2]
+    thai = config.changed(data={"source_lang": "th"})
+    limits = [*list_limits(SHIPPED / "demo", thai, rows)]
+    assert "It met 785 different characters and words in training" in limits[2]
     nothing = (RobustnessRow("as it is", 0.021, None, None),)
     said = [*list_limits(SHIPPED / "demo", config, nothing)]
     assert said[-1] == "It has learned next to nothing: its BLEU on the test lines is 0.02."

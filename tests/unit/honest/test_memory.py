@@ -51,6 +51,34 @@ def test_a_line_without_known_words_has_no_match() -> None:
     assert TranslationMemory(["a cat"]).find([]) is None
 
 
+def write_thai(count: int, seed: int) -> list[list[str]]:
+    """Return lines of words of few letters, to be written without spaces."""
+    draw = Random(seed)
+    words = ["".join(draw.choices("กขคงจชดตถทนบปพมยรลวสหอ", k=3)) for _ in range(400)]
+    return [draw.choices(words, k=8) for _ in range(count)]
+
+
+def test_text_without_spaces_has_matches() -> None:
+    """Each letter stands in more lines than a frequent word."""
+    lines, draw = write_thai(1_500, 1), Random(2)
+    memory = TranslationMemory(["".join(line) for line in lines])
+    for number in range(0, 1_500, 100):
+        for line in (
+            lines[number],
+            [*lines[number][:3], draw.choice(lines)[0], *lines[number][4:]],
+        ):
+            [words] = gather_words(["".join(line)])
+            match = memory.find(words)
+            assert match and match.line == number
+            assert match.similarity == 1 if line is lines[number] else match.similarity > 0.75
+
+
+def test_frequent_words_find_what_rare_ones_do_not() -> None:
+    memory = TranslationMemory([f"this is {word}" for word in WORDS] * 20 + ["is this"])
+    match = memory.find(["this", "is"])
+    assert match and match.similarity > 0.5
+
+
 def test_twins_on_either_side_are_counted() -> None:
     training = [
         ("the old cat sleeps in the garden", "x"),

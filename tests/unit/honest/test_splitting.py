@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from unicodedata import normalize
 
 import pytest
 
@@ -42,6 +43,11 @@ def test_another_number_makes_no_other_family() -> None:
         ("I have 17.", "e"),
     ]
     assert find_families(pairs) == [0, 1, 0, 3, 1]
+
+
+def test_spelling_in_unicode_makes_no_other_family() -> None:
+    pairs = [("Où est l'été ?", "a"), ("no", "b"), (normalize("NFD", "Où est l'été ?"), "c")]
+    assert find_families(pairs) == [0, 1, 0]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

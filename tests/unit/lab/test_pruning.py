@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from glassformer.cli import main
+from glassformer.extensions.lab import pruning
 from glassformer.extensions.lab.heads import read_batches
 from glassformer.extensions.lab.pruning import prune
 from glassformer.model.files.directory import load_model, save_model
 from glassformer.train.publish.card import read_facts
+from glassformer.translate.align.choose_head import choose_guided
 from glassformer.translator import Translator
 
 TEXTS = ("The animal did not cross the street because it was too tired.", "The cat is here.")
@@ -77,6 +79,38 @@ def test_neurons_that_add_nothing_go_first(tmp_path: Path) -> None:
     save_model(tmp_path / "idle", config, tokenizers, state)
     made = prune(tmp_path / "idle", TEXTS, tmp_path / "small", d_ff=len(busy))
     assert made.loss[1] == pytest.approx(made.loss[0], abs=1e-5)
+
+
+@pytest.mark.parametrize(("head", "place"), [(5, 1), (0, None)])
+def test_a_guided_head_has_its_new_number_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: int, place: int | None
+) -> None:
+    config, tokenizers, model = load_model("demo")
+    guided = {"alignment_weight": 0.1, "alignment_layer": 2, "alignment_head": head}
+    save_model(tmp_path / "guided", config.changed(train=guided), tokenizers, model.state_dict())
+    rises = [{"loss": float(number in (3, 5))} for number in range(config.model.heads)]
+    blocks = {
+        name: {"heads": rises} for name, _ in model.named_modules() if name.endswith("_attention")
+    }
+    monkeypatch.setattr(pruning, "measure_portraits", lambda *_, **__: {"blocks": blocks})
+    pruning.prune(tmp_path / "guided", TEXTS, tmp_path / "small", heads=2)
+    choice = choose_guided(load_model(tmp_path / "small")[0])
+    assert (choice and (choice.layer, choice.head)) == (None if place is None else (2, place))
+
+
+def test_lines_that_are_too_long_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, text = "the cat " * 400, tmp_path / "text"
+    text.write_text(f"\n{long}\n{TEXTS[1]}\n", encoding="utf-8")
+    out = ["--out", str(tmp_path / "small"), "--d-ff", "100"]
+    assert main(["prune", "demo", str(text), *out]) == 0
+    assert f"{text}: line 2 is too long for this model: left out" in capsys.readouterr().err
+    assert main(["heads", "demo", str(text), "--sentences", "1"]) == 2
+    assert "line 2 is too long for this model" in capsys.readouterr().err
+    for command in (["prune", "demo", str(text), *out], ["heads", "demo", str(text)]):
+        assert main([*command, "--sentences", "0"]) == 2
+        assert "--sentences" in capsys.readouterr().err
 
 
 def test_the_command_writes_a_model_that_doctor_accepts(

@@ -11,6 +11,8 @@ from glassformer.model.files.known_words import (
     WordCollector,
     check_known_words,
     copy_known_words,
+    cut_words,
+    find_unknown_words,
     read_known_names,
     read_known_words,
 )
@@ -32,6 +34,22 @@ def test_pairs_pass_unchanged_and_their_words_are_noted(
     folder.mkdir()
     copy_known_words(tmp_path, folder)
     assert read_known_words(folder) == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("मैंने रामायण पढ़ी", ["मैंने", "रामायण", "पढ़ी"]),
+        ("ކަންތައް މި", ["ކަންތައް", "މި"]),
+        ("ශ්\u200dරී ලංකා", ["ශ්\u200dරී", "ලංකා"]),
+        ("ไปบ้าน ok", ["ไ", "ป", "บ้", "า", "น", "ok"]),
+        ("ខ្ញុំ។ l’eau", ["ខ្", "ញុំ", "l'eau"]),
+        ("中文 g̃uarani_x", ["中", "文", "g̃uarani", "x"]),
+    ],
+)
+def test_combining_marks_go_on_a_word(text: str, words: list[str]) -> None:
+    assert cut_words(text) == words
+    assert find_unknown_words(frozenset(words[1:]), text) == words[:1]
 
 
 def test_names_are_what_translations_repeat(tmp_path: Path) -> None:

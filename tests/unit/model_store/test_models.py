@@ -9,6 +9,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from functools import partial
+from http.client import HTTPResponse
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,20 @@ def test_a_model_is_fetched_and_named(
     assert main(["models", "own", "--from", where]) == 2, "it is there already"
     assert main(["models", "own", "--remove"]) == 0 and is_clean(home)
     assert main(["models", "own", "--remove"]) == 2
+
+
+def test_each_action_answers_in_json(
+    place: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ask(*arguments: str) -> Any:
+        capsys.readouterr()
+        assert main(["models", *arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    (packed,) = ask(str(tmp_path / "model" / "own"), "--pack", str(place))
+    assert packed["name"] == "own" and [packed] == ask("--from", str(place))
+    assert ask("own", "--from", str(place)) == {"fetched": str(home / "own")}
+    assert ask("own", "--remove") == {"removed": str(home / "own")}
 
 
 def test_the_same_model_gives_the_same_file(place: Path, tmp_path: Path) -> None:
@@ -196,6 +211,38 @@ def test_without_a_server_one_sentence_is_said(
     assert "404" in capsys.readouterr().err
     assert main(["models", "--from", "file:///etc"]) == 2
     assert main(["models", "--from", str(place / "nothing")]) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("is_unpacked", [False, True])
+def test_a_full_disk_is_not_the_servers_fault(
+    is_unpacked: bool,
+    address: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plain = Path.open
+
+    def open_full(path: Path, mode: str = "r", *rest: Any, **options: Any) -> Any:
+        is_full = mode == "wb" and (path.name == "archive") != is_unpacked
+        return plain(Path("/dev/full") if is_full else path, mode, *rest, **options)
+
+    monkeypatch.setattr(Path, "open", open_full)
+    assert main(["models", "own", "--from", address]) == 2
+    assert capsys.readouterr().err.endswith("glassformer: No space left on device\n")
+    assert is_clean(home)
+
+
+def test_a_connection_that_breaks_is_said(
+    address: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read(answer: HTTPResponse, size: int) -> bytes:
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    monkeypatch.setattr(HTTPResponse, "read", read)
+    assert main(["models", "own", "--from", address]) == 2
+    assert "models.json cannot be reached ([Errno 104]" in capsys.readouterr().err
 
 
 def test_no_other_place_is_redirected_to(capsys: pytest.CaptureFixture[str]) -> None:

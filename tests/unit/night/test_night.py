@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -30,7 +31,7 @@ from glassformer.extensions.night.state import (
     read_state,
     write_state,
 )
-from glassformer.extensions.night.texts import gather_text, write_parts
+from glassformer.extensions.night.texts import gather_text, read_pairs_of, write_parts
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import SHIPPED
@@ -567,6 +568,13 @@ def test_an_interrupted_cluster_says_how_to_go_on(
     assert code == INTERRUPTED and "Stopped. The same command" in said
     state = read_state(Path("made"))
     assert state and not state.steps and not pretended["made"]
+
+
+def test_pairs_are_spelled_as_models_write_them(tmp_path: Path) -> None:
+    for side in ("en", "fr"):
+        write_text(tmp_path / f"a.{side}", normalize("NFD", "où  ça ?\n"))
+    paths = [str(tmp_path / "a.en"), str(tmp_path / "a.fr")]
+    assert read_pairs_of(paths, ("en", "fr")) == [("où ça ?", "où ça ?")]
 
 
 @pytest.mark.thorough

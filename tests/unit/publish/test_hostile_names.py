@@ -202,3 +202,11 @@ def test_a_line_of_markdown_shows_its_characters(text: str) -> None:
     assert [tag for tag, _ in page.elements] == ["p"]
     assert page.text.split() == f"A {text}.".split()
     assert "\n" not in quote_for_shell(text)
+
+
+def test_a_card_with_odd_line_ends_is_read_again(tmp_path: Path) -> None:
+    """JSON writes some of them as they are."""
+    name = "a\u2028b\u2029c\x85d.en"
+    facts: Any = read_facts(SHIPPED / "demo") | {"data": [{**FILE, "name": name}]}
+    write_card(tmp_path, facts)
+    assert read_facts(tmp_path)["data"][0]["name"] == name

@@ -182,6 +182,18 @@ def test_to_edit_a_row(translator: Translator, plain: Trace) -> None:
     assert np.array_equal(head[name][0], plain[name][0])
 
 
+def test_a_row_of_weights_fits_a_translation_of_another_length(translator: Translator) -> None:
+    name = "decoder.1.self_attention.weights"
+    edit = {"do": "row", "name": name, "position": 3, "head": 0, "values": [0.25, 0.75]}
+    longer, shorter = (record(translator, text, edits=[edit]) for text in (TEXT, "a dog"))
+    assert len(longer.target) > 4
+    assert longer[name][0, 3].tolist() == [0.25, 0.75, *[0] * (len(longer.target) - 2)]
+    assert shorter[name].shape[-1] == len(shorter.target)
+    swap = {"do": "swap", "name": name, "position": 3, "sentence": "a dog", "other": 0}
+    swapped = record(translator, TEXT, edits=[swap])[name]
+    assert (swapped[:, 3, 0] == 1).all() and not swapped[:, 3, 1:].any()
+
+
 def test_to_swap(translator: Translator, plain: Trace) -> None:
     trace, other = force(translator, plain, EDITS[10]), record(translator, "a dog runs")
     np.testing.assert_allclose(trace["memory"][1], other["memory"][1], rtol=1e-6)

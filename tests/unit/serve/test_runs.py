@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from safetensors.numpy import save_file
 
 from glassformer.extensions.serve.limits import Limits
 from glassformer.extensions.serve.running import make_service
+from glassformer.foundation.disk import write_json
+from glassformer.train.run.watch import cut_after
 
 from .conftest import Client, start
 
@@ -73,6 +76,23 @@ def test_a_training_under_way_is_followed(runs: Client, folder: Path) -> None:
     lines = iter(response.readline, b"")
     assert next(line for line in lines if line.startswith(b"event")) == b"event: metrics\n"
     assert json.loads(next(lines).removeprefix(b"data: ")) == {"step": 40, "loss": 1.0}
+
+    def hear() -> dict[str, Any]:
+        line = next(line for line in lines if line.startswith(b"data: "))
+        return json.loads(line.removeprefix(b"data: "))
+
+    metrics, path = folder / "metrics.jsonl", folder / "watch" / "00000020.json"
+    write_json(path, {"step": 20, "translations": ["le chien"]})
+    assert hear() == {"step": 20, "translations": ["le chien"]}, "of the update that was the last"
+    with metrics.open("a", encoding="utf-8") as file:
+        file.write('{"step": 40, "valid BLEU": 9.0}\n')
+    assert hear() == {"step": 40, "valid BLEU": 9.0}, "a second line of an update"
+    cut_after(metrics, 20)
+    write_json(path, {"step": 20, "translations": ["le chat"]})
+    with metrics.open("a", encoding="utf-8") as file:
+        file.write('{"step": 20, "diverged": "loss"}\n')
+    assert hear() == {"step": 20, "diverged": "loss"}, "after going back"
+    assert hear() == {"step": 20, "translations": ["le chat"]}
     response.close()
     connection.close()
 

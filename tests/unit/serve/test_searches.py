@@ -65,6 +65,12 @@ def test_a_stream_and_its_end_share_their_searches(
     assert events[-1][1] == uncached.ask("/translate", request).json
 
 
+def test_a_stream_goes_on_from_half_a_name() -> None:
+    for client in start(make_service(["everyday-en-fr"], device="cpu")):
+        asked = {"text": "Okonkwo is my friend.", "prefix": "Okon"}
+        assert client.ask("/api/translate", asked).json["translation"] == "Okonkwo est mon ami."
+
+
 def test_a_stream_without_any_translation_ends_with_the_reason(
     uncached: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

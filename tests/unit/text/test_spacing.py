@@ -19,6 +19,7 @@ from glassformer.text.spacing import (
     join_sentences,
     name_base,
     read_language_names,
+    word_pattern,
 )
 
 MIXED = st.text(st.sampled_from("我爱ア。，「Aa1 \t\u3000\u00a0\u2028한ü"))
@@ -96,6 +97,36 @@ def test_each_code_of_a_language_is_there_once() -> None:
 )
 def test_languages(language: str | None, expected: bool) -> None:
     assert is_unspaced(language) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "places"),
+    [
+        ("it", "it is a bit of it.", [0, 15]),
+        (".", "tired. so.", [5, 9]),
+        ("动物", "大动物很累", [1]),
+        ("cat", "猫cat猫", [1]),
+        ("❤", "I ❤️", [2]),
+        ("राम", "रामायण राम", [7]),
+        ("कम", "कमी कम", [4]),
+        ("ކަން", "ކަންތައް ކަން", [9]),
+        ("ផ្ទះ", "ក្នុងផ្ទះ", [5]),
+        ("ផ្ទះ", "នៅផ្ទះនេះ", [2]),
+        ("บ้าน", "ฉันไปบ้านแล้ว", [5]),
+        ("ที", "ที่นี่", []),
+        ("มา", "เมา มาแล้ว", [4]),
+    ],
+)
+def test_words_are_found_where_they_are_no_part_of_others(
+    word: str, text: str, places: list[int]
+) -> None:
+    assert [match.start() for match in word_pattern(word).finditer(text)] == places
+
+
+def test_words_are_found_in_any_case_or_as_beginnings() -> None:
+    assert word_pattern("ärger", any_case=True).search("Kein Ärger.")
+    assert not word_pattern("ärger").search("Kein Ärger.")
+    assert word_pattern("राम", may_go_on=True).search("रामायण")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from glassformer import Translator
 from glassformer.config import Config
 from glassformer.extensions.serve.service.model_pool import ModelPool
+from glassformer.extensions.site.portable import pack_model
 from glassformer.train import resume, train
 from glassformer.train.publish.golden import check_golden
 
@@ -52,6 +53,22 @@ def test_the_server_has_each_pair_and_one_copy_of_the_weights(model: Path) -> No
     assert (only.source, only.target) == ("en", "xx")
 
 
+def test_a_page_has_one_pair_and_its_tag(model: Path) -> None:
+    with pytest.raises(ValueError, match=r"model: several languages were trained, en-xx, xx-en"):
+        pack_model(model)
+    for pair, wanted in (("xx", ("en", "xx", "<2xx>")), ("xx-en", ("xx", "en", "<2en>"))):
+        file = pack_model(f"{model}@{pair}")
+        head = json.loads(file[8 : 8 + int.from_bytes(file[:8], "little")])
+        described = json.loads(head["__metadata__"]["model"])
+        (tag,) = described["tags"]
+        result = (
+            described["source"],
+            described["target"],
+            described["tokenizers"][0]["vocabulary"][tag],
+        )
+        assert (result, described["id"]) == (wanted, f"model@{pair}")
+
+
 def test_each_corpus_is_scored_and_counted(model: Path) -> None:
     lines = (model / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     scored = [found for line in lines if "pairs" in (found := json.loads(line))]
@@ -79,3 +96,52 @@ def test_pairs_from_memory_are_found_again(tmp_path: Path) -> None:
     for data, said in ((["x"], "give one of them"), ([], "pairs is empty")):
         with pytest.raises(ValueError, match=said):
             train(Config.read(SETTINGS), data, tmp_path / "n", pairs={} if not data else rows)
+    (tmp_path / "m" / "run" / "run.json").unlink()
+    with pytest.raises(ValueError, match="holds a model already"):
+        train(Config.read(SETTINGS), pairs={"other": rows}, out=tmp_path / "m")
+    assert not (tmp_path / "m" / "run" / "pairs" / "other.jsonl").exists()
+    alone = Config.read(SETTINGS).changed(train={"rdrop_alpha": 1}, model={"dropout": 0})
+    with pytest.raises(ValueError, match="rdrop_alpha has no effect"):
+        train(alone, pairs=rows, out=tmp_path / "n")
+    assert not (tmp_path / "n").exists()
+
+
+@pytest.mark.parametrize("context", [0, 1])
+def test_validation_lines_without_room_are_left_out(
+    tmp_path: Path, corpus: list[Path], capsys: pytest.CaptureFixture[str], context: int
+) -> None:
+    """They would end the training at its first validation."""
+    long = " ".join(["cat"] * 90)
+    for place, line in ((0, long), (1, "short")):
+        lines = [path.read_text(encoding="utf-8").splitlines()[0] for path in corpus]
+        text = [f"{line}\n{lines[0]}\n{long}\n", f"{long}\n{lines[1]}\n{line}\n"][place]
+        (tmp_path / f"valid.{('en', 'xx')[place]}").write_text(text, encoding="utf-8")
+    valid = [tmp_path / "valid.en", tmp_path / "valid.xx"]
+    config = Config.read({**SETTINGS, "data": {"context": context}})
+    config = config.changed(model={"positions": {"max_positions": 64}})
+    assert train(config, corpus, tmp_path / "m", valid=valid).progress.scored_sentences == 1
+    assert "valid.xx: 2 lines too long for model.positions.max_pos" in capsys.readouterr().err
+    for path in valid:
+        path.write_text(f"{long}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no whole pair to validate on \(1 line too long"):
+        train(config, corpus, tmp_path / "n", valid=valid, quiet=True)
+    assert not (tmp_path / "n").exists()
+
+
+def test_the_limit_that_leaves_pairs_out_is_named(
+    tmp_path: Path, corpus: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in corpus:
+        lines = path.read_text(encoding="utf-8") + " ".join(["cat"] * 90) + "\n"
+        (tmp_path / path.name).write_text(lines, encoding="utf-8")
+    data = [tmp_path / path.name for path in corpus]
+    for changes, limit in (
+        (
+            {"model": {"positions": {"max_positions": 64}}},
+            "model.positions.max_positions=64 allows",
+        ),
+        ({"data": {"max_length": 63}}, "data.max_length=63 tok"),
+    ):
+        config = Config.read(SETTINGS).changed(**changes)
+        train(config, data, tmp_path / limit, valid=corpus)
+        assert f"5% of the pairs are longer than {limit}" in capsys.readouterr().err

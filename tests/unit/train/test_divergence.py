@@ -14,13 +14,15 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from glassformer.config import Config
+from glassformer.config import Config, Train
 from glassformer.data.batches import Batch
 from glassformer.foundation.disk import read_text
 from glassformer.model.transformer import Transformer
 from glassformer.train import resume, train
 from glassformer.train.run.divergence import DivergenceDetector
 from glassformer.train.run.loop import Loop
+from glassformer.train.run.progress import Progress
+from glassformer.train.run.recovery import advise, tell_lower_rate
 from glassformer.train.run.updates import Outcome, Updater
 
 CURVES = json.loads(Path(__file__).with_name("loss_curves.json").read_text(encoding="utf-8"))
@@ -115,6 +117,15 @@ USUAL: dict[str, dict[str, Any]] = {
 def read_metrics(out: Path) -> list[dict[str, Any]]:
     text = (out / "run/metrics.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_advice_is_of_the_updates_planned() -> None:
+    """The highest rate follows from the warm-up, a tenth of the updates that minutes are."""
+    timed, counted = Train(minutes=1.0), Train(steps=600)
+    for train_settings in (timed, counted):
+        assert "leads to is 0.00806872 at its highest" in advise(train_settings, 256, 600)
+        lowered = tell_lower_rate(Progress(rate_factor=0.125), train_settings, 256, 600)
+        assert lowered.endswith("train.learning_rate=0.001")
 
 
 @pytest.mark.parametrize("name", USUAL)

@@ -263,3 +263,14 @@ def test_the_callback_for_a_board_sends_every_number(
     assert {"update/loss", "update/rate", "validation/loss", "validation/BLEU"} <= names
     assert [step for step, numbers in sent if "update/loss" in numbers] == [*range(1, steps + 1)]
     assert [step for step, _ in sent] == sorted(step for step, _ in sent)
+
+
+def test_a_plugin_may_have_data_classes(tmp_path: Path) -> None:
+    lines = (
+        "from __future__ import annotations",
+        "from dataclasses import dataclass",
+        "@dataclass",
+    )
+    more = ("class Seen:", "    step: int = 0", "def callback(event): return Seen().step")
+    (tmp_path / "seen.py").write_text("\n".join((*lines, *more)), encoding="utf-8")
+    assert load_plugin(tmp_path / "seen.py").callback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from glassformer.train.plan.init_from import InitialWeights, inherit
 from glassformer.train.publish.card import read_facts
 from glassformer.train.run.checkpoint import checkpoints
 from glassformer.train.run.updates import Updater
+
+from .conftest import LINES, SETTINGS
 
 
 def last_weights(out: Path, name: str = "weights") -> dict[str, torch.Tensor]:
@@ -219,3 +222,37 @@ def test_dropout_may_change(tmp_path: Path, parent: Path, corpus: list[Path]) ->
     config = inherit(parent, ["train.steps=1", "model.dropout=0.5", "text.dropout=0.1"])
     train(config, corpus, tmp_path / "m", parent=parent, quiet=True)
     assert Config.load(tmp_path / "m" / "config.toml").model.dropout == 0.5
+
+
+def test_what_a_failed_beginning_left_is_not_used(
+    tmp_path: Path, parent: Path, corpus: list[Path], settings: Callable[..., Config]
+) -> None:
+    out, config = tmp_path / "m", inherit(parent, ["train.steps=1", "train.prior_weight=0.5"])
+    with pytest.raises(ValueError, match="is no language model"):
+        train(config, corpus, out, parent=parent, lm_prior=parent, quiet=True)
+    assert not out.exists()
+    for name in ("parent", "initial/0", "subwords"):  # after a kill
+        shutil.copytree(parent, out / "run" / name)
+    (out / "run" / "mine.txt").write_text("kept\n", encoding="utf-8")
+    train(settings(steps=1), corpus, out, quiet=True)
+    assert {"parent", "initial", "subwords"}.isdisjoint(x.name for x in (out / "run").iterdir())
+    with pytest.raises(ValueError, match="no part enkoder"):
+        (tmp_path / "n" / "run").mkdir(parents=True)
+        (out / "run" / "mine.txt").rename(tmp_path / "n" / "run" / "mine.txt")
+        train(settings(freeze=["enkoder"]), corpus, tmp_path / "n", quiet=True)
+    assert [path.name for path in (tmp_path / "n" / "run").iterdir()] == ["mine.txt"]
+
+
+def test_classes_are_no_tokens(tmp_path: Path, corpus: list[Path]) -> None:
+    lines = [f"{line[-1]}\t{line}\n" for line in LINES]
+    for name, text in (("a", lines), ("b", [line.replace("dog", "hedgehog") for line in lines])):
+        (tmp_path / f"{name}.tsv").write_text("".join(text), encoding="utf-8")
+    shape = {"network": "encoder", "d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1}
+    raw = {**SETTINGS, "model": shape}
+    first, second = ([tmp_path / f"{name}.tsv"] for name in "ab")
+    train(Config.read(raw), first, tmp_path / "first", valid=first, quiet=True)
+    parent, config = tmp_path / "first", inherit(tmp_path / "first", ["train.steps=1"])
+    train(config, second, tmp_path / "m", parent=parent, new_tokens=True, valid=second, quiet=True)
+    made = build_model(config, Tokenizers.load(tmp_path / "m"))
+    InitialWeights.open(tmp_path / "m" / "run").copy_to(made, Tokenizers.load(tmp_path / "m"))
+    assert torch.equal(made.output_table.weight, load_model(parent)[2].output_table.weight)

@@ -134,6 +134,14 @@ def test_embeddings_are_frozen_by_one_name(
         assert torch.equal(before[name], after[name]) == is_frozen, name
 
 
+def test_any_seed_will_do() -> None:
+    settings = Train(lora_rank=RANK, seed=2**63 - 1)
+    model = make_updater().model
+    adapt(model)
+    updater = Updater(model, settings, torch.device("cpu"), "fp32")
+    assert updater.update(1, 0.0, [make_batch(0)]).is_finite
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -190,3 +190,40 @@ def test_minutes_that_auto_chose_suit_the_speed_measured(
         assert found == minutes
     else:
         assert found > 4 and 4 * summary.steps > 0.8 * 60 * found
+
+
+@pytest.mark.parametrize("slower_from", [10**9, 4])
+def test_a_training_that_has_ended_goes_on_with_more_minutes(
+    tmp_path: Path,
+    corpus: list[Path],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    slower_from: int,
+) -> None:
+    machine, out = Machine(monkeypatch), tmp_path / "m"
+    machine.slower_from = slower_from
+    config = timed(settings, minutes=0.3, schedule="cosine", learning_rate=0.01)
+    first = train(config, corpus, out, quiet=True).progress
+    machine.slower_from = 10**9
+    for minutes in (0.3, 0.1):  # no more than before
+        more = {"changes": [f"train.minutes={minutes}"], "accept_changed_settings": True}
+        assert resume(out, **more, quiet=True).progress.step == first.step
+    machine.updates.clear()
+    machine.dies_at = first.step + 9
+    more["changes"] = ["train.minutes=1"]
+    with pytest.raises(KeyboardInterrupt):
+        resume(out, **more, quiet=True)
+    machine.dies_at = 10**9
+    summary = resume(out, quiet=True)
+    assert summary.is_finished and summary.progress.spent == pytest.approx(60, rel=0.1)
+    assert summary.progress.step == summary.steps > first.step + 20
+    assert machine.updates[3][0] > 10 * machine.updates[-1][0]  # a schedule of all updates
+
+
+def test_a_training_in_steps_takes_no_minutes(
+    tmp_path: Path, corpus: list[Path], settings: Settings
+) -> None:
+    train(settings(steps=2), corpus, tmp_path / "m", quiet=True)
+    with pytest.raises(ValueError, match=r"began with steps: set train\.steps or train\.epochs"):
+        resume(tmp_path / "m", changes=["train.minutes=1"], accept_changed_settings=True)
+    assert resume(tmp_path / "m", quiet=True).is_finished

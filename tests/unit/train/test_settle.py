@@ -11,6 +11,7 @@ from glassformer.config import Config, Model
 from glassformer.foundation.disk import write_json
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import CONFIG, RECORD, RUN
+from glassformer.train import train
 from glassformer.train.plan.preparation import prepare_run
 from glassformer.train.plan.run_folder import open_run, read_record
 from glassformer.train.run import settle as settling
@@ -65,6 +66,18 @@ def test_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch, run: Path, wanted: 
         one, other = (setup.batches.batch(0, index) for setup in (first, again))
         assert one.source_BS.tolist() == other.source_BS.tolist()
         assert one.source_BS.shape[1] % wanted == 0
+
+
+@pytest.mark.parametrize("network", ["transformer", "encoder", "decoder"])
+def test_padded_lengths_fit_into_the_positions(tmp_path: Path, network: str) -> None:
+    lines = [" ".join(["word"] * (1 + n)) for n in range(40)]
+    data = [tmp_path / name for name in ("a.en", "a.de")][: 1 + (network == "transformer")]
+    for path in data:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shape = {"d_model": 16, "d_ff": 32, "heads": 2, "positions": {"max_positions": 31}}
+    how = {"steps": 1, "pad_to": 4, "batch_tokens": 64}
+    raw = {"model": {"network": network, **shape}, "text": {"vocabulary": 300}, "train": how}
+    assert train(Config.read(raw), data, tmp_path / "m", valid=data, quiet=True).is_finished
 
 
 def test_settings_are_written_once(run: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from damage.growth import is_linear
@@ -230,6 +230,68 @@ def test_other_stand_ins_are_tried_and_at_last_the_alignment(adapter: Adapter) -
 def test_what_stands_in_brackets_is_taken_out_and_put_back() -> None:
     translation = load().translate("I want something better (www.example.org).")
     assert translation == load().translate("I want something better.")[:-1] + " (www.example.org)."
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "translation"),
+    [
+        ("Okonkwo is my friend.", "Okonkwo", "Okonkwo est mon ami."),
+        ("Okonkwo is my friend.", "Oko", "Okonkwo est mon ami."),
+        (
+            "Tom came at 10:30.",
+            "Tom est arriv\u00e9 \u00e0 10",
+            "Tom est arriv\u00e9 \u00e0 10:30.",
+        ),
+        ("I paid 1,234.56 dollars.", "J'ai pay\u00e9 1,2", "J'ai pay\u00e9 1,234.56 dollars."),
+        (
+            "See https://example.com/a?b=1 for details.",
+            "Voir https://exam",
+            "Voir https://example.com/a?b=1 pour les d\u00e9tails.",
+        ),
+        (
+            "I saw Okonkwo and Dubrovin yesterday.",
+            "J'ai vu Okonkwo et Dub",
+            "J'ai vu Okonkwo et Dubrovin hier.",
+        ),
+        (
+            "I was born on Feb. 12, 1990.",
+            "Je suis n\u00e9 le 12 f\u00e9v",
+            "Je suis n\u00e9 le 12 f\u00e9vrier 1990.",
+        ),
+        ("Mr Okonkwo is here.", "Monsieur Okon", "Monsieur Okonkwo est l\u00e0."),
+        ("Mary Okonkwo is here.", "Mary", "Mary Okonkwo est ici."),
+        ("Where is Tom", "O\u00f9 est", "O\u00f9 est Tom"),
+        ("5 people met Ilona.", "Il", None),  # a word of its own
+        ("I have 2 cats born in 2013.", "J'ai 2 ", None),
+        ("Okonkwo is my friend.", "Tom est", None),  # which stands for Okonkwo
+        ("I paid 1,234.56 dollars.", "J'ai pay\u00e9 1 234,56", None),
+        ("I met Okonkwo.", "Okonkwo", None),
+        ("NASA", "La", None),
+        ("Kowalski", "Kow", "Kowalski"),
+        ("THE OLD MAN IS HERE.", "LE VIEIL", None),
+        ("Yes (Okonkwo).", "Oui (Okonkwo)", "Oui (Okonkwo)."),
+    ],
+)
+def test_a_prefix_goes_on_whatever_stands_in(
+    text: str, prefix: str, translation: str | None
+) -> None:
+    translated = load().translate(text, prefixes=prefix)
+    assert translation in (None, translated)
+    assert translated.startswith(prefix.strip())
+
+
+@pytest.mark.parametrize("decode", [{"search": "greedy"}, {"mbr": 3}, {"search": "sample"}])
+def test_every_search_goes_on_from_half_a_name(decode: dict[str, Any]) -> None:
+    texts, prefixes = ["I met Okonkwo.", "A dog."], ["J'ai rencontr\u00e9 Okon", ""]
+    first, _ = load().translate(texts, prefixes=prefixes, decode={"temperature": 0.3, **decode})
+    assert first.startswith("J'ai rencontr\u00e9 Okonkwo") and first.count("Okon") == 1
+
+
+def test_a_recording_goes_on_from_half_a_name() -> None:
+    pytest.importorskip("torch")
+    trace = load().see("Okonkwo is my friend.", prefix="Okon")
+    assert trace.translation == "Okonkwo est mon ami."
+    assert trace.target[1].text == " Okonkwo"
 
 
 def test_links_in_a_sentence_in_capitals_keep_their_letters() -> None:

@@ -90,6 +90,7 @@ export interface Positions {
   offset: number;
   amplitude: number;
   max_positions: number;
+  combine?: "add" | "multiply" | "concatenate"; // absent in old recordings: add
 }
 
 export interface ModelSettings {
@@ -107,6 +108,8 @@ export interface ModelSettings {
   tie: string;
   output_bias: boolean;
   positions: Positions;
+  embedding_norm?: boolean;
+  ablate?: string[]; // what the network does without
 }
 
 export interface Stored {

@@ -5,14 +5,25 @@ import { zeros, type Tensor } from "./tensor";
 
 /** Chinese characters, kana, bopomofo, their punctuation and full-width forms, for a pattern. */
 export const EAST = "\\u2e80-\\u2fff\\u3001-\\u312f\\u3190-\\u9fff\\uf900-\\ufaff\\ufe30-\\ufe4f\\uff01-\\uff9f\\u{20000}-\\u{3ffff}";
-const LETTER = `(?![${EAST}])[\\p{L}\\p{N}_]`;
-const FIRST_LETTER = new RegExp(`^${LETTER}`, "u");
+/** Thai, Lao, Burmese and Khmer. */
+export const SOUTH_EAST = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff";
+export const COMBINING = "\\p{M}\\u200d";
+const [BEFORE, AFTER] = ["\\u0e40-\\u0e44\\u0ec0-\\u0ec4\\u1039\\u17d2", `\\u0e30-\\u0e33\\u0e45\\u0eb0-\\u0eb3${COMBINING}`];
+const LETTER = `(?:(?![${EAST}${SOUTH_EAST}])[\\p{L}\\p{N}_]|[${COMBINING}])`;
+const [IN_SOUTH_EAST, FIRST_LETTER] = [new RegExp(`^[${SOUTH_EAST}]`, "u"), new RegExp(`^${LETTER}`, "u")];
+
+/** What goes on a word beyond its first or last character. */
+function border(character: string, tied: string): string {
+  if (IN_SOUTH_EAST.test(character)) return `[${tied}]`;
+  return FIRST_LETTER.test(character) ? LETTER : "";
+}
 
 /** Finds a word wherever it is not part of another, and Chinese and marks everywhere: see text/spacing.py. */
 export function wordPattern(word: string): RegExp {
   const [first, last] = [[...word][0] ?? "", [...word].at(-1) ?? ""];
   const plain = word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-  return new RegExp((FIRST_LETTER.test(first) ? `(?<!${LETTER})` : "") + plain + (FIRST_LETTER.test(last) ? `(?!${LETTER})` : ""), "gu");
+  const [before, after] = [border(first, BEFORE), border(last, AFTER)];
+  return new RegExp((before && `(?<!${before})`) + plain + (after && `(?!${after})`), "gu");
 }
 
 export type Groups = number[][];

@@ -29,7 +29,7 @@ export function readWeights(bytes) {
   const notes = JSON.parse(metadata.notes ?? "{}");
   const tensors = new Map();
   for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(listed)) {
-    if (name.endsWith(".factors")) continue; // of numbers that are int8 by now
+    if (name.startsWith("factors.")) continue; // of numbers that are int8 by now
     const width = WIDTHS[/** @type {keyof WIDTHS} */ (dtype)];
     const count = shape.reduce((/** @type {number} */ product, /** @type {number} */ n) => product * n, 1);
     if (!width || end - start !== count * width || begin + end > bytes.length)

@@ -20,6 +20,7 @@ interface Part {
 interface StandIn {
   text: string;
   original: string;
+  message?: string; // what the network writes for it, if that is something else
   pattern: string; // of what the network writes for it
   names: [string, string][]; // words of it, and what they are shown as
 }
@@ -203,6 +204,35 @@ export class Adapter {
     const standIns = [this.standIn("sign", text, text)];
     const names = new Map(standIns.flatMap((each) => each.names));
     return { text, origins, standIns, names, kind: null, aside: null, asides: [], repeated: [], isOnlyStandIns: true, stop: "", behind: "" };
+  }
+
+  /** What a translation begins with, as the network would have written it. */
+  readPrefix({ standIns, kind, behind }: Adapted, prefix: string): string {
+    const whole = standIns.map(({ original, text, message = text }): Part => {
+      const start = prefix.indexOf(original);
+      return { start, end: start + original.length, kind: message };
+    });
+    const parts = whole.filter(({ start }) => start >= 0).sort((one, two) => one.start - two.start);
+    parts.push(...this.findHalf(standIns, prefix, parts.at(-1)?.end ?? 0));
+    const isClear = parts.every(({ start }, n) => !n || parts[n - 1]!.end <= start);
+    const casing = new Casing(this.tables, this.patterns, null);
+    const cased = kind === "upper" ? casing.truecase(prefix, kind, (word) => this.target.encode(word)) : prefix;
+    const { text } = isClear ? replaceParts(cased, parts, parts.map((part) => part.kind)) : { text: cased };
+    return behind && text.endsWith(":") ? stripColon(text) : text;
+  }
+
+  /** The end of a text that begins what a stand-in stands for, if it is no word. */
+  private findHalf(standIns: readonly StandIn[], text: string, at: number): Part[] {
+    for (const { original, text: own, message = own } of standIns) {
+      for (let start = Math.max(at, text.length - original.length + 1); start < text.length - 1; start++) {
+        const half = text.slice(start);
+        const word = half.trim().toLowerCase();
+        const isWord = /^\p{L}+$/u.test(word) && this.target.hasToken(` ${word}`);
+        const isBegun = original.startsWith(half) && !isAlnum(text.slice(0, start).slice(-1));
+        if (isBegun && !isWord && !text.includes(original)) return [{ start, end: text.length, kind: message }];
+      }
+    }
+    return [];
   }
 
   /** What the network wrote, with what was set aside, the case and the marks of its sentence. */
@@ -577,13 +607,13 @@ export class Adapter {
       const { day = "", month = "", year, numeric } = match.groups!;
       const { months: [own, theirs], ...chosen } = free[n]!;
       const part: Part = { start: match.index, end: match.index + match[0].length, kind: "day" };
-      const { text: read, pattern } = chosen;
-      if (numeric) return [part, { text: read, pattern, original: numeric, names: [[read, numeric]] }];
+      const { text: read, message, pattern } = chosen;
+      if (numeric) return [part, { text: read, message, pattern, original: numeric, names: [[read, numeric]] }];
       const name = target.months[months.indexOf(month)]!;
       const fill: Record<string, string> = { day: Number(day) === 1 ? target.first : String(Number(day)), month: name, year: year ?? "" };
       const original = (year ? target.dated : target.plain).replace(/\{(\w+)\}/gu, (_, key: string) => fill[key]!);
       const names: [string, string][] = [[String(chosen.day), String(Number(day))], [own, month], [theirs, year ? `${name} ${year}` : name]];
-      return [part, { text: read, pattern, original, names }];
+      return [part, { text: read, message, pattern, original, names }];
     }));
   }
 

@@ -55,17 +55,19 @@ export class Changes implements Edits {
         return this.changeBlock(edit.name, edit.head, (held, head) => average(held, head, edit.name.startsWith("decoder")));
       case "pin":
         return this.pin(edit);
-      case "row":
-        return this.changeRow(edit.name, edit.position, edit.head, (held, { at, step, size }) => {
-          const { factor, values } = edit;
-          if ((factor === undefined) === (values === undefined)) throw new Error("give either values or a factor");
-          for (let n = 0; n < size; n++) held.data[at + n * step] = factor === undefined ? values![n]! : held.data[at + n * step]! * factor;
+      case "row": {
+        const { name, position, head, factor, values } = edit;
+        if ((factor === undefined) === (values === undefined)) throw new Error("give either values or a factor");
+        if (values) return this.replace(name, position, head, () => values);
+        return this.changeRow(name, position, head, (held, { at, step, size }) => {
+          for (let n = 0; n < size; n++) held.data[at + n * step]! *= factor!;
         });
+      }
       case "swap": {
-        const vector = this.about.borrow(edit.sentence, this.window(edit.name).name, edit.other);
-        return this.changeRow(edit.name, edit.position, undefined, (held, { head, at, step, size }) => {
-          for (let n = 0; n < size; n++) held.data[at + n * step] = vector[head * size + n]!;
-        });
+        const { name, axes } = this.window(edit.name);
+        const vector = this.about.borrow(edit.sentence, name, edit.other);
+        const width = axes.length > 2 ? vector.length / axes[0]!.size : vector.length;
+        return this.replace(name, edit.position, undefined, (head) => vector.subarray(head * width, (head + 1) * width));
       }
       case "without":
         return this.remove(edit.what, edit.name);
@@ -103,6 +105,17 @@ export class Changes implements Edits {
         fill(held, line, 0);
         held.data[line.at + to * line.step] = 1;
       }
+    });
+  }
+
+  /** Replace the vector of one position by other values; those of further keys are 0. */
+  private replace(name: string, position: number, head: number | undefined, valuesOf: (head: number) => ArrayLike<number>): void {
+    const last = this.window(name).axes.at(-1)!;
+    const { length } = valuesOf(0);
+    if (last.dim !== "key" && length !== last.size) throw new Error(`${name} has ${last.size} values a position, not ${length}`);
+    this.changeRow(name, position, head, (held, line) => {
+      const values = valuesOf(line.head);
+      for (let n = 0; n < line.size; n++) held.data[line.at + n * line.step] = values[n] ?? 0;
     });
   }
 

@@ -17,7 +17,7 @@ import { Gone } from "./line";
 import { openModel, type Opened } from "./model";
 import type { Edits } from "./network";
 import { listPushes, readLens } from "./pushes";
-import { draft, levelOf, readChangesOf, readTensor, record, restore, write, type Recorded } from "./recording";
+import { draft, levelOf, readChangesOf, readTensor, record, restore, write, type Known, type Recorded } from "./recording";
 import { EOS, findTop, logSumExp } from "./search";
 
 const KEPT = 24; // recordings in memory
@@ -94,10 +94,10 @@ export class Host {
     tell({ draft: drafted.plain });
     await rest(this.pass, signal);
     const begun = performance.now();
-    const early = await this.make(asking, request, undefined, drafted.target);
+    const early = await this.make(asking, request, { target: drafted.target, whole: drafted.plain.whole });
     this.pass = Math.min(performance.now() - begun, LONGEST_REST);
     tell({ recorded: describe(early) });
-    const found = await this.make(asking, request, early);
+    const found = await this.make(asking, request, { like: early });
     if (found.state.tokens.join() !== early.state.tokens.join()) return describe(found);
     this.recordings.delete(found.id);
     return describe(this.keep({ ...found, id: early.id }));
@@ -107,7 +107,7 @@ export class Host {
     const { edits, base: isWanted = true, ...plain } = request;
     if (!edits?.length) return describe(await this.make(asking, plain));
     const base = this.recall(plain) ?? (isWanted ? await this.make(asking, plain) : undefined);
-    return describe(await this.make(asking, { ...plain, edits }, base));
+    return describe(await this.make(asking, { ...plain, edits }, { like: base }));
   }
 
   /** Translations drawn with this seed, the next, and so on. */
@@ -164,8 +164,8 @@ export class Host {
     const base = kept.document.edits.length ? await this.make(asking, { ...kept.request, edits: [] }) : kept;
     const request = { ...base.request, text: base.document.text, sentence: 0, edits };
     const target = base.document.predicted.map((token) => token.id);
-    const forced = await this.make(asking, request, base, target);
-    const after = await this.make(asking, { ...base.request, edits }, base);
+    const forced = await this.make(asking, request, { like: base, target });
+    const after = await this.make(asking, { ...base.request, edits }, { like: base });
     return { changes: compare(base, forced, after), base: base.id, forced: forced.id, after: after.id };
   }
 
@@ -279,14 +279,14 @@ export class Host {
     return found;
   }
 
-  private async make({ tell, signal }: Asking, request: Request, like?: Recorded, target?: number[]): Promise<Recorded> {
+  private async make({ tell, signal }: Asking, request: Request, known: Known = {}): Promise<Recorded> {
     const opened = this.model(request.model);
     const id = String(++this.made);
-    const steps = record(opened, { ...request, model: opened.about.id }, id, { ...(target && { target }), ...(like && { like }) });
+    const steps = record(opened, { ...request, model: opened.about.id }, id, known);
     const turn = new Turn(signal);
     for (;;) {
       const { done, value } = steps.next();
-      if (done) return this.keep({ ...value, base: (request.edits?.length && like?.id) || null });
+      if (done) return this.keep({ ...value, base: (request.edits?.length && known.like?.id) || null });
       tell(value);
       await turn.pass();
     }

@@ -42,12 +42,14 @@ export class Learner {
   private readonly weights = new Map<string, Matrix>();
   private readonly moments = new Map<Matrix, [Float32Array, Float32Array]>();
   private readonly random: () => number;
+  private loss: number;
   private read: { heads: Float32Array; rows: number } = { heads: new Float32Array(), rows: 0 };
 
   constructor(private readonly lesson: Lesson) {
     const words = (side: 0 | 1) => [...new Set(lesson.pairs.flatMap((pair) => split(pair[side])))];
     [this.source, this.target] = [[...MARKS, ...words(0)], [...MARKS, ...words(1)]];
     this.random = makeRandom(lesson.seed);
+    this.loss = Math.log(this.target.length); // all words alike
     this.run(new Tape(), [END], [BEGIN]); // makes all weights, so that they are the same whatever is learnt
   }
 
@@ -55,11 +57,14 @@ export class Learner {
     return [...this.weights.values()].reduce((sum, { data }) => sum + data.length, 0);
   }
 
-  /** Learn from a few of the pairs; the mean loss of their words before. Those left out are drawn like the others. */
+  /**
+   * Learn from a few of the pairs; the mean loss of their words before. Those left out are drawn like
+   * the others, but have no loss: if all that were drawn are left out, it is that of the update before.
+   */
   update(): number {
     const { pairs, without } = this.lesson;
     const size = Math.min(BATCH, pairs.length);
-    let loss = 0;
+    let [loss, learnt] = [0, 0];
     for (let n = 0; n < size; n++) {
       const number = Math.floor(this.random() * pairs.length);
       if (without?.includes(number)) continue;
@@ -67,12 +72,14 @@ export class Learner {
       const tape = new Tape();
       const wanted = [...this.ids(this.target, target), END];
       const logits = this.run(tape, [...this.ids(this.source, source), END], [BEGIN, ...wanted.slice(0, -1)]);
-      loss += tape.loss(logits, wanted, 1 / size) / size;
+      loss += tape.loss(logits, wanted, 1 / size);
+      learnt++;
       tape.backward();
     }
+    if (learnt) this.loss = loss / learnt;
     this.step++;
     for (const weight of this.weights.values()) this.move(weight);
-    return loss;
+    return this.loss;
   }
 
   /** The word at a place of the translation, and its likeliest rival. */

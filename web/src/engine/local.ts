@@ -12,6 +12,7 @@ import type { Weighed } from "./weighing";
 import { answerOf, groupAnswer, type Plain } from "./answer";
 import type { Answer, Engine, Outcome, Portraits } from "./engine";
 import type { Early, Told } from "./host";
+import { LIMITS } from "./limits";
 import type { Described } from "./model";
 import { bind } from "./network";
 import { findUnknown } from "./unknown";
@@ -44,7 +45,7 @@ export class LocalEngine implements Engine {
 
   get listed(): Models {
     const { models, version } = this.carried;
-    return { models, default: models[0]!.id, version, runs: false, limits: { characters: 20_000, beam: 16 } };
+    return { models, default: models[0]!.id, version, runs: false, limits: LIMITS };
   }
 
   async models(): Promise<Models> {
@@ -94,8 +95,8 @@ export class LocalEngine implements Engine {
       }
     });
     const before = await early;
-    const { confidence = null } = told.document;
-    return before?.id === told.id ? { ...before, confidence, problems: told.problems } : this.answer(told);
+    const { confidence = null, whole = null } = told.document;
+    return before?.id === told.id ? { ...before, confidence, whole, problems: told.problems } : this.answer(told);
   }
 
   /** What the page knows of a sentence before its network is there. */

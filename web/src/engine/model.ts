@@ -24,6 +24,7 @@ export interface Described extends Omit<Model, "loaded"> {
   settings: { model: ModelSettings; decode: Decode };
   is_native: boolean; // the engine in C computes this network
   unspaced: boolean; // the source is written without spaces
+  tags: number[]; // tokens before each source: that of the target language
   known_words: string[]; // of the training text's source side, lower-cased; [] where they are not listed
   adapting: AdaptingTables | null; // null: sentences are read as they are typed
   splitting: SplittingTables;

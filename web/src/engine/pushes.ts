@@ -18,22 +18,28 @@ type Written = Map<string, Float64Array>;
  * the deviation that it had in the recording. `norms`: what the biases of the norms add.
  */
 export function listPushes(recorded: Recorded, row: number, token: number): Record<string, number> {
-  const { norm, decoder_layers, decoder, d_model } = recorded.document.settings;
+  const { norm, decoder_layers, decoder, d_model, positions, embedding_norm, ablate = [] } = recorded.document.settings;
   const first = decoder === "ssru" ? "ssru" : "self_attention";
   const read = (name: string) => Float64Array.from(part(readTensor(recorded, name), row).data);
+  const parts = (positions.combine ?? "add") === "add" ? ["embedded", "positions"] : ["sum"];
+  const pass = (stem: string, module: string) => {
+    if (!ablate.includes("norm")) written = passNorm(recorded, written, stem, module, row);
+  };
   let written: Written = new Map([
-    ...["embedded", "positions"].map((each): [string, Float64Array] => [`target_embedding.${each}`, read(`target_embedding.${each}`)]),
+    ...parts.map((each): [string, Float64Array] => [`target_embedding.${each}`, read(`target_embedding.${each}`)]),
     ["norms", new Float64Array(d_model)],
   ]);
+  if (embedding_norm) pass("target_embedding", "target_embedding.norm");
   for (let layer = 0; layer < decoder_layers; layer++) {
     for (const block of [first, "cross_attention", "feed_forward"]) {
       const name = `decoder.${layer}.${block}`;
+      if (ablate.includes("residual")) written = new Map([["norms", new Float64Array(d_model)]]);
       if (!block.endsWith("attention")) written.set(name, read(`${name}.output`));
       else listHeads(recorded, name, row, written);
-      if (norm === "post") written = passNorm(recorded, written, `${name}_residual`, `${name}_residual.norm`, row);
+      if (norm === "post") pass(`${name}_residual`, `${name}_residual.norm`);
     }
   }
-  if (norm === "pre") written = passNorm(recorded, written, "last", "decoder_norm", row);
+  if (norm === "pre") pass("last", "decoder_norm");
   const table = part(readTensor(recorded, "output_table.weight"), token).data;
   const found = Object.fromEntries([...written].map(([name, vector]) => [name, vector.reduce((sum, each, d) => sum + each * table[d]!, 0)]));
   if (recorded.document.settings.output_bias) found["output_bias"] = readTensor(recorded, "output_bias").data[token]!;

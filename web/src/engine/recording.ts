@@ -14,6 +14,7 @@ import type { Attention } from "./placement";
 import { Changes, resolve } from "./changes";
 import { shapeLogits } from "./distribution";
 import type { Judged } from "./judging";
+import { LIMITS } from "./limits";
 import { nameStandIns, type Opened } from "./model";
 import { bind, NO_EDITS, type Edits, type State } from "./network";
 import type { Span } from "./symbols";
@@ -59,13 +60,16 @@ interface Passage {
   search: Search | null;
 }
 
-/**
- * Translate a text and record one sentence of it, telling each step. `target`: record these tokens,
- * not a search's. `like`: a recording of the same sentence without these edits, of which all that
- * they do not touch is taken.
- */
+/** What is known of a recording before it is made. */
+export interface Known {
+  target?: readonly number[]; // record these tokens, not a search's
+  whole?: Whole | null | undefined; // the text with this translation
+  like?: Recorded | undefined; // the same sentence without these edits: what they do not touch is taken of it
+}
+
+/** Translate a text and record one sentence of it, telling each step. */
 export function* record(
-  own: Opened, request: Request, id: string, more: { target?: readonly number[]; like?: Recorded } = {},
+  own: Opened, request: Request, id: string, more: Known = {},
 ): Generator<Progress, Recorded> {
   const edits = (request.edits ?? []) as Edit[];
   const sentences = more.target || request.target !== undefined ? [] : split(own, request.text);
@@ -81,6 +85,7 @@ export function* record(
   if (source.length > longest) {
     throw new Error(`the sentence has ${source.length} tokens, but this model has ${longest} positions: look into a part of it`);
   }
+  if (!more.target && request.target === undefined) checkLetters(text);
   const ids = source.map((token) => token.id);
   const changes = edits.length ? readChangesOf(opened, edits, source, text) : NO_EDITS;
   const like = more.like && more.like.document.source.map((token) => token.id).join() === ids.join() ? more.like : undefined;
@@ -88,7 +93,7 @@ export function* record(
     ? force(more.target)
     : request.target !== undefined
       ? force([...opened.target.encode(request.target), EOS])
-      : yield* find(opened, { ...request, edits }, ids, changes, sentences[chosen]?.key ?? 0, like?.state);
+      : yield* find(opened, { ...request, prefix: readPrefix(own, request, text) }, ids, changes, sentences[chosen]?.key ?? 0, like?.state);
   const wanted = passage.finished ? [...passage.written, EOS] : passage.written;
   if (wanted.length > longest) throw new Error(`the target is ${wanted.length} tokens long, but this model has ${longest} positions`);
   const given = [BOS, ...wanted.slice(0, -1)];
@@ -110,7 +115,7 @@ export function* record(
   const bare = isPart ? null : translation;
   const whole = sentences.length
     ? yield* translateAll(own, request, sentences, chosen, passage.written, bare, kept)
-    : null;
+    : (more.whole ?? null);
   const document: TraceDocument = {
     schema_version: 3, glassformer: "", text, translation, source, target, predicted,
     settings: about.settings.model,
@@ -141,7 +146,7 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
   const source = readSource(opened, text);
   const isShort = source.length > 1 && source.length <= about.settings.model.positions.max_positions;
   const sentences = split(own, text);
-  if (!isShort || sentences.length > 1 || sentences.some(({ read }) => read !== strip(text))) return null;
+  if (!isShort || sentences.length !== 1 || sentences[0]!.read !== strip(text)) return null;
   const settings = override(about.settings.decode as SearchSettings, request.decode ?? {});
   const found = opened.draft(source.map(({ id }) => id), settings, request.seed ?? 0);
   if (!found || found.tokens.some((id) => id >= network.vocabulary)) return null;
@@ -151,7 +156,7 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
     const log_prob = found.logProbs[row]!;
     return { log_prob, rank: 0, entropy: 0, ids: [id], texts: [vocabulary[id]!], log_probs: [log_prob] };
   });
-  const whole = sentences.length ? (translateAll(own, request, sentences, 0, found.tokens, translation, [], true).next().value as Whole | null) : null;
+  const whole = translateAll(own, request, sentences, 0, found.tokens, translation, [], true).next().value as Whole | null;
   const plain = { id: "", model: about.id, text, translation, source, predicted, predictions, confidence: null, problems: [], edits: [], whole };
   return { plain, target: predicted.map(({ id }) => id) };
 }
@@ -160,10 +165,11 @@ export function draft(own: Opened, request: Request): { plain: Omit<Plain, "atte
 export function* write(own: Opened, request: Request): Generator<Progress, { translation: string; search: Search }> {
   const edits = (request.edits ?? []) as Edit[];
   const text = replaceWords(request.text, edits);
+  checkLetters(text);
   const opened = nameStandIns(own, own.adapter?.adapt(strip(text)));
   const source = readSource(opened, text);
   const changes = edits.length ? readChangesOf(opened, edits, source, text) : NO_EDITS;
-  const found = yield* find(opened, { ...request, edits }, source.map(({ id }) => id), changes, 0);
+  const found = yield* find(opened, { ...request, prefix: readPrefix(own, request, text) }, source.map(({ id }) => id), changes, 0);
   return { translation: restore(own, text, found.written), search: found.search! };
 }
 
@@ -179,8 +185,9 @@ export function restore(opened: Opened, text: string, written: readonly number[]
 }
 
 /** The cross-attention of a translation in the head that aligns its words; null if nothing tells which. */
-function readAttention({ about, network, source, target }: Opened, text: string, message: string): Attention | null {
-  const [keys, queries] = [source.read(text, about.unspaced), target.read(message)];
+function readAttention(opened: Opened, text: string, message: string): Attention | null {
+  const { about, network, target } = opened;
+  const [keys, queries] = [readTokens(opened, text), target.read(message)];
   const longest = about.settings.model.positions.max_positions;
   if (!about.alignment || Math.max(keys.length, queries.length) >= longest) return null;
   const { layer, head, row } = about.alignment;
@@ -206,15 +213,19 @@ function readHead(state: State, layer: number, head: number | null): ((query: nu
   return head === null ? mean : (query, key) => at(head, query, key);
 }
 
+/** The tokens that the translation of a text begins with. */
+export function readPrefix({ adapter, target }: Opened, { edits = [], prefix = [] }: Request, text: string): number[] {
+  const forced = (edits as Edit[]).reduce((before, edit) => (edit.do === "prefix" ? edit.text : before), prefix);
+  if (typeof forced !== "string") return forced;
+  return target.encode(adapter ? adapter.readPrefix(adapter.adapt(strip(text)), forced) : forced);
+}
+
 function* find(
   opened: Opened, request: Request, source: readonly number[], edits: Edits, key: number, reuse?: State,
 ): Generator<Progress, Passage> {
   const { network, target, about } = opened;
   const settings = override(about.settings.decode as SearchSettings, request.decode ?? {});
-  const forced = (request.edits as Edit[]).reduce<string | number[]>(
-    (prefix, edit) => (edit.do === "prefix" ? edit.text : prefix), request.prefix ?? "",
-  );
-  const prefix = typeof forced === "string" ? target.encode(forced) : forced;
+  const prefix = (request.prefix ?? []) as number[];
   const [seed, hypothesis] = [request.seed ?? 0, request.hypothesis ?? 0];
   const most = settings.search === "beam" ? settings.beam : 1;
   let [steps, found]: [Step[], Hypothesis[]] = [[], []];
@@ -267,10 +278,28 @@ function tell({ target }: Opened, { best, logits, limit }: Step, step: number, s
 /** A setting that only one search has chooses that search: see `Decode.override`. */
 const SEARCH_OF: Record<string, Decode["search"]> = { beam: "beam", stop: "beam", temperature: "sample", top_k: "sample", top_p: "sample" };
 
+type Rule = [rule: string, isAllowed: (value: number) => boolean];
+const oneOf = (...known: string[]): Rule => [known.join(" or "), (value) => known.includes(String(value))];
+
+/** What settings may be that are asked for: see `Decode` in `config.py`; a beam, what a page has time for. */
+const RULES: Record<string, Rule> = {
+  search: oneOf("beam", "greedy", "sample"),
+  beam: [`a whole number from 1 to ${LIMITS.beam}`, (value) => Number.isInteger(value) && value >= 1 && value <= LIMITS.beam],
+  length_penalty: oneOf("gnmt", "power", "none"),
+  alpha: ["a number from 0 to 100", (value) => value >= 0 && value <= 100],
+  temperature: ["a number above 0", (value) => value > 0 && value < Infinity],
+  top_k: ["a whole number from 0", (value) => Number.isInteger(value) && value >= 0],
+  top_p: ["a number above 0, at most 1", (value) => value > 0 && value <= 1],
+};
+
 function override(own: SearchSettings, changes: Partial<Decode>): SearchSettings {
   const meant = new Set(Object.keys(changes).flatMap((name) => SEARCH_OF[name] ?? []));
   if (!changes.search && meant.size > 1) throw new Error("these settings ask for two searches: say which");
   const [implied = own.search] = meant;
+  for (const [name, [rule, isAllowed]] of Object.entries(RULES)) {
+    const value = changes[name as keyof Decode];
+    if (value !== undefined && !isAllowed(value as number)) throw new RangeError(`decode.${name}=${value}: it has to be ${rule}`);
+  }
   return { ...own, search: implied, ...changes } as SearchSettings;
 }
 
@@ -292,13 +321,23 @@ function predict({ target }: Opened, logits: Float32Array, token: number, found:
   };
 }
 
-export function readSource({ source, about, adapter }: Opened, text: string): Token[] {
+/** Throw for a text of which there is nothing to translate. */
+function checkLetters(text: string): void {
+  if (!hasAlnum(text)) throw new Error("there is nothing to translate in a text without a letter or digit");
+}
+
+/** The tokens that the network reads of a text, without the end mark; a tag spans nothing. */
+const readTokens = ({ source, about: { tags, unspaced } }: Opened, text: string) =>
+  [...tags.map((id) => ({ id, start: 0, end: 0 })), ...source.read(text, unspaced)];
+
+export function readSource(opened: Opened, text: string): Token[] {
+  const { source, about, adapter } = opened;
   const [left, right] = [skipSpace(text, 0), count(text.slice(0, skipSpaceBack(text, text.length)))];
   const bare = strip(text);
   const adapted = adapter?.adapt(bare);
   const trace = adapted ? traceBack(bare, adapted) : (span: Span) => span;
-  const tokens = source.read(adapted?.text ?? bare, about.unspaced).map((token) => {
-    const [start, end] = trace([token.start, token.end]);
+  const tokens = readTokens(opened, adapted?.text ?? bare).map((token, place) => {
+    const [start, end] = place < about.tags.length ? [0, 0] : trace([token.start, token.end]);
     return { text: source.vocabulary[token.id]!, id: token.id, start: left + start, end: left + end };
   });
   return [...tokens, { text: source.vocabulary[EOS]!, id: EOS, start: right, end: right }];
@@ -416,10 +455,11 @@ function findProblems(
 }
 
 /** The words of a sentence that get next to no attention from its translation: it drops them. */
-function listDropped({ judge: { rule }, source, about, adapter }: Opened, text: string, state: State, written: readonly number[]): string[] {
+function listDropped(opened: Opened, text: string, state: State, written: readonly number[]): string[] {
+  const { judge: { rule }, adapter } = opened;
   const bare = strip(text);
   const read = adapter?.adapt(bare).text ?? bare;
-  const tokens = source.read(read, about.unspaced);
+  const tokens = readTokens(opened, read);
   if (!rule || written.length > rule.ratio * (tokens.length + 1)) return [];
   const weight = readHead(state, rule.layer, rule.head);
   if (!weight) return [];
@@ -512,7 +552,7 @@ function* translateAll(
     const ids = readSource(opened, text).map(({ id }) => id);
     const isKept = number !== chosen && ids.length > opened.about.settings.model.positions.max_positions;
     if (isKept) kept.push(text);
-    const steps = find(opened, { ...plain, edits: [] }, ids, NO_EDITS, key);
+    const steps = find(opened, plain, ids, NO_EDITS, key);
     const said = isKept ? text : restore(opened, text, number === chosen ? own : (yield* whole(steps)).written, inHaste);
     if (said === bare) return null;
     const from = count(translation);

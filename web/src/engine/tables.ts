@@ -71,7 +71,7 @@ export type ShortWords = Record<string, [one: string, several: string]>;
 interface DateTables {
   patterns: string[];
   months: string[];
-  often: { day: number; months: [source: string, target: string]; text: string; pattern: string }[];
+  often: { day: number; months: [source: string, target: string]; text: string; message: string; pattern: string }[];
   target: { months: string[]; plain: string; dated: string; first: string; hours: string } | null;
   counts_to_24: boolean;
   half: string;

@@ -1,9 +1,10 @@
 /** Words that a model never met in training, as `known_words.py` finds them. */
 
-import { EAST } from "../data/words";
+import { COMBINING, EAST, SOUTH_EAST } from "../data/words";
 
-const LETTER = `(?![${EAST}])[\\p{L}\\p{N}]`;
-const WORD = new RegExp(`[${EAST}]|(?:${LETTER})+(?:['’](?:${LETTER})+)*`, "gu");
+const LETTER = `(?![${EAST}${SOUTH_EAST}])[\\p{L}\\p{N}]`;
+const WHOLE = `${LETTER}(?:${LETTER}|[${COMBINING}])*`;
+const WORD = new RegExp(`[${EAST}]|(?=[\\p{L}\\p{N}])[${SOUTH_EAST}][${COMBINING}]*|${WHOLE}(?:['’]${WHOLE})*`, "gu");
 
 /** Those that are not known, as they are written; a number is spelled digit by digit. */
 export function findUnknown(known: ReadonlySet<string>, text: string): string[] {

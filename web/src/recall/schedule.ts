@@ -54,12 +54,23 @@ export function readKept(): Record<string, Kept> {
   }
 }
 
+let isStored = true;
+
 export function writeKept(kept: Record<string, Kept>): void {
   try {
     localStorage.setItem(PLACE, JSON.stringify(kept));
+    isStored = true;
   } catch {
-    // then it is remembered as long as the page is open
+    isStored = false; // then it is remembered as long as the page is open
   }
+}
+
+/** Keep a grade, with those that other tabs have written since `kept` was read. */
+export function keepGrade(kept: Record<string, Kept>, id: string, grade: Grade, day: number): Record<string, Kept> {
+  const latest = isStored ? readKept() : kept;
+  const next = { ...latest, [id]: review(latest[id], grade, day) };
+  writeKept(next);
+  return next;
 }
 
 function isKept(each: Kept | null): boolean {

@@ -13,12 +13,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from glassformer.config import Config
+from glassformer.config import EOS, Config
+from glassformer.engine.conventions import ConventionEngine
+from glassformer.engine.torch_engine import TorchEngine
 from glassformer.model.files.directory import Tokenizers
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 
-from .parity import score_tokens, translate_with
+from .parity import SEARCHES
 
 SENTENCES = Path(__file__).with_name("sentences.json")
 NOISE = 0.55  # of ln p with random tokens: a sentence that is understood is far above it
@@ -78,19 +80,19 @@ def look_at(
     """Return how the model translates a sentence; None if it cannot be told."""
     source, target = tokenizers.source, tokenizers.target
     begin = source.find_tags([config.data.tag]) if config.data.tag else []
-    row = source.encode(sentence)
+    row, longest = source.encode(sentence), config.model.positions.max_positions - 1
     others = [id for id in range(3, len(source)) if id not in source.tags.values()]
-    if not row or len(others) < 2 or len(row) + len(begin) >= config.model.positions.max_positions:
+    if not row or len(others) < 2 or len(row) + len(begin) > longest:
         return None
     draw = Random(1)
-    rows = [
-        [*begin, *row],
-        *([*begin, *draw.choices(others, k=len(row))] for _ in range(SAMPLES)),
-    ]
-    translations = translate_with(network, rows, "greedy")
-    means = [
-        sum(scores) / len(scores) if scores else 0.0
-        for scores in score_tokens(network, rows, translations)
-    ]
+    noise = (draw.choices(others, k=len(row)) for _ in range(SAMPLES))
+    rows = [[*begin, *own, EOS] for own in (row, *noise)]
+    tags = target.find_tags([config.data.target_tag] if config.data.target_tag else [])
+    plain = TorchEngine(network, network, "fp32", "cpu")
+    engine = ConventionEngine(plain, tags, config.text.source_eos)
+    ranked = engine.search(rows, SEARCHES["greedy"], longest=longest)
+    translations = [best.tokens for (best,) in ranked]
+    scored = [each.log_probs for each in engine.score(rows, translations)]
+    means = [sum(log_probs) / len(log_probs) if log_probs else 0.0 for log_probs in scored]
     text = target.decode(translations[0]).strip()
     return Plausibility(sentence, text, means[0], sum(means[1:]) / SAMPLES)

@@ -41,9 +41,19 @@ _LATER = "\u0080-\u00bf" + "".join(
     for byte in range(0x80, 0xA0)
     if byte not in b"\x81\x8d\x8f\x90\x9d"
 )
-MOJIBAKE = re.compile(
-    f"[\u00c2-\u00c5][{_LATER}]|(?:[\u00ce-\u00d1][{_LATER}]){{2,}}"
-    f"|\u00e2[{_LATER}]{{2}}|(?:[\u00e0-\u00ef][{_LATER}]{{2}}){{2,}}|\u00f0\u0178[{_LATER}]{{2}}"
+_LONGER = (
+    f"(?:[\u00ce-\u00d1][{_LATER}]){{2,}}"
+    f"|(?:[\u00e0-\u00ef][{_LATER}]{{2}}){{2,}}|\u00f0\u0178[{_LATER}]{{2}}"
+)
+MOJIBAKE = re.compile(f"[\u00c2-\u00c5][{_LATER}]|\u00e2[{_LATER}]{{2}}|{_LONGER}")
+
+# Right text has marks behind these letters, too, as in “BLÅ” and “Hâlâ…”. So a line in which that
+# is all has no mojibake, unless small letters are beside a capital, as in NoÃ«l and Å“uvre.
+_MARKS, _SMALL, _CAPITAL = "…‹›‘’“”–—«»™®", "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
+SIGN = re.compile(
+    f"[\u00c2-\u00c5](?![{_MARKS}])[{_LATER}]|(?<=[{_SMALL}])[\u00c2-\u00c5][{_MARKS}]"
+    f"|(?<![{_CAPITAL}])[\u00c2-\u00c5][{_MARKS}](?=[{_SMALL}])|(?<![{_CAPITAL}{_MARKS}])\u00c2[«»]"
+    f"|\u00e2(?![{_MARKS}]{{2}})[{_LATER}]{{2}}|{_LONGER}"
 )
 
 # Letters of one script that look like letters of another.
@@ -136,13 +146,14 @@ def find_broken(block: Block, texts: list[str]) -> list[int]:
     marks = _broken_table()[block.codes]
     halves = np.flatnonzero((marks[:-1] & 2 > 0) & (marks[1:] & 4 > 0))
     suspects = np.unique(block.line[halves]).tolist()
-    garbled = {number for number in suspects if MOJIBAKE.search(texts[number])}
+    garbled = {number for number in suspects if SIGN.search(texts[number])}
     return sorted(garbled | set(block.lines_with(marks & 1 > 0)))
 
 
 def repair_encoding(text: str) -> str | None:
     """Return the text with its encoding repaired; None if characters are lost."""
-    text = CONTROLS.sub(_decode_control, MOJIBAKE.sub(_decode_again, text))
+    text = MOJIBAKE.sub(_decode_again, text) if SIGN.search(text) else text
+    text = CONTROLS.sub(_decode_control, text)
     text = REMOVABLE.sub("", text)
     return None if LOST.search(text) else text
 

@@ -3,7 +3,8 @@
 Two lines that are much alike have bigrams of words in common. So the bigrams of the other text are
 indexed, but for those that many of its lines have, and only lines that share enough of them are
 compared letter by letter: the time grows with the lines, not with the pairs of lines. A line whose
-bigrams are all so frequent has no twins.
+bigrams are all so frequent has no twins. Thai and the like, which have few letters and no spaces,
+have some letters in a row for words.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+
+from .words import FEW_LETTERS, join_characters
 
 ALIKE = 0.75  # similarity from which lines are near twins
 SHORTEST = 12  # letters: shorter lines are alike by chance
@@ -35,12 +38,11 @@ class TwinIndex:
 
     def __init__(self, lines: Sequence[Sequence[str]]) -> None:
         self.texts = [" ".join(words) for words in lines]
-        bigrams = [list_bigrams(words) for words in lines]
-        counts = Counter(bigram for line in bigrams for bigram in line)
+        counts = Counter(bigram for words in lines for bigram in list_bigrams(words))
         self.places: dict[Bigram, list[int]] = defaultdict(list)
         self.needed = list[float]()
-        for number, line in enumerate(bigrams):
-            rarest = sorted(line, key=counts.__getitem__)
+        for number, words in enumerate(lines):
+            rarest = sorted(list_bigrams(words), key=counts.__getitem__)
             kept = [
                 each
                 for place, each in enumerate(rarest)
@@ -73,7 +75,8 @@ class TwinIndex:
 
 def list_bigrams(words: Sequence[str]) -> list[Bigram]:
     """Return the pairs of neighbouring words of a line, and of its edges, each once."""
-    return list(dict.fromkeys(pairwise((EDGE, *words, EDGE)))) if words else []
+    joined = join_characters(words, FEW_LETTERS)
+    return list(dict.fromkeys(pairwise((EDGE, *joined, EDGE)))) if words else []
 
 
 def measure_distance(one: str, other: str) -> int:

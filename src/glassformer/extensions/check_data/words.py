@@ -4,11 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from unicodedata import normalize
 from zlib import crc32
 
 import numpy as np
 
 from glassformer.data.files import cut_chunks
+from glassformer.text.spacing import SOUTH_EAST
 
 from .characters import word_table
 from .ragged import MARGIN, Block, RaggedArray
@@ -18,7 +20,9 @@ MOST, RAREST = 20_000, 3  # the most words of a vocabulary (16 bits), and the le
 
 # Scripts written without spaces: every character is a word.
 UNSPACED = re.compile("([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff])")
+FEW_LETTERS = re.compile(f"[{SOUTH_EAST}]")  # of these, scripts in which a letter says little
 FIRST_UNSPACED = 0x0E00
+IN_A_ROW = 3  # characters that stand for a word
 DIGITS = re.compile(r"\d+")
 LARGEST = 50_000  # pairs of a sample
 
@@ -29,7 +33,7 @@ def split_words(block: Block) -> list[list[str]]:
     """Return the words of each line, without case and punctuation."""
     codes = word_table()[block.codes]
     codes[block.starts - len(MARGIN)] = ord("\n")  # the only line breaks left
-    joined = codes.tobytes().decode("utf-32-le")
+    joined = normalize("NFC", codes.tobytes().decode("utf-32-le"))
     if codes.max(initial=0) >= FIRST_UNSPACED:
         joined = UNSPACED.sub(r" \1 ", joined)
     return [line.split() for line in joined.split("\n")[1:]]
@@ -38,6 +42,14 @@ def split_words(block: Block) -> list[list[str]]:
 def gather_words(texts: Texts) -> list[list[str]]:
     """Return the words of all lines of a text."""
     return [words for block in cut_chunks(texts, 10_000) for words in split_words(Block(block))]
+
+
+def join_characters(words: Sequence[str], script: re.Pattern[str]) -> list[str]:
+    """Return the words of a line; each character of a script goes on with the two after it."""
+    return [
+        "".join(words[place : place + IN_A_ROW]) if script.match(word) else word
+        for place, word in enumerate(words)
+    ]
 
 
 class Vocabulary:

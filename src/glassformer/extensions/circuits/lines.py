@@ -14,20 +14,22 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from glassformer.data.corpus import find_data, read_pairs
+from glassformer.data.store import Store
 from glassformer.model.encoder_decoder import EncoderDecoder
-from glassformer.model.files.directory import load_model
+from glassformer.model.files.directory import RUN, load_model
+from glassformer.text.context import encode_sources, extend_source
 from glassformer.train.plan.preparation import find_corpora
-from glassformer.train.plan.run_folder import read_record
+from glassformer.train.plan.run_folder import read_record, read_settings
 from glassformer.translator import Translator
 
 from .edges import WordContrast
-from .replay import Replay, Tick, find_obstacle
+from .replay import Replay, Tick, decode_pairs, find_obstacle, list_pairs
 from .teaching import TokenPair, add_end, find_nearest, score_teachers
 
 METHODS = ("replay", "estimate")
@@ -64,6 +66,14 @@ class TaughtLines:
     lines: list[TaughtLine]
 
 
+class TrainingText(NamedTuple):
+    """Pairs that are weighed: where they stand in their file, as text, and as ids."""
+
+    numbers: Sequence[int | None]  # from 1; None if a pair is not found there
+    texts: Sequence[Line]
+    pairs: Sequence[TokenPair]
+
+
 def weigh_lines(
     model: Path,
     translator: Translator,
@@ -79,21 +89,26 @@ def weigh_lines(
     """
     why = find_obstacle(model) if method != "estimate" else "as asked"
     lines, network = read_training_text(model, translator, data), load_exact(model)
-    answer = why or _follow_back(model, network, contrast, show, lines)
+    answer = why or _follow_back(model, translator, network, contrast, show, lines)
     if isinstance(answer, TaughtLines):
         return answer
     if method == "replay":
         raise ValueError(f"{model}: its training cannot be followed back: {answer}")
-    if not lines:
+    if store := None if data else open_store(model):
+        text = recall_text(store, translator, lines)
+    elif lines:
+        text = encode_training_text(translator, lines)
+    else:
         raise ValueError(
             f"--data is missing: {model} does not remember what it was trained on ({answer}); give "
             "that text, or train again and keep that folder"
         )
-    return _estimate(translator, network, contrast, show, lines, answer)
+    return _estimate(network, contrast, show, text, answer)
 
 
 def _follow_back(
     model: Path,
+    translator: Translator,
     network: EncoderDecoder,
     contrast: WordContrast,
     show: ShowProgress,
@@ -113,31 +128,22 @@ def _follow_back(
     with show("following back", replay.updates) as tell:
         taught_N = replay.follow_back([contrast], tell)[0]
     replayed = float(replay.measure_lead(weights, contrast))
-    places: dict[Line, list[int]] = {}
-    for number, line in enumerate(lines, 1):
-        places.setdefault(line, []).append(number)
-    texts = replay.read_texts()
-    numbers = [places[line].pop(0) if places.get(line) else None for line in texts]
-    nearest_N = find_nearest(network, contrast, replay.pairs)
-    rows = _sort(numbers, texts, taught_N, nearest_N)
+    text = recall_text(replay.setup.prepared.store, translator, lines)
+    rows = _sort(text, taught_N, find_nearest(network, contrast, text.pairs))
     return TaughtLines("replay", "", measure_lead(network, contrast), replayed, gap, rows)
 
 
 def _estimate(
-    translator: Translator,
     network: EncoderDecoder,
     contrast: WordContrast,
     show: ShowProgress,
-    lines: Sequence[Line],
+    text: TrainingText,
     why: str,
 ) -> TaughtLines:
-    places, pairs = encode_lines(translator, lines)
     with show("weighing", None) as tell:
-        taught_N = score_teachers(network, contrast, pairs, tell)
+        taught_N = score_teachers(network, contrast, text.pairs, tell)
     taught_N /= taught_N.abs().max().clamp(min=1e-30)
-    nearest_N = find_nearest(network, contrast, pairs)
-    texts = [lines[n] for n in places]
-    rows = _sort([n + 1 for n in places], texts, taught_N, nearest_N)
+    rows = _sort(text, taught_N, find_nearest(network, contrast, text.pairs))
     lead = measure_lead(network, contrast)
     return TaughtLines("estimate", why, lead, lead, 0.0, rows)
 
@@ -148,11 +154,9 @@ def measure_lead(network: EncoderDecoder, contrast: WordContrast) -> float:
     return float(logits_V[contrast.answers[0]] - logits_V[contrast.answers[1]])
 
 
-def _sort(
-    numbers: Sequence[int | None], texts: Sequence[Line], taught_N: Tensor, nearest_N: Tensor
-) -> list[TaughtLine]:
-    values = zip(numbers, texts, taught_N.tolist(), nearest_N.tolist(), strict=True)
-    lines = [TaughtLine(number, *text, taught, near) for number, text, taught, near in values]
+def _sort(text: TrainingText, taught_N: Tensor, nearest_N: Tensor) -> list[TaughtLine]:
+    values = zip(text.numbers, text.texts, taught_N.tolist(), nearest_N.tolist(), strict=True)
+    lines = [TaughtLine(number, *line, taught, near) for number, line, taught, near in values]
     return sorted(lines, key=lambda each: -each.taught)
 
 
@@ -167,7 +171,8 @@ def read_training_text(model: Path, translator: Translator, data: Sequence[Path]
         return lines
     try:
         record = read_record(model)
-        corpora = find_corpora(record, translator.config)[0] if record["data"] != ["-"] else None
+        settings = read_settings(model / RUN, record)
+        corpora = find_corpora(record, settings)[0] if record["data"] != ["-"] else None
         return [line for part in corpora.parts for line in read_pairs(part)] if corpora else []
     except (ValueError, OSError):  # it is no longer where it was
         return []
@@ -180,23 +185,63 @@ def load_exact(model: Path) -> EncoderDecoder:
     return network.float().eval().requires_grad_(False)
 
 
+def open_store(model: Path) -> Store | None:
+    """Return the text that a training remembers as ids; None if there is none."""
+    try:
+        return Store.open(model / RUN / "store")
+    except ValueError:
+        return None
+
+
+def recall_text(store: Store, translator: Translator, lines: Sequence[Line]) -> TrainingText:
+    """Return the pairs that a training remembers; `lines` are those of its files, if any."""
+    tokenizers = translator.tokenizers
+    places: dict[Line, list[int]] = {}
+    for number, (source, target) in enumerate(lines, 1):
+        key = tokenizers.source.spell(source), tokenizers.target.spell(target)
+        places.setdefault(key, []).append(number)
+    recalled = decode_pairs(store, tokenizers, translator.reader.separator)
+    numbers = [places[text].pop(0) if places.get(text) else None for text in recalled]
+    texts = [lines[n - 1] if n else text for n, text in zip(numbers, recalled, strict=True)]
+    return TrainingText(numbers, texts, list_pairs(store))
+
+
+def encode_training_text(translator: Translator, lines: Sequence[Line]) -> TrainingText:
+    """Return the pairs of a text that fit the network."""
+    places, pairs = encode_lines(translator, lines)
+    return TrainingText([n + 1 for n in places], [lines[n] for n in places], pairs)
+
+
 def encode_lines(
     translator: Translator, lines: Sequence[Line]
 ) -> tuple[list[int], list[TokenPair]]:
-    """Return the pairs that fit the network, as ids, and where they stand."""
+    """Return the pairs that fit the network, as the ids that a training reads, and their places."""
     sources, targets = zip(*lines, strict=True)
     reader, has_end = translator.reader, translator.config.text.source_eos
     encoded = zip(
-        translator.tokenizers.source.encode_many([*sources]),
-        reader.encode_targets(sources, targets),
+        _encode_sources(translator, sources),
+        translator.tokenizers.target.encode_many([*targets]),
         strict=True,
     )
     numbers, pairs = [], []
     for number, (source, target) in enumerate(encoded):
-        pair = TokenPair(add_end(source, has_end), add_end((*reader.begin, *target)))
+        pair = TokenPair(
+            add_end((*reader.tags, *source), has_end), add_end((*reader.begin, *target))
+        )
         if source and target and max(map(len, pair)) <= reader.longest:
             numbers.append(number)
             pairs.append(pair)
     if not pairs:
         raise ValueError("no pair fits this model: all are empty or longer than it allows")
     return numbers, pairs
+
+
+def _encode_sources(translator: Translator, sources: Sequence[str]) -> list[list[int]]:
+    """Return the ids of sources, after those before them if the network reads a context."""
+    reader, encode = translator.reader, translator.tokenizers.source.encode_many
+    if reader.separator is None:
+        return encode([*sources])
+    extended = map(extend_source, reader.list_contexts(sources), sources)
+    room = min(translator.config.data.max_length, reader.longest - 1) - len(reader.tags)
+    lines = [source.split("\n") for source in extended]
+    return encode_sources(lines, lambda texts: [encode(texts)], reader.separator, room)[0]

@@ -34,12 +34,14 @@ from torch.func import functional_call, grad, jvp, vjp
 
 from glassformer.config import PAD
 from glassformer.data.batches import Batch
+from glassformer.data.store import Store
 from glassformer.engine.kernels.dropout import Dropout, DropoutStream
 from glassformer.foundation.progress import Reporter
 from glassformer.model.encoder_decoder import EncoderDecoder
-from glassformer.model.files.directory import CHECKPOINTS, RECORD, RUN
+from glassformer.model.files.directory import CHECKPOINTS, RECORD, RUN, Tokenizers
+from glassformer.train.plan.ideas import IDEAS
 from glassformer.train.plan.plan import Plan
-from glassformer.train.plan.preparation import prepare_run
+from glassformer.train.plan.preparation import find_separator, prepare_run
 from glassformer.train.plan.run_folder import read_record, read_settings
 from glassformer.train.plan.schedule import rate
 from glassformer.train.run.checkpoint import checkpoints, read_progress
@@ -125,19 +127,13 @@ class Replay:
     @property
     def pairs(self) -> list[TokenPair]:
         """Return all pairs of the training as ids, with EOS."""
-        store = self.setup.prepared.store
-        return [
-            TokenPair(add_end(store.source(n, 0).tolist()), add_end(store.target(n, 0).tolist()))
-            for n in range(len(store))
-        ]
+        return list_pairs(self.setup.prepared.store)
 
     def read_texts(self) -> list[tuple[str, str]]:
         """Return the text of all pairs."""
-        store, tokenizers = self.setup.prepared.store, self.setup.prepared.tokenizers
-        numbers = range(len(store))
-        sources = tokenizers.source.decode_many(store.source(n, 0).tolist() for n in numbers)
-        targets = tokenizers.target.decode_many(store.target(n, 0).tolist() for n in numbers)
-        return [*zip(sources, targets, strict=True)]
+        prepared = self.setup.prepared
+        separator = find_separator(prepared.config, prepared.tokenizers)
+        return decode_pairs(prepared.store, prepared.tokenizers, separator)
 
     def train(self, left_out: Collection[int] = (), tick: Tick = lambda done: None) -> Weights:
         """Return the weights that are kept at the end of a training without some of its pairs."""
@@ -399,17 +395,37 @@ def find_obstacle(model: Path) -> str:
         return f"it has no folder {RUN}, in which a training remembers its text and seeds"
     config = read_settings(folder, read_record(model))
     train, progress = config.train, read_progress(checkpoints(folder / CHECKPOINTS)[-1])
+    idea = next((name for name in IDEAS if getattr(train, name, 0)), "")
     is_other = config.model.network != "transformer" or config.model.decoder != "attention"
     reasons = {
         "its network is no Transformer with attention": is_other,
         "it was trained with a plugin": train.plugin,
         "it was trained with train.lora_rank": train.lora_rank,
         "it was trained with train.rdrop_alpha": train.rdrop_alpha,
+        f"it was trained with train.{idea}": idea,
         "its learning rate followed the validation loss": train.schedule == "plateau",
         "its training diverged on the way": progress.rate_factor != 1 or progress.skipped_in_all,
         "no model was kept yet": not progress.best_step,
     }
     return next((why for why, is_so in reasons.items() if is_so), "")
+
+
+def list_pairs(store: Store) -> list[TokenPair]:
+    """Return all pairs of a training as ids, with EOS."""
+    return [
+        TokenPair(add_end(store.source(n, 0).tolist()), add_end(store.target(n, 0).tolist()))
+        for n in range(len(store))
+    ]
+
+
+def decode_pairs(
+    store: Store, tokenizers: Tokenizers, separator: int | None
+) -> list[tuple[str, str]]:
+    """Return the text of all pairs of a training, without context; see `Store.own_lengths`."""
+    numbers, own = range(len(store)), store.own_lengths(separator)
+    sources = tokenizers.source.decode_many(store.source(n, 0)[-own[n] :].tolist() for n in numbers)
+    targets = tokenizers.target.decode_many(store.target(n, 0).tolist() for n in numbers)
+    return [*zip(sources, targets, strict=True)]
 
 
 def find_decay(ema: float, step: int, planned: float) -> float:

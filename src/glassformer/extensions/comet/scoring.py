@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from glassformer.evaluate.quality import Score
-from glassformer.evaluate.references import References, check_lines
+from glassformer.evaluate.references import References, clean_lines
 
 BATCH = 16  # sentences
 
@@ -19,7 +19,7 @@ def score_comet(
     model: a name that COMET's package downloads, such as Unbabel/wmt22-comet-da, or a checkpoint
     file. ValueError if the package is not installed.
     """
-    check_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references)
     comet = load_comet()
     rows = zip(sources, hypotheses, *references, strict=True)
     data = [

@@ -76,17 +76,22 @@ def read_course(folder: Path) -> CourseProgress:
 
 
 def start_course(folder: Path, lang: str) -> list[Path]:
-    """Write the files of the course that are not there yet, and return them."""
+    """Write the files of the course that are not there yet, and return them.
+
+    A course that was begun keeps its language.
+    """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: it is a file, and the course needs a folder")
     folder.mkdir(parents=True, exist_ok=True)
+    is_begun = (folder / PROGRESS).exists()
+    lang = read_course(folder).lang if is_begun else lang
     blanks = [(each, make_blank(each, lang)) for each in read_exercises()]
     texts = {f"{each.module}.py": text for each, text in blanks}
     texts[NOTEBOOK] = json.dumps(make_notebook(blanks, lang), ensure_ascii=False, indent=1) + "\n"
     written = [folder / name for name in texts if not (folder / name).exists()]
     for path in written:
         write_text(path, texts[path.name])
-    if not (folder / PROGRESS).exists():
+    if not is_begun:
         CourseProgress(folder, lang).save()
     return written
 

@@ -80,8 +80,8 @@ def read_codes(path: Path) -> list[tuple[str, str]]:
 
     ValueError for codes of subword-nmt before version 0.2, whose words end otherwise.
     """
-    lines = read_text(path).splitlines()
-    if lines and lines[0].startswith("#version:"):
+    lines = read_text(path).split("\n")  # other separators of lines may be in a token
+    if lines[0].startswith("#version:"):
         lines = lines[1:]
     merges = []
     for number, line in enumerate(lines, 1):

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from glassformer.config import BOS, Augment, Config
-from glassformer.data.batches import Batch, Batches, Integers, frame
+from glassformer.data.batches import Batch, Batches, Integers
 from glassformer.data.store import Store
 from glassformer.text import SeededSampler, Tokenizer
 from glassformer.text.layout import FIRST_CHARACTER
@@ -127,7 +127,7 @@ class AugmentedBatches(Batches):
             source, target = (side.tolist() for side in sides)
             pairs.append(self._changer.change((source, target), random))
         sources, targets = zip(*pairs, strict=True)
-        return Batch(frame(sources, [], self._pad_to), frame(targets, [BOS], self._pad_to), rows)
+        return Batch(self._frame(sources, []), self._frame(targets, [BOS]), rows)
 
 
 def make_batches(

@@ -52,6 +52,11 @@ class ContrastiveItem:
     categories: Mapping[str, str] = field(default_factory=dict)
     marked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the source with each translation, the right one first."""
+        return [(self.source, text) for text in (self.right, *self.wrong)]
+
 
 @dataclass(frozen=True)
 class Share:
@@ -225,25 +230,32 @@ def _read_objects(path: Path) -> Iterator[ContrastiveItem]:
 def _divide(each: Mapping[str, Any]) -> dict[str, str]:
     """Return the divisions by which ContraPro's own script reports."""
     results = {}
-    if each.get("src pronoun") and each.get("ref pronoun"):
-        results["pronoun"] = f"{each['src pronoun'].lower()}:{each['ref pronoun'].lower()}"
+    if all(pronouns := [_read_text(each, name) for name in ("src pronoun", "ref pronoun")]):
+        results["pronoun"] = ":".join(pronouns).lower()
     if "intrasegmental" in each:
-        facts = {True: "yes", False: "no", None: "unknown"}
-        results["antecedent in the sentence"] = facts.get(each["intrasegmental"], "unknown")
+        inside = each["intrasegmental"]
+        answer = ("yes" if inside else "no") if isinstance(inside, bool) else "unknown"
+        results["antecedent in the sentence"] = answer
     if isinstance(distance := each.get("ante distance"), int):
         results["sentences to the antecedent"] = str(distance) if distance <= FAR else f">{FAR}"
     return results
+
+
+def _read_text(each: Mapping[str, Any], name: str) -> str:
+    """Return a field of an object; "" if it is no text."""
+    value = each.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _mark(each: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the words that ContraPro names, where they are in the sentence itself."""
     marked: dict[str, dict[str, str]] = {"source": {}, "target": {}}
     for side, short in (("source", "src"), ("target", "ref")):
-        if side == "source" and each.get("src pronoun"):
-            marked[side]["pronoun"] = each["src pronoun"]
+        if side == "source" and (pronoun := _read_text(each, "src pronoun")):
+            marked[side]["pronoun"] = pronoun
         if each.get("ante distance") == 0:
-            phrase = each.get(f"{short} ante phrase") or each.get(f"{short} ante head")
-            if isinstance(phrase, str) and phrase:
+            names = (f"{short} ante phrase", f"{short} ante head")
+            if phrase := next(filter(None, (_read_text(each, name) for name in names)), ""):
                 marked[side]["antecedent"] = phrase
     return marked
 
@@ -273,8 +285,7 @@ def judge_contrastive(
     shorter translation has no advantage. A tie is an error, as in ContraPro's script. A division in
     which all items are alike is left out.
     """
-    sources = [each.source for each in items for _ in range(1 + len(each.wrong))]
-    targets = [text for each in items for text in (each.right, *each.wrong)]
+    sources, targets = map(list, zip(*(pair for each in items for pair in each.pairs), strict=True))
     scores = score(sources, targets)
     margins = {
         "sum": _subtract(items, [each.log_prob for each in scores]),

@@ -47,15 +47,16 @@ class ProbePair:
 
 def read_probe_pair(translator: Translator, item: ContrastiveItem) -> ProbePair | str:
     """Return the pair of an item, with its first wrong translation; or why there is none."""
-    result, target = translator.reader.tokenize(item.source), translator.tokenizers.target
-    right = target.tokens(item.right)
-    both = [*right.ids, EOS], [*target.encode(item.wrong[0]), EOS]
+    reader = translator.reader
+    result = reader.tokenize(item.source)
+    right, wrong = (reader.tokenize_target(item.source, x) for x in (item.right, item.wrong[0]))
+    both = [*right.ids, EOS], [*wrong.ids, EOS]
     at = next((n for n, (a, b) in enumerate(zip(*both, strict=False)) if a != b), None)
     if at is None:
         return "right and wrong are the same tokens"
     source = [*result.ids, EOS] if translator.config.text.source_eos else [*result.ids]
-    beginning = [BOS, *translator.reader.begin, *right.ids[:at]]
-    if max(len(source), len(beginning)) > translator.reader.longest:
+    beginning = [BOS, *reader.begin, *right.ids[:at]]
+    if max(len(source), len(beginning)) > reader.longest:
         return "longer than the model allows"
     words = {
         role: find_tokens(item.source, phrase, result.spans)

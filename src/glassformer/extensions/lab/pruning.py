@@ -24,6 +24,7 @@ from glassformer.model.files.known_words import copy_known_words
 from glassformer.text import PAD
 from glassformer.train.publish.card import hash_file, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
+from glassformer.translate.align.choose_head import find_guided_layer
 from glassformer.translator import Translator
 
 from .heads import TranslatedBatch, measure_portraits, read_batches
@@ -71,6 +72,7 @@ def prune(
     changed = _choose_config(translator.config, heads, d_ff)
     batches = [*read_batches(translator, texts)]
     kept = dict[str, list[int]]()
+    state = {name: x.cpu() for name, x in translator.model.state_dict().items()}
     passes, total = count(), len(batches) * count_reads(translator.config, heads, d_ff)
 
     def check() -> None:
@@ -81,11 +83,11 @@ def prune(
         losses = {name: [each["loss"] for each in block["heads"]] for name, block in result.items()}
         kept |= {name: _keep_largest(rises, heads) for name, rises in losses.items()}
     if d_ff is not None:
-        added = _measure_neurons(translator, batches, check)
+        added = _measure_neurons(state, batches, check)
         kept |= {name: _keep_largest(lengths, d_ff) for name, lengths in added.items()}
-    state, width = translator.model.state_dict(), translator.config.model.width
+    width = translator.config.model.width
     smaller = {name: _take(name, each, kept, width) for name, each in state.items()}
-    save_model(out, changed, translator.tokenizers, smaller)
+    save_model(out, _renumber_guided_head(changed, kept), translator.tokenizers, smaller)
     write_golden(out, texts)
     copy_known_words(folder, out)
     both = translator, Translator.load(out, precision="fp32")
@@ -120,13 +122,27 @@ def _choose_config(config: Config, heads: int | None, d_ff: int | None) -> Confi
     return config.changed(model={**sizes, **({"d_ff": d_ff} if d_ff is not None else {})})
 
 
+def _renumber_guided_head(config: Config, kept: Mapping[str, list[int]]) -> Config:
+    """Return the settings with the new number of a guided head; if it is gone, none is guided."""
+    train = config.train
+    layer = find_guided_layer(config.model, train)
+    heads = kept.get(f"decoder.{layer}.cross_attention")
+    if not train.alignment_weight or heads is None:
+        return config
+    head = train.alignment_head
+    if head in heads:
+        return config.changed(train={"alignment_head": heads.index(head)})
+    names = ("alignment_weight", "alignment_layer", "alignment_head")
+    return config.changed(train=dict.fromkeys(names))
+
+
 def _keep_largest(values: Sequence[float], count: int) -> list[int]:
     """Return the places of the largest values, in ascending order; of equal ones the first."""
     return sorted(sorted(range(len(values)), key=lambda place: -values[place])[:count])
 
 
 def _measure_neurons(
-    translator: Translator, batches: Sequence[TranslatedBatch], check: Callable[[], object]
+    state: Mapping[str, Tensor], batches: Sequence[TranslatedBatch], check: Callable[[], object]
 ) -> dict[str, list[float]]:
     """Return the length of what each neuron adds, by block: a sum over all positions."""
     sums = dict[str, Tensor]()
@@ -136,7 +152,6 @@ def _measure_neurons(
             ids_BL = batch.source_BS if name.startswith("encoder") else batch.given_BT
             size_F = hidden_BLF.abs()[ids_BL != PAD].sum(0)
             sums[name] = sums[name] + size_F if name in sums else size_F
-    state = translator.model.state_dict()
     return {
         name: (size_F * state[f"{name}.outer.weight"].norm(dim=0)).tolist()
         for name, size_F in sums.items()

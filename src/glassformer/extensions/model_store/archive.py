@@ -18,7 +18,7 @@ from glassformer.extensions.publish.publishing import PUBLISHED
 from glassformer.foundation.disk import check_new, prepare_beside, put_folder, sync_files
 from glassformer.model.files.directory import WEIGHTS, locate, open_model
 
-from .index import NAME, ListedModel, open_file, read_languages, write_index
+from .index import NAME, ListedModel, Read, open_file, read_languages, write_index
 
 README = "README.md"
 TAKEN = frozenset({*PUBLISHED, README})
@@ -75,12 +75,12 @@ def fetch(place: str, entry: ListedModel, home: Path, tell: Tell = lambda _: Non
         whole = scratch / "model"
         whole.mkdir()
         path = scratch / "archive"
-        with open_file(place, entry.file) as source, path.open("wb") as target:
-            _copy(source, target, entry, tell)
+        with open_file(place, entry.file) as read, path.open("wb") as target:
+            _copy(read, target, entry, tell)
         try:
             unpack(path, entry, whole)
             _check(whole)
-        except (ValueError, OSError, *DAMAGED) as error:
+        except (ValueError, FileNotFoundError, *DAMAGED) as error:
             raise ValueError(f"{entry.file} of {place} is no model: {error}") from None
         sync_files(whole)
         put_folder(whole, folder)
@@ -93,10 +93,10 @@ def _check(folder: Path) -> None:
         raise ValueError("its network is a program of its own (model.plugin)")
 
 
-def _copy(source: IO[bytes], target: IO[bytes], entry: ListedModel, tell: Tell) -> None:
+def _copy(read: Read, target: IO[bytes], entry: ListedModel, tell: Tell) -> None:
     """Copy a file, not a byte more than it is to have. ValueError if it is another one."""
     result, count = hashlib.sha256(), 0
-    while chunk := source.read(min(CHUNK, entry.bytes + 1 - count)):
+    while chunk := read(min(CHUNK, entry.bytes + 1 - count)):
         count += len(chunk)
         result.update(chunk)
         target.write(chunk)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import (
@@ -32,6 +32,7 @@ MOST_INDEX = 1 << 20  # bytes
 PATIENCE = 30  # seconds without an answer
 NAME = re.compile(r"\w[\w.-]{0,99}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
+Read = Callable[[int], bytes]  # the next bytes of a file, at most so many
 
 
 class ListedModel(NamedTuple):
@@ -52,8 +53,8 @@ def is_address(place: str) -> bool:
 def read_index(place: str) -> dict[str, ListedModel]:
     """Return the models of a place by name; ValueError, which names it, if it has no index."""
     where = f"{place.rstrip('/')}/{INDEX}" if is_address(place) else str(Path(place) / INDEX)
-    with open_file(place, INDEX) as file:
-        data = file.read(MOST_INDEX + 1)
+    with open_file(place, INDEX) as read:
+        data = read(MOST_INDEX + 1)
     try:
         if len(data) > MOST_INDEX:
             raise ValueError("it is too large")
@@ -82,19 +83,33 @@ def write_index(folder: Path, added: ListedModel) -> None:
 
 
 @contextmanager
-def open_file(place: str, name: str) -> Iterator[IO[bytes]]:
-    """Open a file of a place. ValueError, in one sentence, if that is not possible."""
+def open_file(place: str, name: str) -> Iterator[Read]:
+    """Open a file of a place. ValueError, in one sentence, if it cannot be opened or read."""
     if not is_address(place):
         path = Path(place) / name
         if not path.is_file():
             raise ValueError(f"{path} is not there: --from names a folder or a web address")
         with path.open("rb") as file:
-            yield file
+            yield file.read
         return
     address = f"{place.rstrip('/')}/{quote(name)}"
+    with _explain(address):
+        answer = _make_opener().open(address, timeout=PATIENCE)
+
+    def read(size: int) -> bytes:
+        with _explain(address):
+            data: bytes = answer.read(size)
+        return data
+
+    with answer:
+        yield read
+
+
+@contextmanager
+def _explain(address: str) -> Iterator[None]:
+    """Raise ValueError, in one sentence, for the errors of a web server."""
     try:
-        with _make_opener().open(address, timeout=PATIENCE) as answer:
-            yield answer
+        yield
     except HTTPError as error:
         raise ValueError(f"{address}: the server answers {error.code} ({error.reason})") from None
     except (URLError, HTTPException, OSError) as error:

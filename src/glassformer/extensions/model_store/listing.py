@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from glassformer.cli.terminal import to_json
 from glassformer.model.files.directory import SHIPPED, WEIGHTS, find_models
 from glassformer.model.files.known_words import read_known_words
 
@@ -42,8 +43,10 @@ def _list(home: Path) -> Iterator[InstalledModel]:
         yield InstalledModel(folder.name, read_languages(folder), size, words, str(folder))
 
 
-def tell_models(models: Sequence[InstalledModel | ListedModel]) -> str:
-    """Return a table of models, one a line."""
+def tell_models(models: Sequence[InstalledModel | ListedModel], as_json: bool = False) -> str:
+    """Return a table of models, one a line; or a list as JSON."""
+    if as_json:
+        return to_json([each._asdict() for each in models])
     if not models:
         return "no models"
     rows = [

@@ -11,6 +11,7 @@ from glassformer.data.corpus import find_data, require_file
 from glassformer.data.files import cut_chunks, read_lines
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.plurals import tell_count
+from glassformer.text.unicode import clean
 
 from ..check_data import examine, fix, realign
 from ..check_data.words import gather_words
@@ -98,7 +99,7 @@ def read_pairs_of(paths: Sequence[str], langs: tuple[str, str]) -> Pairs:
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(clean(text).split())
 
 
 def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, str]:

@@ -60,14 +60,16 @@ def write_film(
     another ending.
     """
     path = Path(path)
-    if path.suffix not in STAGES:
+    kind = path.suffix.lower()
+    if kind not in STAGES:
         raise ValueError(f"{path}: a film is .mp4 or .gif")
-    if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
-        path = path.with_suffix(".gif")
+    if kind == ".mp4" and find_spec("imageio_ffmpeg") is None:
+        kind = ".gif"
+        path = path.with_suffix(kind)
         text = f"MP4 needs an extra, pip install 'glassformer[video]': the film is {path}"
         warnings.warn(text, stacklevel=2)
-    frames = Film(STAGES[path.suffix]).play(trace, lang, progress)
-    (write_mp4 if path.suffix == ".mp4" else write_gif)(frames, path)
+    frames = Film(STAGES[kind]).play(trace, lang, progress)
+    (write_mp4 if kind == ".mp4" else write_gif)(frames, path)
     return path
 
 

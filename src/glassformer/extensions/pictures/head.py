@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,12 +34,21 @@ class Head(NamedTuple):
         return self.plan.of(f"{self.attention.name}.{window}[{self.number},{index}]")
 
     def learned(self, projection: str) -> g.Array:
-        """Return the paper's W, D K; the stored matrix is its transpose, for all heads."""
-        stored: g.Array = self.plan.trace[f"{self.attention.name}.to_{projection}.weight"]
-        rows = len(stored) // self.plan.trace.settings.heads
-        return np.asarray(stored[self.number * rows : (self.number + 1) * rows]).T
+        """Return W_Q, W_K or W_V of this head; see `find_learned`."""
+        return find_learned(self.plan.trace, self.attention.name, projection, self.number)
 
     def show_learned(self, projection: str, unit: float = 2.0, most: float = 130.0) -> g.Node:
         """Return W_Q, W_K or W_V with its name and shape; see `tensor`."""
         letter = f"$W_{projection[0].upper()}$"
         return g.tensor(self.learned(projection), letter, projection, unit=unit, most=most)
+
+
+def find_learned(trace: Any, name: str, projection: str, head: int) -> g.Array:
+    """Return the paper's W of one head, D K; the stored matrix is its transpose, for all heads.
+
+    Heads may share keys and values.
+    """
+    stored: g.Array = trace[f"{name}.to_{projection}.weight"]
+    width, heads = trace.settings.width, trace.settings.heads
+    own = head * len(stored) // (width * heads)
+    return np.asarray(stored[own * width : (own + 1) * width]).T

@@ -9,8 +9,8 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import pick, tell_token
-from .runs import RunSnapshots, read_watched
+from .parts.selection import pick
+from .runs import WIDEST, RunSnapshots, read_watched
 
 Place = Path | str | None
 SQUARES, LEARNT = 9, 16  # snapshots drawn; the update at which the toy is half-way
@@ -23,9 +23,11 @@ class Lesson:
     def __init__(self, plan: g.Outline, watch: Place, sentence: int):
         self.plan, self.run = plan, read_watched(watch)
         self.sentence = pick(sentence, len(self.run.sentences), "sentence")
+        self.columns = self.run.columns(self.sentence)
+        self.wanted = self.run.wanted(self.sentence)
         self.names = self.run.names(self.sentence)
+        self.rows = [self.names[self.columns.index(id)] for id in self.wanted]
         each = self.run.sentences[self.sentence]
-        self.rows = [tell_token(text) for text in each.reference_tokens]
         source = plan.say("toy" if watch is None else "own")
         self.origin = f"{source} · {each.source} → {each.reference}"
 
@@ -33,13 +35,21 @@ class Lesson:
         """Return the snapshot nearest to an update."""
         return int(np.abs(np.array(self.run.steps) - step).argmin())
 
+    def choose_columns(self, snapshot: int, row: int) -> list[int]:
+        """Return the ids to draw of one row: all, or the wanted one and the most probable."""
+        if len(self.run.vocabulary) <= WIDEST:
+            return self.columns
+        best = self.run.rank(snapshot, self.sentence)[row].tolist()
+        return list(dict.fromkeys([self.wanted[row], *best]))[:WIDEST]
+
     def draw(self, name: str, values: g.Array, *, digits: int | None, width: float) -> g.Matrix:
         """Return a row for each token of the reference, a column for each possible token."""
         wide = min(width, 540 / values.shape[1])
         result, gone = self.plan.give(name, np.nan_to_num(values)), np.isnan(values)
         high = 22.0 if len(values) <= 14 else 16.0
         size = {"width": wide * values.shape[1], "height": high * len(values)}
-        digits = digits if digits and wide >= 10 + 6.5 * digits else None
+        fits = digits is not None and wide >= 10 + 6.5 * digits
+        digits = digits if fits and not gone.any() else None  # where none was kept is no number
         panel = g.Panel(
             result, digits=digits, **size, scale="share", limit=1.0, hidden=gone, size=style.TINY
         )
@@ -56,6 +66,16 @@ def make_target(run: RunSnapshots, sentence: int, smoothing: float) -> g.Array:
     columns, target = run.columns(sentence), run.wanted(sentence)
     hit = np.array([[float(id == column) for column in columns] for id in target])
     return (1 - smoothing) * hit + smoothing / len(run.vocabulary)
+
+
+def tell_percents(*shares: float) -> list[str]:
+    """Return percentages, with more digits where some would be 0 or look alike."""
+    texts = list[str]()
+    for digits in range(5):
+        texts = [f"{100 * share:.{digits}f}" for share in shares]
+        if len({*texts}) == len({*shares}) and all(map(float, texts)):
+            break
+    return texts
 
 
 def count_digits(values: g.Array) -> int:
@@ -78,34 +98,38 @@ def draw_untrained(
     """Show one prediction of an untrained model beside what is wanted (V84)."""
     lesson = Lesson(plan, watch, sentence)
     row = pick(row, len(lesson.rows), "row")
-    share = lesson.run.share(0, lesson.sentence)[row]
-    target = make_target(lesson.run, lesson.sentence, 0.0)[row]
-    place = int(target.argmax())
-    predicted, expected = plan.give("said", np.nan_to_num(share)), plan.give("wanted", target)
+    columns = lesson.choose_columns(0, row)
+    names, place = lesson.run.spell(columns), columns.index(lesson.wanted[row])
+    share = lesson.run.share(0, lesson.sentence, columns)[row]
+    predicted = plan.give("said", share)
+    expected = plan.give("wanted", np.arange(len(columns)) == place)
+    digits = 3 if share.max() >= 0.01 else 5
     heads = (plan.small(key, style.INK, bold=True) for key in ("says", "wants"))
     rows: list[list[g.Part]] = [[None, *heads]]
-    for j, name in enumerate(lesson.names):
+    for j, name in enumerate(names):
         ink = style.LIT if j == place else style.FAINT
-        bar = g.Bar(predicted[j], 1.0, ink, width=170, digits=3)
+        bar = g.Bar(predicted[j], 1.0, ink, width=170, digits=digits)
         label = g.Label(name, ink=ink if j == place else style.INK, bold=j == place)
         goal = g.Bar(expected[j], 1.0, "heads", width=170, digits=0)
         rows.append([label, bar.named(f"said {j}"), goal])
     loss = plan.give("loss", [-np.log(share[place])])[0]
     formula = g.Across(
-        g.Label(f"$− ln P$ ( {lesson.names[place]} ) =", style.HEADING),
+        g.Label(f"$− ln P$ ( {names[place]} ) =", style.HEADING),
         g.Numeral(loss, style.HEADING, digits=3, bold=True),
     )
     table = g.Columns(rows, gap=(14, 5), align="rl")
-    best = int(np.nanargmax(share))
-    shares = {"share": f"{100 * share[place]:.0f}", "most": f"{100 * share[best]:.0f}"}
+    best = int(share.argmax())
+    own, most = tell_percents(share[place], share[best])
     return plan.compose(
         g.middle(table, formula, gap=style.APART),
         title=plan.say(
             "title" if best != place else "title_lucky",
-            word=lesson.names[place],
-            other=lesson.names[best],
-            **shares,
+            word=names[place],
+            other=names[best],
+            share=own,
+            most=most,
         ),
+        left=(len(columns), len(lesson.run.vocabulary)),
         origin=lesson.origin,
         callouts=[g.Callout(f"said {place}", "grow", "right", 90)],
     )
@@ -125,12 +149,14 @@ def draw_targets(
         matrix = lesson.draw(key, values, digits=count_digits(values), width=48)
         parts.append(g.Down(name, matrix.named(key), gap=6))
     hidden = len(lesson.run.vocabulary) - len(lesson.names)
-    even = f"{smoothing / len(lesson.run.vocabulary):.4f}"
+    even = np.format_float_positional(
+        smoothing / len(lesson.run.vocabulary), precision=3, fractional=False, trim="-"
+    )
     text = plan.say("even", n=len(lesson.run.vocabulary), each=even)
     return plan.compose(
         g.Down(*parts, gap=style.APART),
         title="title" if smoothing else "title_plain",
-        note=plan.say("note") + (plan.say("others", n=hidden) if hidden else ""),
+        note=plan.say("others", n=hidden) if hidden else "note",
         origin=lesson.origin,
         callouts=[g.Callout("smooth", text, "below", 260)] if smoothing else [],
         asked=f"{1 - smoothing + smoothing / len(lesson.run.vocabulary):.4g}",
@@ -150,8 +176,7 @@ def draw_trained(
     chosen = (LEARNT if watch is None else lesson.run.steps[-1]) if update is None else update
     number = lesson.find(chosen)
     values = lesson.run.share(number, lesson.sentence)
-    right = [lesson.names.index(text) if text in lesson.names else -1 for text in lesson.rows]
-    own = np.array([values[i, j] if j >= 0 else 0.0 for i, j in enumerate(right)])
+    own = np.exp(lesson.run.own_logs(number, lesson.sentence))
     sure = int((own >= SURE).sum())
     worst = int(own.argmin())
     texts = plan.say("worst", word=lesson.rows[worst], share=f"{100 * own[worst]:.0f}")
@@ -207,8 +232,9 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
     plot = plan.plot(curves, "updates", "loss", width=190, height=170, x=(0, steps[-1]), y=(0, top))
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
-    best = np.nan_to_num(run.share(count - 1, lesson.sentence)).argmax(1)
-    key = "title" if np.array_equal(best, np.arange(len(best))) else "title_none"
+    best, wanted = run.guesses(count - 1, lesson.sentence), lesson.wanted
+    is_diagonal = best == wanted == lesson.columns[: len(wanted)]
+    key = "title" if is_diagonal and float(last) < float(first) else "title_none"
     diagonal = g.Callout(f"at {shown[-1]}", "diagonal", "below", 160, len(shown))
     return plan.compose(
         g.Across(g.Columns(lines, gap=(16, 14), align="r"), plot, gap=30),

@@ -10,7 +10,7 @@ import numpy as np
 
 from .parts import grammar as g
 from .parts import style
-from .parts.selection import pick, tell_token
+from .parts.selection import pick
 from .runs import RunSnapshots, read_watched
 
 Place = Path | str | None
@@ -127,12 +127,12 @@ def draw_teacher_forcing(
     longest = max(range(len(run.sentences)), key=lambda n: len(run.sentences[n].reference_tokens))
     sentence = longest if sentence is None else pick(sentence, len(run.sentences), "sentence")
     lesson = _find_lesson(run, sentence)
-    tokens = [tell_token(text) for text in run.sentences[sentence].reference_tokens]
-    names, share = run.names(sentence), run.share(lesson, sentence)
-    guessed = [names[int(np.nanargmax(row))] for row in share]
+    ids, best = run.wanted(sentence), run.guesses(lesson, sentence)
+    names = run.spell([*ids, *best])
+    tokens, guessed = names[: len(ids)], names[len(ids) :]
     fed = [plan.say("begin"), *tokens[:-1]]
     shown = range(min(8, len(tokens)))
-    wrong = [a != b for a, b in zip(guessed, tokens, strict=True)]
+    wrong = [a != b for a, b in zip(best, ids, strict=True)]
     rows: list[list[g.Part]] = []
     for key, role, texts in (
         ("wanted", "decoder", tokens),
@@ -173,12 +173,11 @@ def draw_teacher_forcing(
 
 def _find_lesson(run: RunSnapshots, sentence: int) -> int:
     """Return the first snapshot with right and wrong predictions; else the first one."""
-    names, lesson = run.names(sentence), run.sentences[sentence].reference_tokens
+    wanted = run.wanted(sentence)
     for number in range(len(run.steps)):
-        share = run.share(number, sentence)
-        guessed = [names[int(np.nanargmax(row))] for row in share]
-        right = sum(a == tell_token(b) for a, b in zip(guessed, lesson, strict=True))
-        if 0 < right < len(lesson):
+        guessed = run.guesses(number, sentence)
+        right = sum(a == b for a, b in zip(guessed, wanted, strict=True))
+        if 0 < right < len(wanted):
             return number
     return 0
 

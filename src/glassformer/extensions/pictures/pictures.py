@@ -85,6 +85,8 @@ def _read_table() -> tuple[dict[str, dict[str, Picture]], dict[str, list[str]]]:
 
 # Pictures of one attention or layer, which have the option side.
 SIDED = {"V40", "V49", "V50", "V51", "V53", "V63", "V64", "V65", "V66", "V67", "V68", "V69", "V71"}
+# Pictures of a recurrent encoder whose last row is the state in which it ends.
+FORWARD = {"V02", "V95", "V96", "V97"}
 _TABLE, _USUAL = _read_table()
 PICTURES: Mapping[str, Picture] = {
     id: next(lines[id] for lines in _TABLE.values() if id in lines)
@@ -141,6 +143,11 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
         raise ValueError(
             f"{picture.id} shows the decoder's self-attention, in whose place a network with "
             "decoder=ssru has a recurrent unit: look at `trace['decoder.0.ssru.cell']`"
+        )
+    if network == "rnn" and trace.settings.rnn.bidirectional and picture.id in FORWARD:
+        raise ValueError(
+            f"{picture.id} shows an encoder that reads forwards only, but this one reads both ways "
+            "(rnn.bidirectional=true): look inside it with `trace[NAME]`"
         )
     if unusual := _find_unusual(trace.settings, picture.id):
         raise ValueError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,10 +15,10 @@ import numpy as np
 
 from glassformer.foundation.typed_json import check_type, read_typed
 
-from .parts.selection import Array
+from .parts.selection import Array, tell_token
 
 TOY = Path(__file__).with_name("toy.json")
-WIDEST = 12  # columns of a distribution; a larger vocabulary has the reference's tokens
+WIDEST = 12  # tokens of a vocabulary that is drawn as a whole
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,17 @@ class RunSnapshots:
     def columns(self, sentence: int) -> list[int]:
         """Return the ids of the tokens whose probabilities are drawn, one for each column.
 
-        Those of the reference come first, in its order: what is right lies on a diagonal.
+        Those of the reference come first, in its order: what is right lies on a diagonal. A large
+        vocabulary has these alone.
         """
         requested = list(dict.fromkeys(self.wanted(sentence)))
         if len(self.vocabulary) > WIDEST:
-            return requested[: 2 * WIDEST]
+            return requested
         return [*requested, *(id for id in range(len(self.vocabulary)) if id not in requested)]
 
-    def share(self, snapshot: int, sentence: int) -> Array:
+    def share(self, snapshot: int, sentence: int, columns: Sequence[int] = ()) -> Array:
         """Return probabilities, T x columns; NaN where none was kept."""
-        tensors, columns = self.snapshots[snapshot], self.columns(sentence)
+        tensors, columns = self.snapshots[snapshot], columns or self.columns(sentence)
         whole = tensors.get(f"{sentence}.log_probabilities")
         if whole is not None:
             return np.exp(whole[:, columns].astype(np.float64))
@@ -58,26 +60,50 @@ class RunSnapshots:
         result = np.full((len(ids), len(columns)), np.nan)
         for row, place in zip(*np.nonzero(np.isin(ids, columns)), strict=True):
             result[row, columns.index(int(ids[row, place]))] = np.exp(float(kept[row, place]))
-        own = np.exp(tensors[f"{sentence}.reference_log_probabilities"].astype(np.float64))
+        own = np.exp(self.own_logs(snapshot, sentence))
         for row, id in enumerate(self.wanted(sentence)):
             if id in columns:
                 result[row, columns.index(id)] = own[row]
         return result
 
+    def rank(self, snapshot: int, sentence: int) -> Array:
+        """Return the ids of the tokens that were kept, the most probable first, T x K."""
+        tensors = self.snapshots[snapshot]
+        whole = tensors.get(f"{sentence}.log_probabilities")
+        if whole is None:
+            return tensors[f"{sentence}.top_ids"]
+        return np.argsort(-whole, axis=1, kind="stable")
+
+    def guesses(self, snapshot: int, sentence: int) -> list[int]:
+        """Return the id of the most probable token of the vocabulary, for each position."""
+        ids: list[int] = self.rank(snapshot, sentence)[:, 0].tolist()
+        return ids
+
     def wanted(self, sentence: int) -> list[int]:
         return [self.vocabulary.index(token) for token in self.sentences[sentence].reference_tokens]
 
-    def loss(self, snapshot: int, sentence: int) -> float:
-        """Return the mean of -ln P over the tokens of a reference."""
+    def own_logs(self, snapshot: int, sentence: int) -> Array:
+        """Return ln P of each token of a reference."""
         tensors = self.snapshots[snapshot]
         own = tensors.get(f"{sentence}.reference_log_probabilities")
         if own is None:
             table = tensors[f"{sentence}.log_probabilities"]
             own = table[np.arange(len(table)), self.wanted(sentence)]
-        return float(-own.astype(np.float64).mean())
+        return own.astype(np.float64)
+
+    def loss(self, snapshot: int, sentence: int) -> float:
+        """Return the mean of -ln P over the tokens of a reference."""
+        return float(-self.own_logs(snapshot, sentence).mean())
+
+    def spell(self, ids: Sequence[int]) -> list[str]:
+        """Return tokens without the space before them; where that makes two alike, with it."""
+        texts = {id: tell_token(self.vocabulary[id]) for id in ids}
+        count = Counter(texts.values())
+        alike = {id: self.vocabulary[id].replace(" ", "▁") for id in ids if count[texts[id]] > 1}
+        return [alike.get(id, texts[id]) for id in ids]
 
     def names(self, sentence: int) -> list[str]:
-        return [self.vocabulary[id].strip(" ") or "▁" for id in self.columns(sentence)]
+        return self.spell(self.columns(sentence))
 
 
 def read_watched(path: Path | str | None = None) -> RunSnapshots:

@@ -39,7 +39,8 @@ def write_slides(
     """
     path = Path(path)
     writers = {".pptx": _write_pptx, ".pdf": _write_pdf}
-    if path.suffix not in writers:
+    kind = path.suffix.lower()
+    if kind not in writers:
         raise ValueError(f"{path}: slides are written as .pptx or .pdf")
     check_language(lang)
     check_folder(path)
@@ -60,7 +61,7 @@ def write_slides(
     warn_of_left_out(left_out, len(pictures))
     notes = [f"{each.told}\n\n{own.spell_command(each.id, lang)}" for each, _ in slides]
     deck = io.BytesIO()
-    writers[path.suffix](deck, path, slides, notes)
+    writers[kind](deck, path, slides, notes)
     write_picture(path, deck.getvalue())
     return len(slides)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .attention import Query, choose_row, find_sharpest
-from .head import PROJECTIONS
+from .head import PROJECTIONS, find_learned
 from .parts import grammar as g
 from .parts import style
 from .parts.selection import find_input, keep_largest, pick
@@ -119,11 +119,9 @@ def draw_products(
     links = []
     for step, role in enumerate(PROJECTIONS, 1):
         letter, result = role[0], plan.of(f"{look.name}.{role}[{look.head},{row},k]")
-        weight = plan.trace[f"{look.name}.to_{role}.weight"]
-        own = look.head * len(weight) // (k * plan.settings.heads)  # heads may share keys
-        stored = weight[own * k : (own + 1) * k]
+        learned = find_learned(plan.trace, look.name, role, look.head)
         column = [(None, 0)] if step == 1 and not whole else []  # of the number that is explained
-        panel = g.Panel(stored.T, width=44, height=88, edge=role, lit=column).named(f"W {role}")
+        panel = g.Panel(learned, width=44, height=88, edge=role, lit=column).named(f"W {role}")
         shape = g.small(f"$W_{letter.upper()}$  {d} × {k}", role)
         shown = (
             g.Panel(result, width=44, height=tall, edge=role, lit=lit)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
+from glassformer.evaluate.quality import UNSPACED
 from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.known_words import read_known_words
 from glassformer.text.function_words import name_language
-from glassformer.text.spacing import is_unspaced
+from glassformer.text.spacing import is_unspaced, name_base
 
 MUCH = 0.2  # of BLEU: who loses so much on a kind of text cannot translate it
 LEAST_BLEU = 1.0  # of text as it is: below, hardly a phrase of a translation is right
@@ -31,10 +32,11 @@ def list_limits(folder: Path, config: Config, rows: Sequence[Any]) -> Iterator[s
         yield "It reads each sentence for itself: a pronoun may have the gender of another noun."
     known = read_known_words(folder)
     if known:
-        yield (
-            f"It met {tell_count(len(known), 'different word')} in training, and puts others "
-            "together from tokens, often wrongly."
-        )
+        lang = config.data.pairs[0][0]
+        is_cut = is_unspaced(lang) or name_base(lang) in UNSPACED
+        words = f"{len(known):,} different characters and words"
+        words = words if is_cut else tell_count(len(known), "different word")
+        yield (f"It met {words} in training, and puts others together from tokens, often wrongly.")
     if is_unspaced(config.data.target_lang):
         yield "Names in Latin letters have no stand-ins: it may spell them wrong."
     if rows and rows[0].bleu is not None and rows[0].bleu < LEAST_BLEU:

@@ -245,10 +245,11 @@ def _describe_dates(dates: Dates) -> dict[str, Any]:
 def _describe_often(dates: Dates, pair: tuple[int, int]) -> dict[str, Any]:
     assert dates.source and dates.target
     month, day = pair
-    text, _, pattern = dates.spell_often(pair)
+    text, message, pattern = dates.spell_often(pair)
     return {
         "day": day,
         "months": (dates.source.months[month - 1], dates.target.months[month - 1]),
         "text": text,
+        "message": message,
         "pattern": write_for_javascript(pattern),
     }

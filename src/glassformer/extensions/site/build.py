@@ -23,7 +23,7 @@ from glassformer.extensions.serve.page import (
 )
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.messages import LANGUAGES, Messages
-from glassformer.model.files.directory import SHIPPED, locate
+from glassformer.model.files.directory import SHIPPED, locate, name_pair, split_pair
 from glassformer.see.derive import describe_answer
 from glassformer.see.trace import Trace
 from glassformer.translator import Translator
@@ -70,7 +70,7 @@ def write_site(
     gallery: pictures to copy; else a few are drawn. Raises ValueError if a model cannot run in a
     browser, or if the app is not built.
     """
-    chosen = [locate(each) for each in models or MODELS]
+    chosen = [name_pair(locate(each), split_pair(each)[1]) for each in models or MODELS]
     names = [each.name for each in chosen]
     if len({*names}) < len(names):
         raise ValueError("two models have one name: rename the folder of one")

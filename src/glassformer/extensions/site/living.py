@@ -20,7 +20,6 @@ from glassformer.extensions.serve.page import (
     spell_data,
 )
 from glassformer.foundation.version import __version__
-from glassformer.model.files.directory import locate
 from glassformer.see.derive import describe_answer
 from glassformer.translator import Translator
 
@@ -107,7 +106,7 @@ def _describe_first(
         if described["source"] != "en":
             return None
         text = FIRST[(described["words"] or 0) >= MANY]
-    translator = Translator.load(locate(model), device="cpu", precision="fp32")
+    translator = Translator.load(model, device="cpu", precision="fp32")
     answer = describe_answer(translator.see(text, level="attention"))
     return {name: shorten_numbers(each) for name, each in answer.items()}
 

@@ -20,9 +20,10 @@ from glassformer.extensions.foreign_tokenizers.unigram import Unigram
 from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.foundation.hub import name_model
-from glassformer.model.files.directory import Tokenizers, locate, open_model
+from glassformer.model.files.directory import CONFIG, Tokenizers, locate, open_model, split_pair
 from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import read_known_words
+from glassformer.model.files.weights_file import WeightsFile
 from glassformer.see.catalogue import read_catalogue
 from glassformer.see.habits import read_portraits
 from glassformer.see.opgraph import build_graph
@@ -31,10 +32,10 @@ from glassformer.text import Normalization, Tokenizer
 from glassformer.text.function_words import name_language
 from glassformer.text.spacing import is_unspaced
 from glassformer.train.publish.card import read_facts
-from glassformer.translate.adapting import Adapter
 from glassformer.translate.align.alignments import find_head
 from glassformer.translate.align.choose_head import load_choice
 from glassformer.translate.familiarity import measure_usual
+from glassformer.translate.reading import SentenceReader
 from glassformer.translator import Translator
 
 from .adapting import describe_adapting
@@ -45,40 +46,35 @@ from .splitting import describe_splitting
 SHORT = 4
 BITS = SHORT, 8
 SOURCE, TARGET = -1, -2  # sizes in the op-graph that are those of a sentence
+# Settings of the search that the network in the browser has not.
+LACKING = ("repetition_penalty", "beam_groups", "mbr", "typography")
 
 
 def pack_model(model: Path | str, bits: int = 8) -> bytes:
-    """Return the file of a model directory, or of a shipped model.
+    """Return the file of a model directory, or of a shipped model, for one pair of its languages.
 
-    bits: 8, or 4, of each number of a matrix. Raises ValueError if it is no model directory, has a
-    tokenizer that no browser knows, or is no Transformer.
+    bits: 8, or 4, of each number of a matrix. Raises ValueError if it is no model directory, is no
+    Transformer, has a tokenizer or settings that no browser knows, or several target languages.
     """
     from safetensors.numpy import save
 
-    folder = locate(model)
-    config, tokenizers, weights = open_model(folder)
-    check_views(config.model)
-    if config.model.plugin:
-        raise ValueError(f"{folder}: a page cannot run the network of plugin {config.model.plugin}")
-    if config.data.context:
-        raise ValueError(
-            f"{folder}: a page cannot read the sentences before a sentence: data.context="
-            f"{config.data.context}"
-        )
-    languages = config.data.source_lang, config.data.target_lang
+    folder, config, tokenizers, weights = _open_pair(model)
+    _check_settings(folder, config)
+    reader = SentenceReader(config, tokenizers, folder)
     described = {
-        **describe_for_page(folder),
+        **describe_for_page(model),
         "settings": {
             "model": config.model.model_dump(mode="json"),
             "decode": config.decode.model_dump(mode="json"),
         },
         "is_native": not explain_settings(config.model),
         "unspaced": is_unspaced(config.data.source_lang),
+        "tags": reader.tags,
         "usual": measure_usual(folder, tokenizers),
         "known_words": sorted(read_known_words(folder) or ()),
-        "adapting": describe_adapting(Adapter(tokenizers, languages, folder)),
+        "adapting": describe_adapting(reader.adapter),
         "splitting": describe_splitting(config.data.source_lang),
-        "alignment": _describe_head(folder, config),
+        "alignment": _describe_head(model, folder, config),
         "judging": describe_judging(config, tokenizers, folder),
         "portraits": read_portraits(folder),
         "examples": list_examples(folder),
@@ -95,24 +91,52 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
     )
 
 
-def _describe_head(folder: Path, config: Config) -> dict[str, Any] | None:
+def _open_pair(model: Path | str) -> tuple[Path, Config, Tokenizers, WeightsFile]:
+    """Return the folder of a model, its settings for one pair of languages, and its parts."""
+    folder = locate(model)
+    config, tokenizers, weights = open_model(folder)
+    try:
+        return folder, config.narrow(split_pair(model)[1]), tokenizers, weights
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from None
+
+
+def _check_settings(folder: Path, config: Config) -> None:
+    """Raise ValueError for settings with which a page would translate otherwise."""
+    check_views(config.model)
+    if config.model.plugin:
+        raise ValueError(f"{folder}: a page cannot run the network of plugin {config.model.plugin}")
+    if config.data.context:
+        raise ValueError(
+            f"{folder}: a page cannot read the sentences before a sentence: data.context="
+            f"{config.data.context}"
+        )
+    if config.data.target_tag or not config.text.source_eos:
+        raise ValueError(f"{folder}: a page does not know text.source_eos=false or data.target_tag")
+    for changed in config.decode.list_changed(LACKING):
+        raise ValueError(
+            f"{folder}: a page cannot search with decode.{changed}: change it in {CONFIG}"
+        )
+
+
+def _describe_head(model: Path | str, folder: Path, config: Config) -> dict[str, Any] | None:
     """Return where the page reads from which words are aligned; None if nothing tells."""
     stored = load_choice(folder, config)
     if stored:
         return stored.candidate._asdict()
-    head = find_head(folder, Translator.load(folder, device="cpu").searcher)
+    head = find_head(folder, Translator.load(model, device="cpu").searcher)
     return head._asdict() if head else None
 
 
 def describe_for_page(model: Path | str) -> dict[str, Any]:
     """Return what a list of models says of one: its name, its languages and its size."""
-    folder = locate(model)
-    config, _, weights = open_model(folder)
+    folder, config, _, weights = _open_pair(model)
+    name = "@".join(filter(None, (name_model(folder), split_pair(model)[1])))
     source, target = config.data.source_lang, config.data.target_lang
     known = read_known_words(folder)
     return {
-        "id": name_model(folder),
-        "name": name_model(folder),
+        "id": name,
+        "name": name,
         "source": source,
         "target": target,
         "source_name": name_language(source),

@@ -9,13 +9,12 @@ words it has never met.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 from ...foundation.disk import read_text
-from ...text.patterns import LazyPattern
-from ...text.spacing import EAST
+from ...text.spacing import EAST, SOUTH_EAST, list_combining
 from ...text.verbatim import find_names
 from .directory import write_text
 
@@ -23,20 +22,27 @@ WORDS = "words.txt"
 MOST = 500_000  # words of a list: 5 MB
 AT_ONCE = 100_000  # pieces of text that wait to be cut
 REPEATED = 0.8  # of its pairs repeat a word with a capital in the translation: it is a name
-FIRST_EASTERN = EAST[0]
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_EASTERN_WORD = LazyPattern(rf"[{EAST}]|(?:(?![{EAST}])[^\W_])+(?:['’](?:(?![{EAST}])[^\W_])+)*")
+_BEYOND = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")  # Latin letters and common marks
 
 
 def cut_words(text: str) -> list[str]:
-    """Return the words of a text; a Chinese character is a word of its own."""
+    """Return the words of a text; a Chinese character is a word of its own, as is a Thai one."""
     return [word.replace("’", "'") for word in _find_words(text)]
 
 
 def _find_words(text: str) -> list[str]:
-    pattern = _WORD if max(text, default="") < FIRST_EASTERN else _EASTERN_WORD
+    pattern = _compile_word() if _BEYOND.search(text) else _WORD
     words: list[str] = pattern.findall(text)
     return words
+
+
+@cache
+def _compile_word() -> re.Pattern[str]:
+    """Return the pattern of a word in any script, on which combining marks go on."""
+    letter, marks = rf"[^\W_{EAST}{SOUTH_EAST}]", f"[{list_combining()}]"
+    word = f"{letter}(?:{letter}|{marks})*"
+    return re.compile(rf"[{EAST}]|(?=\w)[{SOUTH_EAST}]{marks}*|{word}(?:['’]{word})*")
 
 
 class WordCollector:

@@ -128,11 +128,8 @@ def choose_settings(
     network = model.get("network", "transformer")
     d_model = {**find_shape(size, network), **model}["d_model"]
     _add_model(choices, passes, network)
-    batch = add(
-        "train.batch_tokens",
-        suit_batch(stats.tokens, machine, 0 if "steps" in train else passes),
-        WHY_BATCH,
-    )
+    suited = suit_batch(stats.tokens, machine, 0 if "steps" in train else passes)
+    batch = add("train.batch_tokens", suited, WHY_BATCH)
     updates = train.get("steps", round(passes * stats.tokens / batch))
     if network == "rnn":
         kind = add("train.optimizer", "adam", "muon is not measured on recurrent networks")
@@ -143,11 +140,8 @@ def choose_settings(
     warmup, ema = _follow(updates)
     add("train.warmup", warmup, f"a twentieth of some {updates:,} updates")
     add("train.schedule", "cosine", "ends at its low point when the time is over")
-    add(
-        "train.label_smoothing",
-        0.2 if pairs < 10_000 else 0.1,
-        "the paper's, and twice that under 10,000 pairs",
-    )
+    why = "the paper's, and twice that under 10,000 pairs"
+    add("train.label_smoothing", 0.2 if pairs < 10_000 else 0.1, why)
     add("train.ema", ema, "averages the weights of the last tenth")
     return choices.settle(), choices.rows
 

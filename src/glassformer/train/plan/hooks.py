@@ -8,6 +8,7 @@ on with such a training, or translates with such a network, gives the plugin aga
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -96,14 +97,6 @@ class Hooks:
             "from Python with hooks"
         )
 
-    def call_back(
-        self, kind: Literal["update", "validation"], model: EncoderDecoder, **fields: Any
-    ) -> bool:
-        """Tell the callback, if there is one; return whether it ends the training."""
-        return self.callback is not None and bool(
-            self.callback(Event(kind=kind, model=model, **fields))
-        )
-
 
 NONE = Hooks()
 
@@ -117,7 +110,7 @@ def load_plugin(path: Path | str) -> Hooks:
     spec = spec_from_file_location(f"glassformer_plugin_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ValueError(f"--plugin {path}: there is no Python file of that name")
-    module = module_from_spec(spec)
+    module = sys.modules[spec.name] = module_from_spec(spec)  # where a dataclass looks for it
     try:
         spec.loader.exec_module(module)
     except Exception as error:

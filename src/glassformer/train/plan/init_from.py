@@ -69,7 +69,8 @@ class InitModel:
     def load(cls, folder: Path | str, config: Config, has_new_tokens: bool) -> InitModel:
         """Return the model in `folder`. ValueError if it is none, or if `config` does not fit."""
         parent = cls(locate(folder), *load_model(folder), has_new_tokens)
-        fixed = {"model": parent._fixed_shape()}
+        shape = parent.config.model
+        fixed = {"model": {n: getattr(shape, n) for n in type(shape).model_fields if n not in FREE}}
         if not has_new_tokens:
             fixed["text"] = {name: getattr(parent.config.text, name) for name in TOKENIZER}
         for table, values in fixed.items():
@@ -84,14 +85,6 @@ class InitModel:
         save_model(run / PARENT, self.config, self.tokenizers, self.model.state_dict())
         if not self.has_new_tokens:
             self.tokenizers.save(run)
-
-    def provenance(self) -> dict[str, Any]:
-        """Return the name and digest of the model, its data, and its own origin."""
-        return record_origin(self.folder, "new" if self.has_new_tokens else "kept")
-
-    def _fixed_shape(self) -> dict[str, Any]:
-        shape = self.config.model
-        return {name: getattr(shape, name) for name in type(shape).model_fields if name not in FREE}
 
     def _explain(self, name: str, entry: object, value: object) -> str:
         if name.startswith("text."):
@@ -145,7 +138,7 @@ class InitialWeights:
         numbered = sorted((run / INITIAL).glob("*"), key=lambda path: int(path.name))
         return cls(whole, [open_model(folder)[2] for folder in numbered])
 
-    def copy_to(self, network: nn.Module, tokenizers: Tokenizers) -> list[str]:
+    def copy_to(self, network: EncoderDecoder, tokenizers: Tokenizers) -> list[str]:
         """Give a fresh network its initial weights; return, in words, which parts came from where.
 
         A token that the initial model knows keeps its embeddings; a new one gets the mean of the
@@ -153,7 +146,9 @@ class InitialWeights:
         """
         if self.whole:
             known, weights = self.whole
-            network.load_state_dict(_remap_weights(load_fp32(weights), known, tokenizers))
+            has_labels = bool(network.settings.labels)
+            remapped = _remap_weights(load_fp32(weights), known, tokenizers, has_labels)
+            network.load_state_dict(remapped)
         remarks, drawn = list[str](), dict(network.named_parameters())
         for number, weights in enumerate(self.parts):
             taken = _take(network, load_fp32(weights))
@@ -166,13 +161,16 @@ class InitialWeights:
 
 
 def _remap_weights(
-    weights: dict[str, Tensor], known: Tokenizers, new: Tokenizers
+    weights: dict[str, Tensor], known: Tokenizers, new: Tokenizers, has_labels: bool
 ) -> dict[str, Tensor]:
-    """Return the weights with the embeddings of both vocabularies remapped to others."""
+    """Return the weights with the embeddings of both vocabularies remapped to others.
+
+    has_labels: the outputs are classes, not tokens.
+    """
     for name, rows in weights.items():
         if name.startswith("source_embedding.table"):
             weights[name] = _remap_embeddings(rows, known.source, new.source)
-        elif name.startswith(("target_embedding.table", "output_")):
+        elif name.startswith(("target_embedding.table", "output_")) and not has_labels:
             weights[name] = _remap_embeddings(rows, known.target, new.target)
     return weights
 
@@ -187,10 +185,6 @@ def _remap_embeddings(rows: Tensor, known: Tokenizer, new: Tokenizer) -> Tensor:
         for token in new.vocabulary
     ]
     return torch.stack([rows[each].mean(0) for each in cut])
-
-
-def count_known(known: Tokenizer, new: Tokenizer) -> int:
-    return len({*known.vocabulary} & {*new.vocabulary})
 
 
 def check_parts(config: Config) -> None:

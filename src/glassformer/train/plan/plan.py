@@ -92,6 +92,10 @@ class Plan:
         self.starts.append(self.position(decision.step))
         self.decisions.append(decision)
 
+    def begin_again(self, decision: Decision) -> None:
+        """Let one decision replace all, as if the training had begun with it."""
+        self.decisions, self.starts = [replace(decision, step=0)], [0.0]
+
     @property
     def planned(self) -> int:
         """Return the number of updates of the first decision, which the schedule is made for."""
@@ -223,7 +227,8 @@ def tell_start(plan: Plan, spent: float, train: Train) -> str:
         enough = math.ceil(10 * enough) / 10 if enough < 10 else math.ceil(enough)
         message += (
             f"\nFewer than {FEW} updates teach a model next to nothing: "
-            f"on this machine, {enough:g} minutes are enough for {FEW}"
+            f"on this machine, {enough:g} minute{' is' if enough == 1 else 's are'} enough "
+            f"for {FEW}"
         )
     return message
 
@@ -252,7 +257,7 @@ def tell_shortfall(plan: Plan, step: int, cpu_share: float | None) -> str:
     minutes = math.ceil(plan.limits.seconds / 60 * plan.planned / max(step, 1))
     return (
         f"{step:,} of {plan.planned:,} planned updates were done, since {why}. "
-        f"At this speed, {minutes:,} minutes would be needed for all of them"
+        f"At this speed, {tell_count(minutes, 'minute')} would be needed for all of them"
     )
 
 

@@ -159,19 +159,22 @@ def _read_corpus(
         train = idea.choose_targets(folder, train, record, report)
     config, tokenizers = take_subwords(folder, train, config)
     config, record = _choose(folder, config, record, train, report)
-    pairs, groups = _read_valid_groups(valid, config)
-    write_valid(folder, pairs, has_context=config.data.context > 0)
     tokenizers = tokenizers or find_tokenizers(folder, train, config, record, report)
     check_tokenizers(config, tokenizers)
     report.say(tell_vocabulary(tokenizers))
+    pairs, groups = _read_valid_groups(valid, config, tokenizers, report)
+    write_valid(folder, pairs, has_context=config.data.context > 0)
     counts = encode_corpus(folder, config, train, tokenizers, prints, report)
     unit = "lines" if config.model.is_language_model else "pairs"
     corpus = str(counts).replace("pairs", unit)
     report.say(f"{corpus}; {len(pairs):,} {unit} to validate on")
     if counts.too_long > MANY_LONG * counts.read:
+        limit = f"data.max_length={config.data.max_length} tokens"
+        if config.data.max_length > _find_longest(config):
+            limit = f"model.positions.max_positions={config.model.positions.max_positions} allows"
         report.say(
-            f"{counts.too_long / counts.read:.0%} of the {unit} are longer than data.max_length="
-            f"{config.data.max_length} tokens: put each sentence on a line of its own, or raise it"
+            f"{counts.too_long / counts.read:.0%} of the {unit} are longer than {limit}: "
+            "put each sentence on a line of its own, or raise it"
         )
     if not counts.kept:
         raise ValueError(f"{train.files[0]}: nothing is left to train on ({corpus})")
@@ -222,22 +225,41 @@ def _hold_out(
     return train, valid
 
 
-def _read_valid_groups(valid: Corpora, config: Config) -> tuple[list[Pair], list[ValidGroup]]:
+def _read_valid_groups(
+    valid: Corpora, config: Config, tokenizers: Tokenizers, report: Reporter
+) -> tuple[list[Pair], list[ValidGroup]]:
     """Return the whole pairs of the validation text, and how many come from which corpus.
 
-    A corpus without such pairs is left out; if there is only one, there are no groups.
+    Those that are too long for the network are left out. A corpus without pairs is left out, too;
+    if there is only one, there are no groups. ValueError if there is no pair.
     """
     pairs: list[Pair] = []
     groups: list[ValidGroup] = []
+    left_out, most = 0, config.model.positions.max_positions
     several, context = len(config.data.pairs) > 1, config.data.context
     for part, share in zip(valid.parts, valid.shares, strict=True):
         read = read_in_context(part, context, held_out=True) if context else part
-        own = [pair for pair in read if pair[0].strip() and pair[1].strip()]
+        whole = [pair for pair in read if pair[0].strip() and pair[1].strip()]
         langs = f"{part.source_lang}-{part.target_lang}" if several else None
+        marks = 2 + len(config.data.tags_of(share)) + bool(config.data.target_tag)
+        own = [pair for pair in whole if _fits(pair, tokenizers, most - marks)]
+        left_out += len(whole) - len(own)
         if own:
             groups.append(ValidGroup(name=share.name, pair=langs, pairs=len(own)))
         pairs += own
+    where = ", ".join(map(str, valid.files))
+    too_long = f"{tell_count(left_out, 'line')} too long for model.positions.max_positions={most}"
+    if not pairs:
+        raise ValueError(f"{where}: there is no whole pair to validate on ({too_long})")
+    if left_out:
+        report.say(f"{where}: {too_long} left out of the validation text")
     return pairs, groups if len(valid.parts) > 1 or several else []
+
+
+def _fits(pair: Pair, tokenizers: Tokenizers, most: int) -> bool:
+    """Return whether no side has more than `most` tokens; a context is cut where it is read."""
+    sides = (tokenizers.source, cut_source(pair[0])[1]), (tokenizers.target, pair[1])
+    return all(len(tokenizer.encode(text)) <= most for tokenizer, text in sides)
 
 
 def tell_shares(config: Config, store: Store) -> str:
@@ -271,7 +293,6 @@ def encode_corpus(
 ) -> Counts:
     """Write the store of a training, and the list of its words; return the counts of pairs."""
     labels = config.model.labels
-    marks = 2 if config.model.network == "encoder" else 1  # that are read with the tokens
     total = prints[0].lines if len(train.parts) == 1 else train.count_lines()
     words = WordCollector()
     read = [read_as_trained(config, part) for part in train.parts]
@@ -293,7 +314,7 @@ def encode_corpus(
             parts,
             tokenizers.source,
             Labels(labels) if labels else tokenizers.target,
-            max_length=min(config.data.max_length, config.model.positions.max_positions - marks),
+            max_length=min(config.data.max_length, _find_longest(config)),
             samples=config.text.samples if config.text.sampling else 1,
             sampling=0.0 if config.draws_anew else config.text.sampling,
             seed=config.train.seed,
@@ -303,6 +324,12 @@ def encode_corpus(
         )
     words.write(folder)
     return counts
+
+
+def _find_longest(config: Config) -> int:
+    """Return the most tokens that the network has positions for, beside its marks."""
+    marks = 2 if config.model.network == "encoder" else 1
+    return config.model.positions.max_positions - marks
 
 
 def read_as_trained(config: Config, part: Corpus) -> Iterator[Pair]:

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ from ...model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, VALID, VA
 from ...text.context import cut_source, extend_source
 from ..publish.card import Origin
 from .ideas import find_ideas
-from .init_from import BATCH, InitModel, check_parts, copy_models
-from .vocabulary import check_subwords, copy_subwords
+from .init_from import BATCH, INITIAL, PARENT, InitModel, check_parts, copy_models, record_origin
+from .vocabulary import SUBWORDS, check_subwords, copy_subwords
 
 PAIRS = "pairs"  # the folder, in that of the run, of pairs that were given in memory
 
@@ -98,17 +99,13 @@ def open_run(
     subwords: Sequence[Path | str] = (),
     given: Mapping[str, Any] | None = None,
 ) -> None:
-    """Begin a training in `out`: write run.json. ValueError if a training or a model is there.
+    """Begin a training in `out`, within `begin_run`: write run.json.
 
     given: the arguments of `train` that `ideas.IDEAS` names.
     """
     folder = out / RUN
     config, corpora = read_corpora(config, data)
     _, valid_corpora = read_corpora(Config(), valid) if valid else (None, [])
-    if (folder / RECORD).exists():
-        raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
-    if (out / CONFIG).exists():
-        raise ValueError(f"{out} holds a model already: choose another --out")
     check_parts(config)
     given = given or {}
     ideas = find_ideas(config, given)
@@ -122,6 +119,8 @@ def open_run(
         raise ValueError("train.rdrop_alpha has no effect without dropout: set model.dropout")
     check_subwords(subwords, config, [name for name, value in owners.items() if value])
     folder.mkdir(parents=True, exist_ok=True)
+    for name in (PARENT, INITIAL, SUBWORDS):  # of a beginning that was killed
+        shutil.rmtree(folder / name, ignore_errors=True)
     record: dict[str, Any] = {
         "data": [path for each in corpora for path in _absolute(each)],
         "valid": [path for each in valid_corpora for path in _absolute(each)] or None,
@@ -132,7 +131,7 @@ def open_run(
         record["valid_corpora"] = [_absolute(each) for each in valid_corpora]
     if parent:
         parent.save(folder)
-        record["parent"] = parent.provenance()
+        record["parent"] = record_origin(parent.folder, "new" if parent.has_new_tokens else "kept")
         record["fits_batch"] = BATCH not in config.train.model_fields_set
     if init_from:
         record["initial"] = copy_models(init_from, folder, config)
@@ -142,12 +141,28 @@ def open_run(
     write_json(folder / RECORD, {**record, "machine": describe_machine()})
 
 
-def close_run(out: Path) -> None:
-    """Undo `open_run`; run.json is removed first, so that a kill leaves no half training."""
-    (out / RUN / RECORD).unlink()
-    shutil.rmtree(out / RUN)
-    if not any(out.iterdir()):
-        out.rmdir()
+@contextmanager
+def begin_run(out: Path) -> Iterator[None]:
+    """Let the body begin a training in `out`; remove what it adds to `run` if it raises an error.
+
+    ValueError if a training or a model is there. run.json is removed first, so that a kill leaves
+    no half training.
+    """
+    folder = out / RUN
+    if (folder / RECORD).exists():
+        raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
+    if (out / CONFIG).exists():
+        raise ValueError(f"{out} holds a model already: choose another --out")
+    before = {*folder.iterdir()}
+    try:
+        yield
+    except (ValueError, OSError):
+        for path in sorted({*folder.iterdir()} - before, key=lambda path: path.name != RECORD):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        raise
 
 
 def read_record(out: Path) -> dict[str, Any]:

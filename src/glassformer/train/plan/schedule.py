@@ -25,10 +25,9 @@ def usual_peak(optimizer: str, d_model: int) -> float:
     return PEAKS[optimizer] / d_model
 
 
-def find_peak(train: Train, d_model: int, steps: int | None = None) -> float:
-    """Return the highest rate of a training of `steps` updates, else of `train.steps`."""
-    warmup = warmup_of(train, steps or train.steps or PAPER_WARMUP)
-    return train.learning_rate or (d_model * warmup) ** -0.5
+def find_peak(train: Train, d_model: int, steps: int) -> float:
+    """Return the highest rate of a training of `steps` updates."""
+    return train.learning_rate or (d_model * warmup_of(train, steps)) ** -0.5
 
 
 def rate(step: float, train: Train, d_model: int, steps: int) -> float:

@@ -19,7 +19,7 @@ from ...text.kinds import train_tokenizer
 from ...text.normalization import KINDS as NORMALIZATIONS
 from ...text.stand_ins import list_copies
 from .ideas import find_ideas
-from .init_from import PARENT, count_known
+from .init_from import PARENT
 
 SUBWORDS = "subwords"  # the folder, in that of the run, of SentencePiece models or BPE codes
 KINDS = {"dropout": "bpe", "sampling_alpha": "unigram"}  # what can be sampled so
@@ -111,7 +111,8 @@ def find_tokenizers(
         tokenizers = learn_tokenizers(config, sides, known).know_characters(config, counts)
     tokenizers.save(folder)
     if parent:
-        count = count_known(Tokenizers.load(folder / PARENT).target, tokenizers.target)
+        known_tokens = {*Tokenizers.load(folder / PARENT).target.vocabulary}
+        count = len(known_tokens.intersection(tokenizers.target.vocabulary))
         report.say(f"{parent['name']} knows {count:,} of the target tokens")
     return tokenizers
 

@@ -114,7 +114,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     ValueError, in one sentence, for a line that is no fact, or a fact that does not fit `Facts`.
     """
     card = folder / CARD
-    lines = read_text(card).splitlines() if card.is_file() else []
+    lines = read_text(card).rstrip("\n").split("\n") if card.is_file() else []
     facts: dict[str, Any] = {}
     if lines[:1] != [FENCE]:
         return facts

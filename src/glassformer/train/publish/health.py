@@ -74,24 +74,20 @@ def _examine_torch(machine: Machine) -> list[HealthFinding]:
 
 
 def _examine_threads(machine: Machine) -> HealthFinding:
-    message = f"torch computes with {machine.threads}"
+    advice = ""
     if machine.threads < machine.cores:
-        return HealthFinding(
-            "threads", message, f"unset OMP_NUM_THREADS to use all {machine.cores} cores"
-        )
+        advice = f"unset OMP_NUM_THREADS to use all {machine.cores} cores"
     if machine.threads > machine.cores:
         advice = f"set OMP_NUM_THREADS={machine.cores}: more threads than cores are slower"
-        return HealthFinding("threads", message, advice)
-    return HealthFinding("threads", message)
+    return HealthFinding("threads", f"torch computes with {machine.threads}", advice)
 
 
 def _examine_precision(machine: Machine) -> HealthFinding:
     vectors = machine.vectors + (" with AMX" if machine.has_amx else "")
+    taken = "no fast bf16, so training takes fp32, some 2x slower"
     if machine.has_bf16:
-        return HealthFinding("precision", f"{vectors}; bf16, the faster, is what training takes")
-    return HealthFinding(
-        "precision", f"{vectors}; no fast bf16, so training takes fp32, some 2x slower"
-    )
+        taken = "bf16, the faster, is what training takes"
+    return HealthFinding("precision", f"{vectors}; {taken}")
 
 
 def _examine_libraries(libraries: Mapping[str, SharedLibrary]) -> Iterator[HealthFinding]:

@@ -155,9 +155,8 @@ def _take_progress(path: Path, head: dict[str, Any]) -> Progress:
     known = {each.name for each in fields(Progress)}
     values = {name: value for name, value in head.items() if name in known}
     detector = values.pop("detector", None)
-    if isinstance(detector, dict) and detector.keys() == {
-        x.name for x in fields(DivergenceDetector)
-    }:
+    names = {each.name for each in fields(DivergenceDetector)}
+    if isinstance(detector, dict) and detector.keys() == names:
         values["detector"] = detector  # that of an earlier version is dropped
     return check_type(values, Progress, str(path / HEAD))
 

@@ -107,9 +107,8 @@ class ProcessGroup:
             for bucket, flat, work in waiting:
                 assert work is not None
                 work.wait()
-                for each, summed in zip(
-                    bucket, flat.split([x.numel() for x in bucket]), strict=True
-                ):
+                sums = flat.split([each.numel() for each in bucket])
+                for each, summed in zip(bucket, sums, strict=True):
                     each.copy_(summed.view_as(each))
 
     def align(self, tensors: Iterable[Tensor]) -> None:

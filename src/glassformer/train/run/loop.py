@@ -9,6 +9,7 @@ from ...foundation.plurals import tell_count
 from ...model.encoder_decoder import EncoderDecoder
 from ...model.files.directory import CHECKPOINTS
 from ..plan.goal import Goal
+from ..plan.hooks import Event
 from ..plan.plan import Plan, settle_again, write_plan
 from ..plan.schedule import rate
 from ..publish.golden import make_golden
@@ -86,6 +87,8 @@ class Loop:
                 if why:
                     self._go_back(why)
                 self.stopped = bool(self.group.sum(self.is_asked_to_stop)[0])
+        if not (self.progress.scores or self.stopped):
+            self._validate_at_last()
         self._save()
         return self.progress
 
@@ -93,6 +96,8 @@ class Loop:
         """Go to the latest checkpoint, try the largest batches, and open the files."""
         self._go_on_from_checkpoint()
         self.spent_before = self.progress.spent
+        if self.progress.step >= self.steps:
+            self._plan_more()
         self.setup.probe(self.updater)
         self._say_room()
         self.setup.say_beginning(self.updater, self.steps, self.selection.can_choose)
@@ -171,12 +176,10 @@ class Loop:
 
         ValueError if this was done TRIES times before.
         """
-        wrong, config = self.progress, self.config
+        wrong = self.progress
         if wrong.goings_back >= recovery.TRIES:
-            shape = config.model.d_model
-            raise ValueError(
-                recovery.explain_divergence(wrong, why, self.culprits, config.train, shape)
-            )
+            message = recovery.explain_divergence(wrong, why, self.culprits, self._advise())
+            raise ValueError(message)
         self.updater, self.progress = self.setup.make_updater(), Progress()
         self._go_on_from_checkpoint()
         recovery.learn_from(wrong, self.progress)
@@ -187,6 +190,25 @@ class Loop:
         self.journal.open(self.progress.step, self.plan)
         self.journal.write(self.progress.step, {"diverged": why, **self.progress.troubles()})
 
+    def _advise(self) -> str:
+        return recovery.advise(self.config.train, self.config.model.d_model, self.plan.planned)
+
+    def _plan_more(self) -> None:
+        """Plan more updates if a training that has ended was given more minutes since then."""
+        limits, step = self.plan.limits, self.progress.step
+        latest = checkpoint.checkpoints(self.setup.folder / CHECKPOINTS)[-1]
+        then, minutes = checkpoint.settings_of(latest), self.config.train.minutes
+        if limits.seconds is None or then is None or then.train.minutes == minutes:
+            return
+        more = settle_again(self.plan, step, limits.seconds - self._spent(), self.meter.read())
+        if more.steps > step:
+            self.plan.begin_again(more)
+            self._write_plan()
+
+    def _write_plan(self) -> None:
+        if self.group.is_first:
+            write_plan(self.setup.folder, self.plan)
+
     def _review_plan(self, step: int) -> None:
         """Plan the rest of the updates again, if the plan says that this is due."""
         limits = self.plan.limits
@@ -195,8 +217,7 @@ class Loop:
         left = limits.seconds - self._spent()
         costs = self.meter.read()
         self.plan.add(settle_again(self.plan, step, left, costs))
-        if self.group.is_first:
-            write_plan(self.setup.folder, self.plan)
+        self._write_plan()
         self.journal.follow(self.plan)
         if abs(self.steps - self.told_steps) > NOTABLE * self.told_steps:
             was, self.told_steps = self.told_steps, self.steps
@@ -254,6 +275,16 @@ class Loop:
             self._try_the_end()
         return ""
 
+    def _validate_at_last(self) -> None:
+        """Validate where a training ended before any validation had a model to keep.
+
+        ValueError if this one has none either.
+        """
+        why = self._validate() or "its loss is far above that of a guess"
+        if not self.progress.scores:
+            step = self.progress.step
+            raise ValueError(f"update {step}: no model is worth keeping ({why}): {self._advise()}")
+
     def _lower_rate(self, validation: Validation) -> None:
         """Let the rate fall, with the schedule plateau, if the validation loss does not."""
         train, plateau = self.config.train, self.progress.plateau
@@ -289,9 +320,8 @@ class Loop:
         self, kind: Literal["update", "validation"], model: EncoderDecoder, values: dict[str, Any]
     ) -> None:
         """Tell the callback of the user, if there is one; it may end the training."""
-        if self.setup.hooks.callback:
-            facts = {"step": self.progress.step, "steps": self.steps, "values": values}
-            is_over = self.setup.hooks.call_back(kind, model, **facts)
+        if callback := self.setup.hooks.callback:
+            is_over = bool(callback(Event(kind, self.progress.step, self.steps, values, model)))
             self.is_ended_by_callback |= bool(self.group.sum(is_over)[0])
 
     def ask_to_stop(self) -> None:

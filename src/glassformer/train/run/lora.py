@@ -57,7 +57,8 @@ class LoRA(torch.optim.Optimizer):
     def _begin(self, p: nn.Parameter, number: int) -> dict[str, Any]:
         rank = self.train.lora_rank
         assert rank is not None
-        generator = torch.Generator().manual_seed(self.train.seed * 100_003 + number)
+        seed = (self.train.seed * 100_003 + number) % 2**63
+        generator = torch.Generator().manual_seed(seed)
         a = torch.randn(rank, p.size(1), generator=generator) / p.size(1) ** 0.5
         factors: dict[str, Tensor] = {A: a.to(p.device), B: p.new_zeros(p.size(0), rank)}
         state: dict[str, Any] = dict(factors)

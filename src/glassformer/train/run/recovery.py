@@ -88,9 +88,9 @@ def tell_return(wrong: Progress, back: Progress, why: str) -> str:
     )
 
 
-def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
+def tell_lower_rate(progress: Progress, train: Train, d_model: int, steps: int) -> str:
     """Return advice on the learning rate, for a training that ended with a lowered one."""
-    lowered = find_peak(train, d_model) * progress.rate_factor
+    lowered = find_peak(train, d_model, steps) * progress.rate_factor
     rate = min(lowered, usual_peak(train.optimizer, d_model))  # a rate may be bad and not diverge
     return (
         f"It diverged on the way and went on with {progress.rate_factor:g} times the rate: "
@@ -99,24 +99,22 @@ def tell_lower_rate(progress: Progress, train: Train, d_model: int) -> str:
 
 
 def explain_divergence(
-    progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], train: Train, d_model: int
+    progress: Progress, why: str, pairs: Sequence[Mapping[str, Any]], advice: str
 ) -> str:
-    """Return the error message for a training that still diverges, with a plausible rate."""
-    shown = (
-        f", as with the pair {shorten_sentence(pairs[0]['source'])}"
-        if pairs and progress.skipped
-        else ""
-    )
+    """Return the error message for a training that still diverges."""
+    shown = ""
+    if pairs and progress.skipped:
+        shown = f", as with the pair {shorten_sentence(pairs[0]['source'])}"
     return (
         f"update {progress.step}: this training has diverged ({why}{shown}), and going back "
         f"{TRIES} times, at last with {progress.rate_factor:g} times the rate, has not helped: "
-        f"{advise(train, d_model)}"
+        f"{advice}"
     )
 
 
-def advise(train: Train, d_model: int) -> str:
+def advise(train: Train, d_model: int, steps: int) -> str:
     """Return advice on what to change, by how far the peak rate is above a usual one."""
-    peak, usual = find_peak(train, d_model), usual_peak(train.optimizer, d_model)
+    peak, usual = find_peak(train, d_model, steps), usual_peak(train.optimizer, d_model)
     if peak <= 2 * usual:
         precise = "" if train.precision == "fp32" else "train.precision=fp32, or "
         return (

@@ -17,6 +17,7 @@ from ...foundation.progress import Reporter
 from ...foundation.typed_json import check_type
 from ...model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_tokenizers
 from ..plan.ideas import find_ideas
+from ..plan.plan import PLAN
 from ..plan.preparation import encode_corpus, find_corpora
 from ..plan.run_folder import read_record, read_settings, read_valid, write_settings
 from .checkpoint import checkpoints, set_damaged_aside, settings_of
@@ -80,6 +81,9 @@ def _check_settings(
     kept = read_settings(folder, record)
     now = _apply_changes(kept, changes, str(folder / CONFIG))
     then = (settings_of(result[-1]) if result else None) or kept
+    is_timed = now.train.steps is None and now.train.epochs is None
+    if is_timed and then.train.steps and result and not (folder / PLAN).is_file():
+        raise ValueError("this training began with steps: set train.steps or train.epochs")
     differing = compare_settings(then, now)
     is_made = "fingerprints" in record  # tokens and store
     for name, (old, new) in differing.items():

@@ -74,14 +74,8 @@ class Setup:
         freeze(model, train.freeze)
         if train.lora_rank:
             adapt(model)
-        arguments = (
-            self.device,
-            self.precision,
-            self.group,
-            self.micro_batching,
-            self.report.say_once,
-        )
-        return Updater(model, train, *arguments, loss=self.loss)
+        place, fitting = (self.device, self.precision, self.group), self.micro_batching
+        return Updater(model, train, *place, fitting, self.report.say_once, self.loss)
 
     @cached_property
     def loss(self) -> Loss:

@@ -81,9 +81,8 @@ class Updater:
             shard(self.network, device, group.size)
             self.best_model = self.network
             if self.averaged is not None:
-                self.best_model = shard(
-                    fast(self.averaged, precision=precision), device, group.size
-                )
+                average = fast(self.averaged, precision=precision)
+                self.best_model = shard(average, device, group.size)
         self.optimizer = make_optimizer(self.model, train, precision)
         self.loss_scale = LossScale(precision, device)
 

@@ -300,8 +300,6 @@ def _score_group(
 
 def take_whole(sources: list[str], references: list[str]) -> ValidText:
     """Return a validation text that is of one corpus."""
-    from ..plan.run_folder import ValidGroup
-
     only = ValidGroup(name="", pair=None, pairs=len(sources))
     return ValidText(sources, references, [0] * len(sources), [only])
 

@@ -41,9 +41,8 @@ WHOLE = 1024  # the largest vocabulary of which every probability is kept
 TOP = 16
 LONGEST = 48  # tokens a side
 NOTES, EVERY = 500, 20  # lines of gradients in a long training; updates between them in a short one
-GREEDY = Decode().override(
-    {"search": "greedy", "max_extra": 10}
-)  # an untrained model seldom predicts the end
+# An untrained model seldom predicts the end.
+GREEDY = Decode().override({"search": "greedy", "max_extra": 10})
 
 
 @dataclass(frozen=True)

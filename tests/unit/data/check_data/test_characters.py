@@ -68,6 +68,15 @@ def test_each_letter_of_western_europe_is_found_in_mojibake(encoding: str) -> No
             assert repair_encoding(garbled) == f"x{letter}x"
 
 
+@pytest.mark.parametrize(
+    "text", ["Noël", "cœur", "Œuvre", "Österreich", "miał", "«Oui»", "BLÅ“ für", "⅔ às KÖLN"]
+)
+def test_mojibake_that_looks_like_marks(text: str) -> None:
+    garbled = text.encode().decode("cp1252")
+    assert find_broken(Block([garbled]), [garbled]) == [0]
+    assert repair_encoding(garbled) == text
+
+
 def test_cyrillic_and_chinese_mojibake() -> None:
     for text in ("привет мир", "我喜欢学习"):
         garbled = _garble(text, "latin-1")
@@ -94,6 +103,12 @@ def test_cyrillic_and_chinese_mojibake() -> None:
         "a\tb",
         "😀",
         "e\u0301",
+        "KUÑAKARÃ’I MITÃ”",
+        "”BLÅ” och ”GRÅ”",
+        "»På Å«",
+        "BRÅ’s report",
+        "BLÅ–GUL",
+        "“Hâlâ…”",
     ],
 )
 def test_whole_text_is_left_alone(text: str) -> None:

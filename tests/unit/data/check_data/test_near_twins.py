@@ -18,7 +18,7 @@ from glassformer.extensions.check_data.near_twins import (
     measure_distance,
 )
 from glassformer.extensions.check_data.ragged import Block
-from glassformer.extensions.check_data.words import split_words
+from glassformer.extensions.check_data.words import gather_words, split_words
 
 LETTERS = st.text(st.sampled_from("abcé😀"), max_size=12)
 
@@ -36,6 +36,16 @@ def _levenshtein(one: str, other: str) -> int:
 @given(LETTERS, LETTERS)
 def test_the_distance_is_levenshteins(one: str, other: str) -> None:
     assert measure_distance(one, other) == _levenshtein(one, other)
+
+
+def test_twins_of_many_lines_of_few_letters_are_found() -> None:
+    draw = Random(1)
+    words = ["".join(draw.choices("กขคงจชดต", k=3)) for _ in range(500)]
+    lines = [draw.choices(words, k=12) for _ in range(4_000)]
+    index = TwinIndex(gather_words("".join(line) for line in lines))
+    changed = ["".join([*line[:5], "คคค", *line[6:]]) for line in lines[::200]]
+    twins = [index.find(words) for words in gather_words(changed)]
+    assert [twin and twin.line for twin in twins] == [*range(0, 4_000, 200)]
 
 
 def test_twins_are_those_of_brute_force(data: Path) -> None:

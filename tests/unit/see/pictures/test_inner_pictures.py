@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from glassformer.config import Config, Decode
-from glassformer.extensions.pictures import learning
+from glassformer.extensions.pictures import learning, lessons
 from glassformer.extensions.pictures.aligning import (
     find_aligner,
     find_aligning_head,
@@ -49,7 +49,12 @@ from glassformer.extensions.pictures.parts.plan import Outline
 from glassformer.extensions.pictures.parts.quantity import Quantity
 from glassformer.extensions.pictures.parts.scene import BoxMark, GridMark, Scene
 from glassformer.extensions.pictures.pictures import PICTURES, draw, list_pictures, make_scene
-from glassformer.extensions.pictures.runs import _read_lines, read_watched
+from glassformer.extensions.pictures.runs import (
+    RunSentence,
+    RunSnapshots,
+    _read_lines,
+    read_watched,
+)
 from glassformer.model.files.directory import Tokenizers, build_model, locate
 from glassformer.see.document import AlignmentHead
 from glassformer.see.recording import record
@@ -59,6 +64,8 @@ from glassformer.text.kinds import train_tokenizer
 from glassformer.train.plan.schedule import rate
 from glassformer.translator import Translator
 from tools.toy_model import train_toy
+
+from .test_scenes import check_layout
 
 NAMES = {  # of what V105 draws
     "embedding": "target_embedding",
@@ -627,6 +634,65 @@ def test_what_is_learnt_is_a_diagonal(
     share = run.share(-1, sentence)
     assert np.array_equal(share.argmax(1), np.arange(len(wanted))) == learns
     assert ("a diagonal appears" in PICTURES["V87"].scene(trace).title) == learns
+
+
+def make_own_run(is_whole: bool) -> RunSnapshots:
+    """A reference of 30 tokens of 2000, beginning with " s" and "s".
+
+    At first w7, which is not in it, has a half everywhere, and each right token more than the
+    others of the reference. Then only the end is right, and "s" comes for " s". At last all are.
+    """
+    vocabulary = ["<pad>", "<s>", "</s>", " s", "s", *(f" w{n}" for n in range(5, 2000))]
+    ids = [3, 4, *range(100, 127), 2]
+    guessed = [[7] * 30, [4, *[7] * 28, 2], ids]
+    snapshots: list[dict[str, np.ndarray]] = []
+    for best in guessed:
+        logits = np.zeros((30, 2000))
+        logits[range(30), ids] += 2
+        logits[range(30), best] = np.log(2100)
+        logs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+        top = np.argsort(-logs, 1, kind="stable")[:, :16]
+        kept = {
+            "top_ids": top.astype(np.int32),
+            "top_log_probabilities": np.take_along_axis(logs, top, 1),
+            "reference_log_probabilities": logs[range(30), ids],
+        }
+        kept = {"log_probabilities": logs} if is_whole else kept
+        snapshots.append({f"0.{name}": array for name, array in kept.items()})
+    sentence = RunSentence("a", "b", ["a", "</s>"], [vocabulary[id] for id in ids])
+    return RunSnapshots([sentence], vocabulary, [0, 1, 2], snapshots, [])
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_guess_is_the_most_probable_of_the_whole_vocabulary(
+    is_whole: bool, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not of the columns, and a token is not the one that is spelled alike."""
+    run = make_own_run(is_whole)
+    for module in (learning, lessons):
+        monkeypatch.setattr(module, "read_watched", lambda _: run)
+
+    def show(id: str, **options: Any) -> Scene:
+        scene = PICTURES[id].scene(trace, watch="own", **options)
+        check_layout(scene)
+        check_numbers(scene, trace)
+        return scene
+
+    for row, word in ((0, "▁s"), (29, "</s>")):
+        title = show("V84", row=row).title
+        assert title == f"Untrained, the model prefers “w7” (51.2 %) to “{word}” (0.2 %)"
+    assert "1988 of 2000 tokens are left out" in show("V84").description
+    assert "last column" not in show("V85").description
+    assert show("V85").data["plain"].sum(1).tolist() == [1] * 30
+    for update, sure in ((0, 0), (1, 1), (2, 30)):
+        assert f"sure of {sure} of 30" in show("V86", update=update).title
+    assert "29 of 30 guesses are wrong" in show("V90").description
+    wanted, predicted = ([m for m in show("V90").texts if m.text == each] for each in ("▁s", "s"))
+    assert len(wanted) == 2 and len(predicted) == 3
+    assert "a diagonal appears" in show("V87").title
+    run = replace(run, steps=run.steps[:1], snapshots=run.snapshots[:1])
+    assert show("V87").title.startswith("In 0 updates the loss goes from")
+    assert show("V90").title.startswith("However wrong")
 
 
 @pytest.mark.parametrize("shape", ["pre", "post"])

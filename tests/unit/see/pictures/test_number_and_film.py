@@ -107,6 +107,15 @@ def test_no_bar_is_longer_than_the_longest(trace: Trace) -> None:
         assert scene.width <= 720 and min(mark.size for mark in scene.texts) > 5
 
 
+def test_the_ending_of_a_film_may_be_in_capitals(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    film = import_module("glassformer.extensions.pictures.film")
+    frame = np.zeros((8, 8, 3), np.uint8)
+    monkeypatch.setattr(film.Film, "play", lambda *_: iter([(frame, 1.0)]))
+    assert film.write_film(trace, tmp_path / "a.GIF").read_bytes().startswith(b"GIF")
+
+
 def test_a_film_is_a_gif_where_nothing_writes_mp4(
     trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

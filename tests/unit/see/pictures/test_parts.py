@@ -206,13 +206,14 @@ def test_the_layouts_differ_in_more_than_order() -> None:
     assert np.abs(paper - other).max() > 0.01
 
 
-def test_a_moving_picture_keeps_colours_of_which_there_is_little(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.gif", "a.GIF"])
+def test_a_moving_picture_keeps_colours_of_which_there_is_little(name: str, tmp_path: Path) -> None:
     values = tuple(map(tuple, np.random.default_rng(1).normal(size=(90, 90)).tolist()))
     grid = GridMark(x=0.0, y=0.0, width=500.0, height=400.0, values=values, limit=3.0)
     dot = BoxMark(x=520.0, y=0.0, width=3.0, height=3.0, fill="#b03030", step=1)
     moving = render_scene(make_scene(grid, dot, captions=("A dot.",)))
-    moving.save(tmp_path / "a.gif")
-    with Image.open(tmp_path / "a.gif") as found:
+    moving.save(tmp_path / name)
+    with Image.open(tmp_path / name) as found:
         found.seek(found.n_frames - 1)
         shown = np.asarray(found.convert("RGB")).reshape(-1, 3).astype(int)
     assert np.abs(shown - (0xB0, 0x30, 0x30)).max(1).min() < 12
@@ -319,6 +320,7 @@ def test_slides_have_pictures_and_notes(trace: Trace, tmp_path: Path) -> None:
     written = (tmp_path / "a.pdf").read_bytes()
     assert written.count(b"/Type /Page\n") + written.count(b"/Type /Page ") == 3
     assert written.count(b"/Subtype /Text") == 3
+    assert write_slides(trace, tmp_path / "B.PDF", ids=["V01"]) == 1
     with pytest.raises(ValueError, match=r"slides are written as \.pptx or \.pdf"):
         write_slides(trace, tmp_path / "a.odp")
     with pytest.raises(ValueError, match="lang=fr: one of en, zh"):

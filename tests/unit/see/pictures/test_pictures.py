@@ -16,6 +16,7 @@ from matplotlib.text import Text
 from glassformer.config import Config
 from glassformer.extensions.pictures import PICTURES, Animation, draw, pictures
 from glassformer.extensions.pictures.parts.fonts import find_family
+from glassformer.extensions.pictures.parts.scene import GridMark
 from glassformer.extensions.pictures.pictures import list_pictures
 from glassformer.extensions.pictures.words import choose_word
 from glassformer.see import Trace
@@ -140,7 +141,10 @@ def test_no_choice_goes_wrong_unsaid(id: str, trace: Trace) -> None:
         ("V19", {"positions": {"combine": "multiply"}}, "positions.combine=multiply"),
         ("V19", {"positions": {"combine": "concatenate"}}, "positions.combine=concatenate"),
         ("V34", {"ablate": ["scale"]}, "ablate=scale"),
-        ("V34", {"attention": {"pattern": "local"}}, "attention.pattern=local"),
+        *(
+            (f"V{n}", {"attention": {"pattern": "local"}}, "attention.pattern=local")
+            for n in (*range(34, 39), 40, 76)
+        ),
         ("V59", {"attention": {"pattern": "strided"}}, "attention.pattern=strided"),
         ("V63", {"gated": True}, "gated=true"),
         ("V65", {"ablate": ["norm", "residual"]}, "ablate="),
@@ -164,6 +168,26 @@ def test_other_networks_are_drawn_as_they_are(
     draw(trace, "V39", head=1)
     scene = pictures.make_scene(trace, "V05")
     assert "RMSNorm" in scene.description and "LayerNorm" not in scene.description
+
+
+def test_heads_share_the_matrices_of_their_keys(
+    see: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A head's keys and values are its input times the matrices that are drawn."""
+    shape = SHAPES["post"] | {"heads": 4, "key_value_heads": 2}
+    monkeypatch.setitem(SHAPES, "grouped", shape)
+    trace = see("grouped", "so it is", target="it is")
+    name, width = "encoder.0.self_attention", 3
+    inputs = trace["source_embedding.sum"]
+    for head in range(4):
+        scene = pictures.make_scene(trace, "V48", head=head)
+        grids = [np.array(mark.values) for mark in scene.marks if isinstance(mark, GridMark)]
+        drawn = [grid for grid in grids if grid.shape == (inputs.shape[1], width)]
+        for projection, learned in zip(("query", "key", "value"), drawn, strict=True):
+            start = head // (1 if projection == "query" else 2) * width
+            bias = trace[f"{name}.to_{projection}.bias"][start : start + width]
+            expected = trace[f"{name}.{projection}"][head]
+            assert np.allclose(inputs @ learned + bias, expected, atol=1e-5)
 
 
 def test_on_axes_of_ones_own(trace: Trace) -> None:

@@ -34,6 +34,7 @@ LONG = " ".join(["the cat is on the mat", "two birds sing in the old tree", "a d
 SHAPES: dict[str, dict[str, Any]] = {
     "plain": {"rnn": {"cell": "gru", "attention": "none", "bidirectional": False}},
     "gru": {"rnn": {"cell": "gru", "attention": "general", "bidirectional": False}},
+    "both": {"rnn": {"cell": "gru", "attention": "general", "bidirectional": True}},
     "lstm": {
         "encoder_layers": 2,
         "decoder_layers": 2,
@@ -126,6 +127,17 @@ def test_pictures_of_another_network_are_refused(shipped: Trace, trace: Trace) -
         draw(shipped, "V54")
     with pytest.raises(ValueError, match=r"^V97 shows a recurrent network, but this is a Transf"):
         draw(trace, "V97")
+
+
+@pytest.mark.parametrize("id", ["V02", "V95", "V96", "V97"])
+def test_no_row_is_the_last_state_of_an_encoder_that_reads_both_ways(
+    id: str, see_recurrent: Callable[[str, str], Trace]
+) -> None:
+    trace = see_recurrent("both", TEXTS["usual"])
+    assert not np.allclose(trace["encoder.0.final"][0], trace["encoder.0.output"][-1])
+    with pytest.raises(ValueError, match=rf"^{id} shows an encoder that reads forwards only"):
+        draw(trace, id)
+    draw(trace, "V93")
 
 
 @pytest.mark.thorough

@@ -65,14 +65,13 @@ export function average(all: readonly Written[]): Written {
 
 /** Settings that `ModelSettings` does not name. */
 type Further = Partial<{
-  ablate: string[]; gated: boolean; embedding_norm: boolean; plugin: unknown;
-  attention: { pattern: string };
+  gated: boolean; plugin: unknown; attention: { pattern: string };
 }>;
 
 /** Why the circuit of a network cannot be searched here: a word for the messages; null if it can. */
 export function findObstacle(settings: ModelSettings & Further): "recurrent" | "unknown" | null {
   if ((settings.network ?? "transformer") !== "transformer") return "recurrent";
-  const { layout, combine = "add" } = settings.positions as ModelSettings["positions"] & { combine?: string };
+  const { layout, combine = "add" } = settings.positions;
   const isPlain = ["interleaved", "concatenated", "learned"].includes(layout) && combine === "add"
     && (settings.attention?.pattern ?? "full") === "full" && !settings.ablate?.length && !settings.embedding_norm
     && !settings.plugin && KNOWN_ACTIVATIONS.includes(settings.activation);

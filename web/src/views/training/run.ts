@@ -42,6 +42,7 @@ export interface Rows {
   wanted: number[]; // the column of the right token of each row
   data: Float32Array;
   sums: (number | null)[]; // of each row over the whole vocabulary
+  losses: number[]; // -ln of what the right token of each row got; NaN where its id is not known
 }
 
 export const TOY = "toy";
@@ -76,6 +77,16 @@ export async function open(id: string): Promise<Told> {
   return { metrics, gradients: toy.gradients as Line[], sentences, snapshots };
 }
 
+/**
+ * A list with one more line or snapshot, or the list itself if it has that already. A training that goes
+ * back to a checkpoint removes what it wrote of later steps: what is of `end` or later is dropped.
+ */
+export function append<T extends { step: number }>(list: T[], each: T, end = each.step + 1): T[] {
+  const text = JSON.stringify(each);
+  if (list.some((other) => other.step === each.step && JSON.stringify(other) === text)) return list;
+  return [...list.filter(({ step }) => step < end), each];
+}
+
 /** What a snapshot holds, by name. */
 export async function list(id: string, step: number): Promise<Record<string, number[]>> {
   if (isToy(id)) return {};
@@ -94,6 +105,9 @@ export function read(id: string, step: number, name: string): Promise<Tensor> {
   }
   return found;
 }
+
+/** A training that goes back writes snapshots anew. */
+export const forgetTensors = (): void => kept.clear();
 
 /** The distributions of one sentence at one step. */
 export async function readRows(id: string, told: Told, step: number, sentence: number): Promise<Rows> {
@@ -131,11 +145,14 @@ export function spread(watched: Watched, ids: number[], columns: string[], kept:
   const data = new Float32Array(rows * ids.length).fill(Number.NaN);
   const wanted = watched.reference_ids.map((id) => (id === null ? -1 : ids.indexOf(id)));
   const sums: (number | null)[] = [];
+  const losses: number[] = [];
   for (let t = 0; t < rows; t++) {
     if ("whole" in kept) {
       const width = kept.whole.shape[1]!;
-      const row = kept.whole.data.subarray(t * width, (t + 1) * width).map(Math.exp);
+      const logs = kept.whole.data.subarray(t * width, (t + 1) * width);
+      const row = logs.map(Math.exp);
       ids.forEach((id, j) => (data[t * ids.length + j] = row[id]!));
+      losses.push(-(logs[watched.reference_ids[t] ?? -1] ?? Number.NaN));
       sums.push(row.reduce((sum, each) => sum + each, 0));
       continue;
     }
@@ -145,9 +162,10 @@ export function spread(watched: Watched, ids: number[], columns: string[], kept:
       if (column >= 0) data[t * ids.length + column] = Math.exp(kept.logs.data[t * width + n]!);
     }
     if (wanted[t]! >= 0) data[t * ids.length + wanted[t]!] = Math.exp(kept.own.data[t]!);
+    losses.push(-kept.own.data[t]!);
     sums.push(null);
   }
-  return { columns, wanted, data, sums };
+  return { columns, wanted, data, sums, losses };
 }
 
 /** What training asks for: all on the right token, but `smoothing` spread over all tokens. */
@@ -158,11 +176,6 @@ export function aim(rows: Rows, smoothing: number, vocabulary: number): Float32A
     if (column >= 0) data[t * width + column]! += 1 - smoothing;
   });
   return data;
-}
-
-/** -ln of what the right token got, row by row. */
-export function losses(rows: Rows): number[] {
-  return rows.wanted.map((column, t) => (column < 0 ? Number.NaN : -Math.log(rows.data[t * rows.columns.length + column]!)));
 }
 
 /** Mean entropy of the rows of each head, in nats. */

@@ -135,7 +135,9 @@ def align_without_model(options: dict[str, Any]) -> None:
         [options["model"], *(options["files"] or ())], options["source"], options["target"]
     )
     keep_apart(options["output"], *pair, options["gold"], options["learn_from"])
-    texts = list(find_data(pair).train)
+    corpus = find_data(pair).train
+    corpus.fingerprints()
+    texts = list(corpus)
     more = find_data(options["learn_from"]).train if options["learn_from"] else ()
     links = align_statistically(texts, more, options["join"] or "grow-diag")
     with open_output(options["output"]) as out:

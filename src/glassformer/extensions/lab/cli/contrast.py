@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassformer.cli.terminal import show_progress, to_json
+from glassformer.cli.terminal import show_progress, to_json, warn
+from glassformer.foundation.plurals import tell_count
 
 if TYPE_CHECKING:
-    from ..contrastive import Normalization
+    from ..contrastive import ContrastiveItem, Normalization, ScoredText
+
+Pair = tuple[str, str]  # a source and a translation
 
 
 def evaluate_contrastive(
@@ -24,28 +28,35 @@ def evaluate_contrastive(
 
     by: whether the log-probability of all tokens decides, or that of a token.
 
-    Each further model is compared with the first.
+    Each further model is compared with the first. An item that one of them cannot score is left
+    out for all, and warned of.
     """
+    from glassformer.cli.score import score_each
     from glassformer.translator import Translator
 
     from ..contrastive import PairedShares, ScoredText, judge_contrastive, read_contrastive
 
     if not models:
         raise ValueError("--contrastive needs a MODEL")
-    items, sentences = read_contrastive(file), []
+    items = read_contrastive(file)
+    pairs = list(dict.fromkeys(pair for each in items for pair in each.pairs))
+    sources, targets = map(list, zip(*pairs, strict=True))
+    scores, faults = list[dict[Pair, ScoredText]](), dict[Pair, str]()
     for model in models:
         translator = Translator.load(model, to, **machine)
-        texts = sum(1 + len(each.wrong) for each in items)
-        with show_progress("scoring", texts) as tell:
-
-            def score(
-                sources: list[str], targets: list[str], of: Translator = translator
-            ) -> list[ScoredText]:
-                scored = of.score(sources, targets, progress=tell)
-                return [ScoredText(each.log_prob, len(each.token_log_probs)) for each in scored]
-
-            sentences.append(judge_contrastive(str(model), items, score, by))
-    first, *others = sentences
+        with show_progress("scoring", len(pairs)) as tell:
+            scored = score_each(translator, sources, targets, tell)
+        scores.append({})
+        for pair, result in zip(pairs, scored, strict=True):
+            if isinstance(result, str):
+                faults[pair] = result
+            else:
+                scores[-1][pair] = ScoredText(result.log_prob, len(result.token_log_probs))
+    items = leave_out_unscored(file, items, faults)
+    first, *others = [
+        judge_contrastive(str(model), items, partial(look_up, own), by)
+        for model, own in zip(models, scores, strict=True)
+    ]
     compared = [PairedShares.compare(first, each) for each in others]
     if as_json:
         results = [first.to_json()]
@@ -56,3 +67,27 @@ def evaluate_contrastive(
     for each, paired in zip(others, compared, strict=True):
         message.append(f"{each}\nagainst {first.model}: {paired}")
     return "\n\n".join(message)
+
+
+def leave_out_unscored(
+    file: Path, items: list[ContrastiveItem], faults: dict[Pair, str]
+) -> list[ContrastiveItem]:
+    """Return the items without those of which a pair has no score, and warn of these.
+
+    faults: why a pair has none. ValueError if no item is left.
+    """
+    left = [each for each in items if not faults.keys() & {*each.pairs}]
+    if len(left) < len(items):
+        count = f"{len(items) - len(left):,} of {tell_count(len(items), 'item')}"
+        message = f"{file}: {count} left out: {next(iter(faults.values()))}"
+        if not left:
+            raise ValueError(message)
+        warn(message)
+    return left
+
+
+def look_up(
+    scores: dict[Pair, ScoredText], sources: Sequence[str], targets: Sequence[str]
+) -> list[ScoredText]:
+    """Return the scores of pairs that were scored before."""
+    return [scores[pair] for pair in zip(sources, targets, strict=True)]

@@ -9,7 +9,7 @@ from glassformer.cli.terminal import show_progress, to_json
 def heads(
     model: Path = MODEL,
     source: Path = arg("SOURCE", "Text in the source language, a sentence a line.", default=...),
-    sentences: int = opt("N", "Look at no more than this many lines.", default=300),
+    sentences: int = opt("N", "Look at no more than this many lines.", default=300, min=1),
     output: Path | None = opt("FILE", "Write the results here instead.", "--output", "-o"),
     device: str = DEVICE,
     as_json: bool = AS_JSON,
@@ -23,17 +23,15 @@ def heads(
     \b
     glassformer heads my-model valid.en
     """
-    from glassformer.foundation.disk import read_text
     from glassformer.model.files.directory import HEADS, SHIPPED, locate, write_text
     from glassformer.see.habits import CROSS, OWN, find_habit, tell_habit
     from glassformer.translator import Translator
 
     from ..heads import measure_portraits
+    from .sentences import read_sentences
 
-    texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]
-    if not texts:
-        raise ValueError(f"{source}: there is no sentence in it")
     translator = Translator.load(model, device=device, precision="fp32")
+    texts = read_sentences(source, sentences, translator)
     if output is None and (folder := locate(model)).parent != SHIPPED:
         output = folder / HEADS
     with show_progress("measuring", None) as tell:

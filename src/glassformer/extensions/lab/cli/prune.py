@@ -13,7 +13,7 @@ def prune(
     out: Path = opt("FOLDER", "Where the smaller model goes.", default=...),
     heads: int | None = opt("N", "How many heads each attention keeps.", min=1),
     d_ff: int | None = opt("N", "How many neurons each feed-forward network keeps.", min=1),
-    sentences: int = opt("N", "Measure on at most this many lines.", default=300),
+    sentences: int = opt("N", "Measure on at most this many lines.", default=300, min=1),
     as_json: bool = AS_JSON,
 ) -> None:
     """Remove the heads and the neurons that matter least, for good.
@@ -24,13 +24,12 @@ def prune(
     \b
     glassformer prune my-model valid.en --heads 4 --out my-smaller-model
     """
-    from glassformer.foundation.disk import read_text
+    from glassformer.translator import Translator
 
     from ..pruning import prune as prune_model
+    from .sentences import read_sentences
 
-    texts = [line for line in read_text(source).split("\n") if line.strip()][:sentences]
-    if not texts:
-        raise ValueError(f"{source}: there is no sentence in it")
+    texts = read_sentences(source, sentences, Translator.load(model))
     with Reporter().phase("measuring") as advance:
         result = prune_model(model, texts, out, heads=heads, d_ff=d_ff, progress=advance)
     if as_json:

@@ -41,20 +41,19 @@ def models(
     if name is None:
         if pack_into or is_removed:
             raise ValueError("--pack and --remove need the NAME of a model")
-        installed = [*read_index(place).values()] if place else list_installed()
-        print(
-            to_json([each._asdict() for each in installed]) if as_json else tell_models(installed)
-        )
+        print(tell_models([*read_index(place).values()] if place else list_installed(), as_json))
         return
     if pack_into:
-        print(tell_models([pack(name, pack_into)]))
+        print(tell_models([pack(name, pack_into)], as_json))
     elif is_removed:
-        print(f"{remove(name, find_models())} is removed")
+        folder = remove(name, find_models())
+        print(to_json({"removed": str(folder)}) if as_json else f"{folder} is removed")
     elif place:
         listed = read_index(place)
         if name not in listed:
             raise ValueError(f"{place} has no {name}: it has {', '.join(listed) or 'no models'}")
         with show_progress("fetching, bytes", listed[name].bytes) as tell:
-            print(f"{fetch(place, listed[name], find_models(), tell)}: translate with {name}")
+            folder = fetch(place, listed[name], find_models(), tell)
+        print(to_json({"fetched": str(folder)}) if as_json else f"{folder}: translate with {name}")
     else:
         raise ValueError(f"{name}: --from says where to fetch it, --pack where to pack it")

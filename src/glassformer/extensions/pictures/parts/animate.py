@@ -199,9 +199,10 @@ class Animation:
     def save(self, path: Path | str) -> None:
         """Write .gif or .mp4; with any other ending, write the complete picture."""
         path, dpi = Path(path), min(100.0, MAXIMUM / max(self.figure.get_size_inches()))
-        if path.suffix == ".gif":
+        kind = path.suffix.lower()
+        if kind == ".gif":
             write_gif(self.paint(dpi), path)
-        elif path.suffix == ".mp4":
+        elif kind == ".mp4":
             write_mp4(self.paint(dpi), path)
         else:
             save_figure(self.figure, path)

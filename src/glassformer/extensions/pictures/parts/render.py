@@ -47,7 +47,7 @@ def render_scene(scene: Scene, ax: Axes | None = None) -> Figure | Animation:
 
 def save_scene(scene: Scene, path: Path | str, *, dpi: float = 144) -> None:
     """Write a scene as .svg, .pdf, .png, .gif or .mp4, by the ending of the path."""
-    if Path(path).suffix == ".svg":
+    if Path(path).suffix.lower() == ".svg":
         write_picture(Path(path), write_svg(scene).encode())
         return
     drawn = render_scene(scene)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -44,7 +44,7 @@ def get_run(id: str, service: TheService, after: int = -1) -> Response:
             "metrics": _read_lines(folder / METRICS, after),
             "gradients": _read_lines(folder / WATCH / "gradients.jsonl", after),
             "sentences": [*_number(folder)],
-            "snapshots": _read_snapshots(folder, after),
+            "snapshots": [*_read_snapshots(_list_snapshots(folder), after)],
         }
     )
 
@@ -132,16 +132,18 @@ def _find_snapshot(folder: Path, step: int) -> Path:
     return path
 
 
-def _read_snapshots(folder: Path, after: int) -> list[dict[str, Any]]:
+def _list_snapshots(folder: Path) -> list[Path]:
     paths = sorted((folder / WATCH).glob("????????.json"))
-    steps = [path for path in paths if path.stem.isdecimal() and int(path.stem) > after]
-    snapshots: list[dict[str, Any]] = []
-    if steps:
-        from glassformer.train.run.watch import SnapshotFacts
-    for path in steps:
-        with suppress(OSError, ValueError):  # the training may be writing it
-            snapshots.append(asdict(read_typed(path, SnapshotFacts)))
-    return snapshots
+    return [path for path in paths if path.stem.isdecimal()]
+
+
+def _read_snapshots(paths: Iterable[Path], after: int) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        if int(path.stem) > after:
+            from glassformer.train.run.watch import SnapshotFacts
+
+            with suppress(OSError, ValueError):  # the training may be writing it
+                yield asdict(read_typed(path, SnapshotFacts))
 
 
 def _number(folder: Path) -> Iterator[dict[str, Any]]:
@@ -162,10 +164,13 @@ def _number(folder: Path) -> Iterator[dict[str, Any]]:
 
 def _read_lines(path: Path, after: int = -1) -> list[dict[str, Any]]:
     """Return the complete lines after a step; the training may be writing the last line."""
+    return [*_parse(_split_lines(path), after)]
+
+
+def _split_lines(path: Path) -> list[str]:
     if not path.is_file():
         return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return [*_parse(text.split("\n"), after)]
+    return path.read_text(encoding="utf-8", errors="replace").split("\n")
 
 
 def _parse(lines: list[str], after: int) -> Iterator[dict[str, Any]]:
@@ -182,16 +187,35 @@ async def _follow(folder: Path, after: int, service: Service) -> AsyncIterator[b
     """Yield new lines and snapshots once a second, until the client leaves or the server ends."""
     from anyio.to_thread import run_sync
 
-    seen = {"metrics": after, "snapshot": after}
+    sent = set[str]()
     yield b": following\n\n"
     while not service.closing.is_set():
-        for name, result in (
-            ("metrics", await run_sync(_read_lines, folder / METRICS, seen["metrics"])),
-            ("snapshot", await run_sync(_read_snapshots, folder, seen["snapshot"])),
-        ):
-            for each in result:
-                yield format_event(name, each)
-                seen[name] = max(seen[name], int(each["step"]))
+        for event in await run_sync(_read_events, folder, sent, after):
+            yield event
+        after = -1  # from now on whatever is new: a training may go back to an earlier step
         if not int(asyncio.get_running_loop().time()) % 10:
             yield b": still at work\n\n"
         await asyncio.sleep(EVERY)
+
+
+def _read_events(folder: Path, sent: set[str], after: int) -> list[bytes]:
+    """Return the lines and snapshots after a step that are not in `sent` as events.
+
+    After that, `sent` has all that there are now.
+    """
+    lines = _split_lines(folder / METRICS)
+    versions = {_name_version(path): path for path in _list_snapshots(folder)}
+    new_lines = [line for line in lines if line not in sent]
+    new_paths = [path for version, path in versions.items() if version not in sent]
+    sent.clear()
+    sent.update(lines, versions)
+    return [
+        *(format_event("metrics", each) for each in _parse(new_lines, after)),
+        *(format_event("snapshot", each) for each in _read_snapshots(new_paths, after)),
+    ]
+
+
+def _name_version(path: Path) -> str:
+    with suppress(OSError):  # removed in between
+        return f"{path} {path.stat().st_mtime_ns}"
+    return str(path)

@@ -27,6 +27,8 @@ from .requests import SamplesRequest, StreamRequest, check_text, check_text_size
 
 if TYPE_CHECKING:  # a stream shows the search in PyTorch
     from glassformer.decode import Hypothesis, Step
+    from glassformer.decode.run import Watch
+    from glassformer.engine.weights import Engine
 
 router = APIRouter(tags=["translate"])
 
@@ -61,11 +63,12 @@ def run_search(job: BackgroundJob, service: Service, body: StreamRequest) -> dic
     translator = service.model_pool.load(service.model_pool.find(body.model))
     decode = read_search(translator, body.decode, service.limits)
     prefix = check_ids(translator, body.prefix)
-    (sentences,) = translator.reader.read([body.text])
+    begins = [prefix] if isinstance(prefix, str) else None
+    (sentences,) = translator.reader.read([body.text], prefixes=begins)
     job.say("sentences", sentences=[each.span for each in sentences])
     answers, translated = list[dict[str, Any]](), list[Sentence]()
     for number, sentence in enumerate(sentences):
-        forced = [] if number else _encode(translator, prefix)
+        forced = [] if number else _encode(translator, sentence, prefix)
         hypothesis = _search(job, translator, decode, body, sentence, forced)
         written = translator.writer.write(sentence._replace(hypotheses=[hypothesis]))
         translated.append(translator.checker.check(written))
@@ -87,35 +90,35 @@ def _search(
     """Return the best translation of a sentence; PyTorch tells the steps on the way to it."""
     tokens, number = read_source(translator, translator.reader.extend(sentence)), sentence.part
     job.say("source", sentence=number, tokens=[token.model_dump() for token in tokens])
-    source = [token.id for token in tokens]
+    source, reader = [token.id for token in tokens], translator.reader
     options: dict[str, Any] = {"prefixes": [forced], "lines": [number], "seed": body.seed}
-    options["longest"] = translator.reader.longest
-    options |= (
-        {"lengths": lengths} if (lengths := translator.reader.count_lengths([source])) else {}
-    )
+    options |= {"longest": reader.longest, "budget": translator.searcher.budget}
+    options |= {"lengths": lengths} if (lengths := reader.count_lengths([source])) else {}
     if find_spec("torch") is None:
-        engine, options["budget"] = (
-            translator.searcher.choose_engine(decode),
-            translator.searcher.budget,
-        )
-        ((best,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **options)
-        return best
-    import torch
+        engine = translator.searcher.choose_engine(decode)
+    else:
+        engine, options["watch"] = _watch_search(job, translator, decode, body.candidates, number)
+    ((best,),) = engine.search([source], decode, n_best=1, workers=1, progress=None, **options)
+    return best
 
-    from glassformer.decode import search
+
+def _watch_search(
+    job: BackgroundJob, translator: Translator, decode: Decode, most: int, number: int
+) -> tuple[Engine, Watch]:
+    """Return an engine in PyTorch, and what tells the steps of its search."""
+    from glassformer.engine.conventions import ConventionEngine
+    from glassformer.engine.torch_engine import TorchEngine
     from glassformer.see.search_networks import LogitsKeeper
 
-    network = LogitsKeeper(translator.model, body.candidates, decode)
-    steps = count()
+    network, steps = LogitsKeeper(translator.model, most, decode), count()
 
     def watch(_: list[int], step: Step) -> None:
         facts = _describe_step(translator, step, network.candidates(step))
         job.say("step", sentence=number, step=next(steps), **facts)
 
-    with torch.inference_mode():
-        device = translator.device
-        ((best,),) = search(network, [source], decode, device=device, watch=watch, **options)
-    return best
+    engine = TorchEngine(translator.model, network, "fp32", translator.device)
+    has_eos = translator.config.text.source_eos
+    return ConventionEngine(engine, translator.reader.begin, has_eos), watch
 
 
 def _describe_step(
@@ -123,19 +126,20 @@ def _describe_step(
 ) -> dict[str, Any]:
     from glassformer.decode import Fate
 
-    tokenizer = translator.tokenizers.target
+    tokenizer, before = translator.tokenizers.target, step.before
+    first = before.tokens_BWL.size(-1) - int(before.length_B[0]) + len(translator.reader.begin)
+    forced = before.token_log_probs_BWL[0, 0, :first].sum().item()
     hypotheses = list[dict[str, Any]]()
     shown = Fate.KEPT, Fate.STOPPED, Fate.FINISHED, Fate.CUT
     for each in step.candidates(0):
         if each.fate in shown:
-            past = step.before.tokens_BWL[0, each.parent].tolist()
-            ids = [*past[len(past) - int(step.before.length_B[0]) :], each.token]
+            ids = [*before.tokens_BWL[0, each.parent, first:].tolist(), each.token]
             written = ids[:-1] if each.token == EOS else ids
             hypotheses.append(
                 {
                     "ids": ids,
                     "text": spell_tokens(tokenizer, written),
-                    "log_prob": each.log_prob,
+                    "log_prob": each.log_prob - forced,
                     "score": each.score,
                     "finished": each.fate is Fate.FINISHED,
                 }
@@ -171,9 +175,9 @@ def _describe_hypothesis(translator: Translator, hypothesis: Hypothesis) -> dict
     }
 
 
-def _encode(translator: Translator, prefix: str | list[int]) -> list[int]:
+def _encode(translator: Translator, sentence: Sentence, prefix: str | list[int]) -> list[int]:
     if isinstance(prefix, str):
-        prefix = translator.tokenizers.target.encode(prefix)
+        (prefix,) = translator.reader.encode_prefixes([sentence], [prefix])
     if len(prefix) >= translator.reader.longest:
         raise ApiError(400, f"prefix: at most {translator.reader.longest - 1} tokens")
     return prefix

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..config import EOS, PAD, Decode
-from .beam import close_step
-from .rules import find_top, forbid, penalise_repeats, sum_logs
-from .sentences import Constraint
-from .step import Hypotheses, Step
+from glassformer.config import EOS, PAD, Decode
+from glassformer.decode.beam import close_step
+from glassformer.decode.rules import find_top, forbid, penalise_repeats, sum_logs
+from glassformer.decode.sentences import Constraint
+from glassformer.decode.step import Hypotheses, Step
 
 
 class Continuation(NamedTuple):
