@@ -34,8 +34,8 @@ class Head(NamedTuple):
         return self.plan.of(f"{self.attention.name}.{window}[{self.number},{index}]")
 
     def learned(self, projection: str) -> g.Array:
-        """Return W_Q, W_K or W_V of this head; see `find_learned`."""
-        return find_learned(self.plan.trace, self.attention.name, projection, self.number)
+        """Return W_Q, W_K or W_V of this head; see `find_projection`."""
+        return find_projection(self.plan.trace, self.attention.name, projection, self.number)
 
     def show_learned(self, projection: str, unit: float = 2.0, most: float = 130.0) -> g.Node:
         """Return W_Q, W_K or W_V with its name and shape; see `tensor`."""
@@ -43,7 +43,7 @@ class Head(NamedTuple):
         return g.tensor(self.learned(projection), letter, projection, unit=unit, most=most)
 
 
-def find_learned(trace: Any, name: str, projection: str, head: int) -> g.Array:
+def find_projection(trace: Any, name: str, projection: str, head: int) -> g.Array:
     """Return the paper's W of one head, D K; the stored matrix is its transpose, for all heads.
 
     Heads may share keys and values.

@@ -232,8 +232,8 @@ def draw_learning(plan: g.Outline, *, watch: Place = None, sentence: int = -1) -
     plot = plan.plot(curves, "updates", "loss", width=190, height=170, x=(0, steps[-1]), y=(0, top))
     captions = [plan.say("caption", n=run.steps[n], loss=f"{float(losses[n]):.2f}") for n in shown]
     first, last = (f"{float(losses[n]):.2f}" for n in (0, count - 1))
-    best, wanted = run.guesses(count - 1, lesson.sentence), lesson.wanted
-    is_diagonal = best == wanted == lesson.columns[: len(wanted)]
+    best, targets = run.guesses(count - 1, lesson.sentence), lesson.wanted
+    is_diagonal = best == targets == lesson.columns[: len(targets)]
     key = "title" if is_diagonal and float(last) < float(first) else "title_none"
     diagonal = g.Callout(f"at {shown[-1]}", "diagonal", "below", 160, len(shown))
     return plan.compose(

@@ -173,11 +173,11 @@ def draw_teacher_forcing(
 
 def _find_lesson(run: RunSnapshots, sentence: int) -> int:
     """Return the first snapshot with right and wrong predictions; else the first one."""
-    wanted = run.wanted(sentence)
+    targets = run.wanted(sentence)
     for number in range(len(run.steps)):
         guessed = run.guesses(number, sentence)
-        right = sum(a == b for a, b in zip(guessed, wanted, strict=True))
-        if 0 < right < len(wanted):
+        right = sum(a == b for a, b in zip(guessed, targets, strict=True))
+        if 0 < right < len(targets):
             return number
     return 0
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .attention import Query, choose_row, find_sharpest
-from .head import PROJECTIONS, find_learned
+from .head import PROJECTIONS, find_projection
 from .parts import grammar as g
 from .parts import style
 from .parts.selection import find_input, keep_largest, pick
@@ -119,7 +119,7 @@ def draw_products(
     links = []
     for step, role in enumerate(PROJECTIONS, 1):
         letter, result = role[0], plan.of(f"{look.name}.{role}[{look.head},{row},k]")
-        learned = find_learned(plan.trace, look.name, role, look.head)
+        learned = find_projection(plan.trace, look.name, role, look.head)
         column = [(None, 0)] if step == 1 and not whole else []  # of the number that is explained
         panel = g.Panel(learned, width=44, height=88, edge=role, lit=column).named(f"W {role}")
         shape = g.small(f"$W_{letter.upper()}$  {d} × {k}", role)
