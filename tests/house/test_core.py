@@ -55,6 +55,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 shutil.copy2(path.parent / "conftest.py", place.parent / "conftest.py")
     shutil.copy2(ROOT / "pyproject.toml", home)
     (home / "a.en").write_text("The cat is on the mat.\n", encoding="utf-8")
+    (home / "terms.tsv").write_text("cat\tminet\n", encoding="utf-8")
     (home / "a.fr").write_text("Le chat est sur le tapis.\n", encoding="utf-8")
     return home
 
@@ -117,6 +118,7 @@ def test_the_core_trains(core: Path) -> None:
     [
         (("see", "demo", "A cat.", "--picture", "V49", "-o", "a.svg"), "a picture"),
         (("translate", "demo", "--file", "a.html", "-o", "b.html"), "a document"),
+        (("translate", "demo", "a.en", "--glossary", "terms.tsv"), "a glossary"),
         (("translate", "demo-rnn", "a.en"), "model.network=rnn"),
         (
             ("train", "a.en", "a.fr", "--out", "taught", "--teacher", "demo"),

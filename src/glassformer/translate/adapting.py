@@ -450,11 +450,15 @@ class Adapter:
                     return [Verbatim(start, end, pair.said or pair.text)]
         return []
 
-    def fit_prefix(self, adapted: AdaptedSentence, sentence: str, prefix: str) -> AdaptedSentence:
+    def fit_prefix(
+        self, adapted: AdaptedSentence | None, sentence: str, prefix: str
+    ) -> AdaptedSentence | None:
         """Return a sentence whose stand-ins stand for names alone, where a prefix has other titles.
 
         The prefix of "Mr. Smith is here." may be "Monsieur Smith".
         """
+        if adapted is None or not prefix:
+            return adapted
 
         def has(pair: StandIn) -> bool:
             return pair.original in prefix or bool(self._find_half([pair], prefix))

@@ -417,10 +417,8 @@ class SentenceReader:
 
     def _take(self, sentence: Sentence, lines: Sequence[str], ids: _Ids) -> Sentence:
         """Return a sentence with its ids; `lines` are its context and itself."""
-        own, prefix = ids[lines[-1]], sentence.prefix
-        adapted = own.adapted
-        if adapted and prefix:
-            adapted = self.adapter.fit_prefix(adapted, sentence.text, prefix)
+        own = ids[lines[-1]]
+        adapted = self.adapter.fit_prefix(own.adapted, sentence.text, sentence.prefix)
         return sentence._replace(ids=self._join(lines, ids), adapted=adapted, aside=own.aside)
 
     def read_again(

@@ -70,8 +70,8 @@ class Writer:
             from .align.symbols import place_symbols
 
             text = place_symbols(self.searcher, self.searcher.folder, sentence.aside, text)
-        whole = sentence.adapted, sentence.text, text
-        return self.reader.adapter.restore(*whole, kind, sentence.prefix)
+        adapted, source, prefix = sentence.adapted, sentence.text, sentence.prefix
+        return self.reader.adapter.restore(adapted, source, text, kind, prefix)
 
     def align(
         self, alignments: Alignments, folder: Path, texts: Sequence[TranslatedText]
