@@ -53,7 +53,7 @@ from ..text.verbatim import (
 )
 
 if TYPE_CHECKING:
-    from ..data.glossary import Glossary, GlossaryTerm, TermPlace
+    from ..data.glossary import Glossary, TermPlace
 
 WITH_ARTICLES = ("fr",)  # languages in which no noun begins a sentence: Pierre is a name there
 MOST_CUTS = 10_000  # words whose tokens are kept
@@ -85,7 +85,7 @@ class AdaptedSentence(NamedTuple):
     repeated: tuple[str, ...] = ()  # numbers that the network has to write as it reads them
     stop: str = ""  # at the end of `text`: the mark that the sentence lacks
     behind: str = ""  # what a translation has in the place of that mark: a colon
-    terms: tuple[GlossaryTerm, ...] = ()  # of a glossary, whose targets are put back, too
+    terms: tuple[str, ...] = ()  # of a glossary: sources whose targets are put back, too
     forms: tuple[tuple[str, str], ...] = ()  # parts with terms, and what is put back for them
 
     @property

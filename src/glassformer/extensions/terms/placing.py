@@ -22,7 +22,7 @@ class PlacedTerms(NamedTuple):
     parts: list[Verbatim]  # that are read as stand-ins
     left: list[Verbatim]  # that the network has to repeat
     written: dict[Verbatim, str]  # what stands for the parts with terms
-    terms: tuple[GlossaryTerm, ...]  # that need no constraint
+    terms: tuple[str, ...]  # the sources of those that need no constraint
 
 
 def place_terms(
@@ -53,7 +53,7 @@ def place_terms(
             written[whole] = _write(text, whole, terms, titled.get(whole))
         else:
             alone += [each.term for each in terms]
-    placed = dict.fromkeys(each.term for each in places if each.term not in alone)
+    placed = dict.fromkeys(each.term.source for each in places if each.term not in alone)
     return PlacedTerms(parts, left, written, tuple(placed))
 
 

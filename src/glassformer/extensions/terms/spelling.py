@@ -54,4 +54,4 @@ class TermSpeller:
 
 def _find(glossary: Glossary, sentence: Sentence) -> list[GlossaryTerm]:
     placed = sentence.adapted.terms if sentence.adapted else ()
-    return [term for term in glossary.find(sentence.text) if term not in placed]
+    return [term for term in glossary.find(sentence.text) if term.source not in placed]
