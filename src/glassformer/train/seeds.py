@@ -171,7 +171,8 @@ def _train_one(
     if (out / RUN / RECORD).is_file():
         return resume(out, **now)
     own = config.changed(train={"seed": seed})
-    return train(own, plan.data, out, valid=plan.valid, **plan.how, **now)
+    options = {name: value for name, value in now.items() if not name.startswith("accept_")}
+    return train(own, plan.data, out, valid=plan.valid, **plan.how, **options)
 
 
 def _score(model: Path, test: tuple[list[str], list[str]], device: str) -> dict[str, float]:

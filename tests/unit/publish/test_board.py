@@ -68,3 +68,12 @@ def test_a_damaged_card_is_left_out_and_said(
 def test_no_models_are_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["board", str(tmp_path)]) == 2 and main(["board", str(tmp_path / "no")]) == 2
     assert "no model" in capfd.readouterr().err
+
+
+def test_the_only_card_may_be_missing(
+    tmp_path: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder / "other", tmp_path / "own" / "other")
+    (tmp_path / "own" / "other" / "card.md").unlink()
+    assert main(["board", str(tmp_path / "own")]) == 2
+    assert "no model with a card in it; left out: " in capfd.readouterr().err

@@ -74,9 +74,12 @@ def test_seeds_are_trained_and_scored(
     assert rows["4"]["test chrF2"] == pytest.approx(scores["scores"]["chrF2"]["value"])
 
 
+@pytest.mark.parametrize(("last", "ended"), [(4, set[str]()), (5, {"4"})])
 def test_a_stop_between_is_resumed(
     tmp_path: Path,
     given: list[str],
+    last: int,
+    ended: set[str],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -87,7 +90,7 @@ def test_a_stop_between_is_resumed(
     update = Updater.update
 
     def dies(self: Updater, step: int, *rest: object) -> object:
-        if step == 4 and self.train.seed == 5:
+        if step == 4 and self.train.seed == last:
             raise KeyboardInterrupt
         return update(self, step, *rest)  # type: ignore[arg-type]
 
@@ -95,7 +98,7 @@ def test_a_stop_between_is_resumed(
     out = tmp_path / "broken"
     assert main([*given, "--out", str(out)]) == 130
     monkeypatch.undo()
-    assert json.loads((out / "seeds.json").read_text("utf-8"))["results"].keys() == {"4"}
+    assert json.loads((out / "seeds.json").read_text("utf-8"))["results"].keys() == ended
     capsys.readouterr()
     assert main(["train", "--resume", str(out), "--set", "train.steps=9"]) == 2
     assert "--set is for one, as in --resume" in capsys.readouterr().err

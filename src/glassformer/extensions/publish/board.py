@@ -78,7 +78,8 @@ def make_board(folder: Path) -> Board:
         except (ValueError, OSError) as error:
             left_out.append(f"left out: {error}")
     if not rows:
-        raise ValueError(f"{folder}: no model with a card in it" + "".join(left_out[:1]))
+        why = "".join(f"; {each}" for each in left_out[:1])
+        raise ValueError(f"{folder}: no model with a card in it{why}")
     return Board(sorted(rows, key=_rank), left_out)
 
 

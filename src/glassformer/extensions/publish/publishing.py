@@ -153,7 +153,8 @@ def _read_card(folder: Path) -> str:
 def _follow_weights(folder: Path) -> None:
     """Make golden translations and card of a copy anew, after its weights have changed."""
     if (folder / GOLDEN).is_file():
-        write_golden(folder, [line["source"] for line in read_json(folder / GOLDEN)["lines"]])
+        golden = read_json(folder / GOLDEN)
+        write_golden(folder, [line["source"] for line in golden["lines"]], golden.get("pair"))
     facts = read_facts(folder)
     if "sha256" in facts:
         text = None if facts.keys() >= NEEDED else _read_card(folder)  # that of a soup, say

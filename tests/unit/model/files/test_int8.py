@@ -14,8 +14,11 @@ from safetensors.numpy import load, save
 from glassformer.config import EOS, Config
 from glassformer.engine.native_engine import NativeEngine
 from glassformer.extensions.publish.publishing import publish_model
+from glassformer.foundation.disk import read_json
 from glassformer.foundation.shared_library import load_library
 from glassformer.model.files.directory import (
+    GOLDEN,
+    SHIPPED,
     WEIGHTS,
     Tokenizers,
     build_model,
@@ -26,7 +29,7 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.int8 import quantize, save_int8
 from glassformer.train.publish.card import hash_file, read_facts
-from glassformer.train.publish.golden import check_golden
+from glassformer.train.publish.golden import check_golden, write_golden
 from glassformer.translator import Translator
 
 NAME = "encoder.0.feed_forward.inner.weight"
@@ -58,6 +61,13 @@ def test_the_copy_is_a_quarter_and_is_found_healthy(published: Path, tmp_path: P
     again = tmp_path / "again"
     publish_model(published, again, int8=True)  # nothing is lost a second time
     assert (again / WEIGHTS).read_bytes() == (published / WEIGHTS).read_bytes()
+
+
+def test_the_languages_of_the_golden_translations_stay(tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    write_golden(tmp_path / "m", ["I am a student."], "en-fr")
+    publish_model(tmp_path / "m", tmp_path / "small", int8=True)
+    assert read_json(tmp_path / "small" / GOLDEN)["pair"] == "en-fr"
 
 
 def test_pytorch_reads_it(published: Path) -> None:
