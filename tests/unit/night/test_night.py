@@ -21,6 +21,7 @@ from glassformer.cli.terminal import INTERRUPTED
 from glassformer.extensions.cluster.ray_calls import Cluster
 from glassformer.extensions.night import night as module
 from glassformer.extensions.night import publishing, trainings
+from glassformer.extensions.night.cli.night import find_languages
 from glassformer.extensions.night.night import Night
 from glassformer.extensions.night.parents import choose_dropout, choose_parent
 from glassformer.extensions.night.state import (
@@ -499,6 +500,32 @@ def test_another_request_is_refused(pairs: Path, pretended: dict[str, Any]) -> N
     with pytest.raises(ValueError, match="began with another mono target, size"):
         begin_state(out, NightRequest([], "", "", mono_target="a", size="tiny"), None, None)
     assert begin_state(out, NightRequest([], "", ""), None, None).minutes == 20
+
+
+def test_a_request_may_change_until_something_is_trained(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    night = begin(pairs, 20, mono_target=str(pairs / "none.fr"))
+    write_state(night.folder, night.state)
+    with pytest.raises(OSError, match=r"none\.fr"):
+        night.run()
+    (night.folder / "data").mkdir()  # of this request
+    night = begin(pairs, 20, size="tiny")
+    assert night.request.size == "tiny" and not (night.folder / "data").exists()
+    night.run()
+    assert list_made(pretended) == ["auto"]
+
+
+def test_languages_are_those_of_the_texts(run: Run, pairs: Path) -> None:
+    for side, lang in (("src", "en"), ("tgt", "fr")):
+        write_text(pairs / f"a.{side}", (pairs / f"train.{lang}").read_text(encoding="utf-8"))
+    rest = ["--out", "other", "--minutes", "1", "--from", "none"]
+    with pytest.raises(ValueError, match="by their codes"):
+        find_languages(["a.src", "a.tgt"], None, None)
+    assert find_languages(["a.src", "a.tgt"], "chr", "en") == ("chr", "en")
+    texts = ["a.tgt", "a.src", "--source-lang", "en", "--target-lang", "fr"]
+    assert main(["night", *texts, *rest]) == 2
+    assert not (pairs / "other" / "steps").exists()
 
 
 def test_the_clock_says_when_it_is_over() -> None:

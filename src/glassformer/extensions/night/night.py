@@ -35,8 +35,8 @@ from .planning import (
     read_scores,
 )
 from .publishing import finish
-from .state import NightState, count_left, write_state
-from .texts import PARTS, NightTexts, gather_text, write_parts
+from .state import DATA, NightState, count_left, write_state
+from .texts import PARTS, NightTexts, gather_text, read_through, write_parts
 from .trainings import (
     TrainingJob,
     make_corpus,
@@ -86,7 +86,7 @@ class Night:
         self.cluster = cluster
         self.request = state.request
         self.langs = self.request.source_lang, self.request.target_lang
-        self.texts = NightTexts(folder / "data")
+        self.texts = NightTexts(folder / DATA)
         self.clock: Callable[[], float] = time.monotonic
         self.latest = self.clock()
 
@@ -180,9 +180,9 @@ class Night:
         request = self.request
         if not self.texts.is_complete:
             inputs = request.data, request.valid, request.test
-            self.texts, remark = write_parts(
-                self.folder / "data", *inputs, self.langs, request.seed
-            )
+            for path in filter(None, (request.mono_source, request.mono_target)):
+                read_through(path)  # before hours go into what comes before it
+            self.texts, remark = write_parts(self.folder / DATA, *inputs, self.langs, request.seed)
             self.say(remark)
         if self.state.parent is None:
             self.choose_parent()

@@ -13,6 +13,7 @@ goes on from its checkpoint, and translating with the shards that are missing.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -24,7 +25,7 @@ from glassformer.foundation.typed_json import read_typed
 
 from .planning import PlannedStep, StepResult
 
-STATE = "night.json"
+STATE, DATA = "night.json", "data"  # the state; the folder of the parts of the pairs
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def begin_state(
 ) -> NightState:
     """Return the state of a night to begin or to go on with.
 
-    A night that has begun may get other minutes, but no other request. The same time of day again
+    A night that has begun may get other minutes, but no other request, unless nothing was trained
+    yet. The same time of day again
     is the one that was given first, although it has passed. ValueError for another request, or if
     its steps were removed.
     """
@@ -99,9 +101,12 @@ def begin_state(
         total = minutes if minutes is not None else ((end or 0) - now()) / 60
         return NightState(request, total, end)
     if changed := name_changes(state.request, request):
-        raise ValueError(
-            f"{folder} holds a night that began with another {changed}: name another --out"
-        )
+        if state.steps or state.begun or not request.data:
+            raise ValueError(
+                f"{folder} holds a night that began with another {changed}: name another --out"
+            )
+        shutil.rmtree(folder / DATA, ignore_errors=True)  # nothing was trained on it
+        state = NightState(request, state.minutes, state.until)
     if end is not None and state.until is not None and read_time(end) == read_time(state.until):
         end = state.until
     is_same = minutes in (None, state.minutes) and end in (None, state.until)

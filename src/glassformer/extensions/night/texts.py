@@ -93,6 +93,12 @@ def _tell_twins(train: Pairs, part: Pairs, name: str) -> str:
     return f"{twins:,} of {name} in train, or nearly"
 
 
+def read_through(path: str) -> None:
+    """Raise ValueError or OSError if a text cannot be read to its end."""
+    for _ in read_lines(Path(path)):
+        pass
+
+
 def read_pairs_of(paths: Sequence[str], langs: tuple[str, str]) -> Pairs:
     """Return the pairs that paths name, as `train` takes them; none of no paths."""
     return [(_clean(a), _clean(b)) for a, b in find_data(paths, *langs).train] if paths else []
@@ -108,6 +114,9 @@ def check_pairs(pairs: Sequence[Pair], langs: tuple[str, str]) -> tuple[Pairs, s
     report = examine(*sides, source_lang=langs[0], target_lang=langs[1])
     if report["unrelated"]:
         raise ValueError("the two sides are unrelated: line N of one must translate line N of it")
+    wrong = report["sides"]
+    if wrong and wrong.note.count(" looks ") == len(sides):
+        raise ValueError(f"{wrong.note}: give the files the other way round")
     result = report
     if report.misalignments:
         sides = realign(*sides, report)

@@ -11,6 +11,7 @@ from glassformer.cli.options import AS_JSON, DEVICE, arg, flag, opt
 from glassformer.cli.terminal import INTERRUPTED, to_json
 from glassformer.cli.train import DATA
 from glassformer.foundation.sizes import SIZES
+from glassformer.text.spacing import read_language_names
 
 if TYPE_CHECKING:
     from ...cluster.ray_calls import Cluster
@@ -135,9 +136,8 @@ def run_night(
         state = begin_state(out, request, minutes, until)
         out.mkdir(parents=True, exist_ok=True)
         write_state(out, state)
-        place = out.resolve() if cluster else out  # for the other machines
-        try:
-            return state, Night(place, state, Reporter(quiet), device, cluster).run()
+        try:  # other machines, and a night that goes on from elsewhere, have the same paths
+            return state, Night(out.resolve(), state, Reporter(quiet), device, cluster).run()
         except StoppedNight as error:
             print(error)
             raise Exit(INTERRUPTED) from None
@@ -172,8 +172,9 @@ def find_languages(
     ends = [Path(each).name.removesuffix(".gz").rpartition(".")[2] for each in files]
     if len(files) != 2:
         ends = ["", ""]
+    known = read_language_names()
     languages = [
-        inputs or (end if 2 <= len(end) <= 3 and end.isalpha() else "")
+        inputs or (end if end in known else "")
         for inputs, end in zip((source_lang, target_lang), ends, strict=True)
     ]
     if not all(languages) or languages[0] == languages[1]:
