@@ -37,9 +37,7 @@ class Writer:
         kind = options.decode.typography
         searched = self.searcher.search(sentences, options)
         written = [self.write(each, kind) for each in searched]
-        for attempt in range(
-            1, TRIES + 2
-        ):  # a prefix is followed as it is if no other try is whole
+        for attempt in range(1, TRIES + 2):  # the last one follows a prefix as it is
             numbers = [
                 n
                 for n, each in enumerate(written)

@@ -176,7 +176,9 @@ def test_remains_of_a_killed_run_do_no_harm(
 def test_nothing_left_is_an_error(tmp_path: Path, tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match="nothing to train on: 0 pairs kept, 1 with an empty side"):
         build_store(tmp_path / "store", [("", "a")], tokenizer, tokenizer, max_length=5)
-    with pytest.raises(ValueError, match=r"and 1 too long .* data\.max_length or .* 5 tokens"):
+    with pytest.raises(
+        ValueError, match=r"and 1 too long left out; data\.max_length or .* 5 tokens"
+    ):
         build_store(tmp_path / "store", [("a b c d e f", "a")], tokenizer, tokenizer, max_length=5)
     assert list(tmp_path.iterdir()) == []
 

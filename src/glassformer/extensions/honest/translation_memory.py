@@ -58,7 +58,7 @@ class TranslationMemory:
         if text and text in self.same:
             return Match(self.same[text], 1.0)
         terms = self.places.keys() & join_characters(words, UNSPACED)
-        for place, word in enumerate(sorted(terms, key=self.count)):
+        for place, word in enumerate(sorted(terms, key=lambda word: (self.count(word), word))):
             if place < KEPT or self.count(word) <= MOST:
                 weight = self.weigh(word)
                 for line in self.places[word]:

@@ -88,10 +88,9 @@ def begin_state(
 ) -> NightState:
     """Return the state of a night to begin or to go on with.
 
-    A night that has begun may get other minutes, but no other request, unless nothing was trained
-    yet. The same time of day again
-    is the one that was given first, although it has passed. ValueError for another request, or if
-    its steps were removed.
+    A night that has begun may get other minutes, but another request only if nothing was trained
+    yet. The same time of day again is the one that was given first, although it has passed.
+    ValueError for another request after that, or if its steps were removed.
     """
     end = read_clock(until, now()) if until else None
     state = read_state(folder)

@@ -34,9 +34,10 @@ def list_limits(folder: Path, config: Config, rows: Sequence[Any]) -> Iterator[s
     if known:
         lang = config.data.pairs[0][0]
         is_cut = is_unspaced(lang) or name_base(lang) in UNSPACED
-        words = f"{len(known):,} different characters and words"
-        words = words if is_cut else tell_count(len(known), "different word")
-        yield (f"It met {words} in training, and puts others together from tokens, often wrongly.")
+        words = tell_count(len(known), "different word")
+        if is_cut:
+            words = f"{len(known):,} different characters and words"
+        yield f"It met {words} in training, and puts others together from tokens, often wrongly."
     if is_unspaced(config.data.target_lang):
         yield "Names in Latin letters have no stand-ins: it may spell them wrong."
     if rows and rows[0].bleu is not None and rows[0].bleu < LEAST_BLEU:

@@ -45,11 +45,9 @@ class TermSpeller:
     @cached_property
     def _continuing(self) -> frozenset[int]:
         """Return the target tokens that begin with what continues a word."""
-        texts, letter = (
-            enumerate(self.target.vocabulary),
-            re.compile(rf"[^\W_]|[{list_combining()}]"),
-        )
-        return frozenset(id for id, text in texts if letter.match(text))
+        letter = re.compile(rf"[^\W_]|[{list_combining()}]")
+        tokens = enumerate(self.target.vocabulary)
+        return frozenset(id for id, token in tokens if letter.match(token))
 
 
 def _find(glossary: Glossary, sentence: Sentence) -> list[GlossaryTerm]:
