@@ -33,10 +33,13 @@ from glassformer.extensions.night.state import (
     write_state,
 )
 from glassformer.extensions.night.texts import gather_text, read_pairs_of, write_parts
+from glassformer.extensions.night.trainings import TrainingJob
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import SHIPPED
 from glassformer.train.plan import preparation
+from glassformer.train.plan.auto import measure_corpus
+from glassformer.train.run import meter
 from glassformer.train.run.loop import Loop
 from glassformer.translator import Translator
 from tools.demo_corpus.files import write_pairs
@@ -186,6 +189,44 @@ def test_a_parent_has_a_language_and_the_script_of_the_pairs(
 def test_the_dropout_of_a_parent_grows_with_the_passes() -> None:
     found = [choose_dropout(minutes, 10) for minutes in (5, 15, 60)]
     assert found == [f"model.dropout={each}" for each in (0.1, 0.2, 0.3)]
+
+
+def test_a_longer_night_measures_how_fast_trainings_are(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = []
+
+    def measure(job: Any, device: str) -> float:
+        assert all(len(Path(path).read_text().splitlines()) == 2 for path in job.valid)
+        jobs.append(job)
+        return 5_000.0 if job.parent else 15_000.0
+
+    monkeypatch.setattr(module, "measure_speed", measure)
+    night = begin(pairs, 240, parent=None)
+    night.prepare()
+    assert [each.parent for each in jobs] == [None, Path("everyday-en-fr")]
+    state, stats = night.state, measure_corpus(zip(*night.texts.read("train"), strict=True))
+    assert state.usual == max(2.0, 60 * 2 * stats.tokens / 15_000 / 60) and state.cost == 3.0
+    assert not (night.folder / "speed").exists()
+
+
+def test_a_few_updates_show_the_speed_of_a_training(
+    pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in (trainings, meter):
+        monkeypatch.setattr(each, "ENOUGH", 0.1)
+    job = TrainingJob(
+        tmp_path / "speed",
+        ("en", "fr"),
+        [(["train.en", "train.fr"], None)],
+        ["valid.en", "valid.fr"],
+        60,
+        1,
+        changes=["model.d_model=16", "model.d_ff=16"],
+    )
+    began = time.perf_counter()
+    assert 100 < trainings.measure_speed(job, "cpu") < 10**7
+    assert time.perf_counter() - began < 120 and not job.out.exists()
 
 
 @pytest.mark.parametrize("killed", ["auto", "reverse", "turned", "member-1", "taught", "student"])
@@ -595,6 +636,92 @@ def test_an_interrupted_cluster_says_how_to_go_on(
     assert code == INTERRUPTED and "Stopped. The same command" in said
     state = read_state(Path("made"))
     assert state and not state.steps and not pretended["made"]
+
+
+def begin_on_cluster(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Kill a night while a cluster trains for it; return the names of the steps it has begun."""
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Cluster, "call", kill)
+        night = begin(pairs, 100)
+        night.cluster = Cluster(2)
+        night.run()
+    return [each.name for each in night.state.begun]
+
+
+def test_a_night_of_a_cluster_goes_on_without_it(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert begin_on_cluster(pairs, monkeypatch) == ["auto", "reverse"]
+    pretended |= {"kill": "reverse", "copied": 0.97}
+    with pytest.raises(Killed):
+        begin(pairs, 100).run()
+    killed = read_state(pairs / "made")
+    assert killed and killed.copied is None  # other models may still be better than auto
+    assert [[each.name for each in steps] for steps in (killed.steps, killed.begun)] == [
+        ["auto"],
+        ["reverse"],
+    ]
+    night = begin(pairs, 100)
+    night.run()
+    names = [each.name for each in night.state.steps]
+    assert names[:2] == ["auto", "reverse"] and names == [*dict.fromkeys(names)]
+    assert list_made(pretended)[:3] == ["auto", "reverse", "reverse"]
+    assert night.state.copied == 0.97 and not night.state.begun
+
+
+def test_what_was_begun_together_shares_the_time(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_on_cluster(pairs, monkeypatch)
+    night = begin(pairs, 100)
+    long, *_ = planned = night.state.begun
+    night.state.until = time.time() + 60 * long.minutes
+    (step,) = night.plan()
+    assert step.name == "auto" and step.minutes == pytest.approx(long.minutes / 2, rel=0.01)
+    night.state.begun = [planned[1]]
+    (step,) = night.plan()
+    assert step.name == "reverse" and step.minutes == pytest.approx(long.minutes, rel=0.01)
+    night.state.begun, night.cluster = [*planned, replace(long, name="parent")], Cluster(2)
+    assert [each.name for each in night.plan()] == ["auto", "reverse"]
+
+
+def test_a_night_goes_on_with_a_cluster(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended["kill"] = "auto"
+    with pytest.raises(Killed):
+        begin(pairs, 200).run()
+    together = list[list[str]]()
+
+    def call(cluster: Cluster, function: Callable[..., Any], calls: list[Any]) -> list[Any]:
+        together.append([job.out.name for job, _ in calls])
+        return [function(*each) for each in calls]
+
+    monkeypatch.setattr(Cluster, "call", call)
+    night = begin(pairs, 200)
+    night.cluster = Cluster(2)
+    night.run()
+    assert list_made(pretended)[:3] == ["auto", "auto", "reverse"]
+    assert together == [["member-2", "member-3"]]
+
+
+def test_a_night_of_an_earlier_version_goes_on(pairs: Path, pretended: dict[str, Any]) -> None:
+    """It had a step that there is no more, and noted less."""
+    night = begin(pairs, 100)
+    night.run()
+    path = night.folder / "night.json"
+    state = json.loads(path.read_text(encoding="utf-8"))
+    again = {"name": "again", "minutes": 3.0, "why": "no more"}
+    state = {name: state[name] for name in ("request", "usual", "spent", "said")}
+    state |= {"minutes": 100.0, "begun": [again], "removed": [1]}
+    state["steps"] = [{"name": "auto", "minutes": 3.0, "score": 20.0}, {**again, "score": 19.0}]
+    path.write_text(json.dumps(state), encoding="utf-8")
+    later = begin(pairs, 200)
+    later.run()
+    assert later.state.pairs and later.state.steps[2].name == "reverse"
+    path.write_text(json.dumps(state | {"published": "auto"}), encoding="utf-8")  # and removed
+    with pytest.raises(ValueError, match="steps of this night were removed"):
+        begin(pairs, 300)
 
 
 def test_pairs_are_spelled_as_models_write_them(tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.progress import Reporter
 from glassformer.train import Summary
-from glassformer.train.plan.auto import choose_settings, measure_corpus
+from glassformer.train.plan.auto import (
+    MOST_MINUTES,
+    CorpusStats,
+    choose_settings,
+    count_passes,
+    measure_corpus,
+)
 
 from ..averaging.soup import make_soup
 from .parents import choose_dropout, choose_parent, compare_sizes
@@ -35,12 +41,13 @@ from .planning import (
     read_scores,
 )
 from .publishing import finish
-from .state import DATA, NightState, count_left, write_state
+from .state import DATA, STEPS, NightState, count_left, write_state
 from .texts import PARTS, NightTexts, gather_text, read_through, write_parts
 from .trainings import (
     TrainingJob,
     make_corpus,
     measure_copies,
+    measure_speed,
     read_spent,
     run_training,
     score_models,
@@ -51,6 +58,8 @@ if TYPE_CHECKING:
     from ..cluster.ray_calls import Cluster
 
 SINGLE = ("auto", "parent", *MEMBERS, "soup", "student", "polish")
+MEASURED = 30.0  # minutes of a night from which on the speed is measured, not estimated
+LEAST_MINUTES = 2.0  # of a training by auto
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
 BT, NONE = "bt", "none"
@@ -99,7 +108,7 @@ class Night:
         while steps := self.plan():
             for step in steps:
                 self.say(f"{step.name}, about {_tell_minutes(step.minutes)}: {step.why}")
-            self.state.begun = [*steps]
+            self.state.begun[: len(steps)] = steps
             write_state(self.folder, self.state)
             self.keep(self.make(*steps) if len(steps) == 1 else self.train_together(steps))
             self.look_for_copies()
@@ -107,12 +116,16 @@ class Night:
         return finish(self)
 
     def plan(self) -> list[PlannedStep]:
-        """Return the next steps: those that were stopped, with no more minutes than are left."""
-        left = count_left(self.state)
-        if not self.state.begun:
-            return plan_steps(self.circumstances, self.state.steps, left)
+        """Return the next steps: those that were stopped, with no more minutes than are left.
+
+        Of more than there are workers now, each has its share of these.
+        """
+        left, begun, at = count_left(self.state), self.state.begun, self.circumstances
+        if not begun:
+            return plan_steps(at, self.state.steps, left)
+        left /= -(-len(begun) // at.workers)
         steps = list[PlannedStep]()
-        for step in self.state.begun:
+        for step in begun[: at.workers]:
             spent = read_spent(self.place(step.name)) if self.state.until is not None else 0.0
             minutes = max(SHORTEST, min(step.minutes, left + spent))
             steps.append(replace(step, minutes=minutes))
@@ -140,7 +153,7 @@ class Night:
 
     def place(self, name: str) -> Path:
         """Return the folder of the model of a step."""
-        return self.folder / "steps" / name
+        return self.folder / STEPS / name
 
     def say(self, text: str) -> None:
         """Say a choice with its reason, and keep it for the report."""
@@ -158,7 +171,7 @@ class Night:
             self.state.chosen = ""
             score = "" if each.score is None else f": chrF++ {each.score:.2f}"
             self.say(f"{each.name} took {minutes:.1f} minutes{score}")
-            self.state.begun = []
+            self.state.begun = [step for step in self.state.begun if step.name != each.name]
         self.state.spent += 60 * minutes
         write_state(self.folder, self.state)
 
@@ -186,7 +199,7 @@ class Night:
             self.say(remark)
         if self.state.parent is None:
             self.choose_parent()
-        if not self.state.usual:
+        if not (self.state.usual and self.state.pairs):  # earlier versions did not note the pairs
             self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
             self.keep()
@@ -195,7 +208,7 @@ class Night:
         """Measure how many of its pairs the first model repeats, if a step depends on it."""
         at, left = self.circumstances, count_left(self.state) - END * self.state.minutes
         is_known = self.state.copied is not None or at.has_more or at.has_own_size
-        if is_known or not self.scores or left < at.need:
+        if is_known or self.state.begun or not self.scores or left < at.need:
             return
         model = self.place(choose_base(self.state.steps))
         self.state.copied = measure_copies(model, self.texts.read("train"))
@@ -220,18 +233,45 @@ class Night:
     def estimate_usual(self) -> None:
         """Estimate the minutes that auto takes, more where other programs use the processors.
 
-        A training from a parent takes as many times that as its model has more weights.
+        A training from a parent takes as many times that as its model has more weights. A longer
+        night measures both.
         """
         stats = measure_corpus(zip(*self.texts.read("train"), strict=True))
+        self.state.pairs = stats.pairs
+        if self.state.minutes >= MEASURED:
+            self.measure_usual(stats)
+            return
         raw = {"recipe": "auto", "size": self.request.size or "auto"}
         machine = look_at_machine(self.folder)
         config = Config.read(raw, self.request.changes)
         config = choose_settings(config, stats, machine)[0]
         busy = 1 + measure_load() if machine.device == "cpu" else 1.0
         self.state.usual = float(config.train.minutes or 1.0) * busy
-        self.state.pairs = stats.pairs
         if self.state.parent:
             self.state.cost = compare_sizes(self.state.parent, config)
+
+    def measure_usual(self, stats: CorpusStats) -> None:
+        """Measure what auto takes, and what a training from a parent takes, by a few updates."""
+        self.report.say("A few updates show how fast trainings are here")
+        speed = self.measure_speed("auto")
+        minutes = 2 * stats.tokens * count_passes(stats.pairs) / speed / 60
+        self.state.usual = min(max(LEAST_MINUTES, minutes), MOST_MINUTES)
+        if self.state.parent:
+            self.state.cost = max(1.0, speed / self.measure_speed("parent"))
+
+    def measure_speed(self, name: str) -> float:
+        """Return the tokens a second of the first updates of a step's training."""
+        folder = self.folder / "speed"
+        shutil.rmtree(folder, ignore_errors=True)
+        few = [folder / name for name in ("valid.source", "valid.target")]
+        for path, lines in zip(few, self.texts.read("valid"), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, "".join(f"{line}\n" for line in lines[:2]))
+        job = self.describe(name, self.state.minutes)
+        job = replace(job, out=folder / "model", valid=[str(path) for path in few])
+        speed = measure_speed(job, self.device)
+        shutil.rmtree(folder, ignore_errors=True)
+        return speed
 
     def make(self, step: PlannedStep) -> list[StepResult]:
         """Make a step; return the chrF++ of its model, and the minutes that are known of it."""
@@ -469,7 +509,7 @@ def drop_steps(folder: Path, state: NightState) -> None:
     """Remove what only the night itself needed, and note that it cannot go on."""
     state.is_cleared = True
     write_state(folder, state)
-    for name in ("steps", "made"):
+    for name in (STEPS, "made"):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 

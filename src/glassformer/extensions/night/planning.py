@@ -56,6 +56,7 @@ SHARES = {
 OPTIONAL = (("member-3",), ("member-2", "soup", "ensemble", "taught", "student"), ("polish",))
 UNTIMED = {"made", "soup", "ensemble", "taught"}  # these are cut to the time that there is
 SHORT = {"reverse", "polish"}  # these trainings need less time than that of auto
+NAMES = {*SHARES, *MEMBERS}  # of all steps
 TOGETHER = (("auto", "parent", "reverse"), ("member-2", "member-3"))  # none needs another of them
 
 

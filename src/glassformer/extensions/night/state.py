@@ -23,9 +23,10 @@ from pathlib import Path
 from glassformer.foundation.disk import write_json
 from glassformer.foundation.typed_json import read_typed
 
-from .planning import PlannedStep, StepResult
+from .planning import NAMES, PlannedStep, StepResult
 
 STATE, DATA = "night.json", "data"  # the state; the folder of the parts of the pairs
+STEPS = "steps"  # the folder of their models
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,19 @@ class NightState:
 
 
 def read_state(folder: Path) -> NightState | None:
-    """Return the state of a night in this folder; None if none was begun there."""
+    """Return the state of a night in this folder; None if none was begun there.
+
+    Earlier versions had other steps, which are not made any more, and did not note that the models
+    of the steps were removed.
+    """
     path = folder / STATE
-    return read_typed(path, NightState) if path.is_file() else None
+    if not path.is_file():
+        return None
+    state = read_typed(path, NightState)
+    state.begun = [step for step in state.begun if step.name in NAMES]
+    if state.published and not (folder / STEPS / state.published).is_dir():
+        state.is_cleared = True
+    return state
 
 
 def write_state(folder: Path, state: NightState) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from glassformer.config import Config, Decode
@@ -15,12 +17,14 @@ from glassformer.extensions.ideas.augmentation import Augmentation, make_pairs
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_model
 from glassformer.train import Summary, resume, train
+from glassformer.train.plan.hooks import Event, Hooks
 from glassformer.train.plan.init_from import inherit
 from glassformer.train.plan.run_folder import read_record, read_settings
 from glassformer.train.run.checkpoint import checkpoints, read_progress
 from glassformer.translator import Translator
 
 BEAM = 4  # of models whose own search is greedy
+WARM, FEWEST, ENOUGH = 3, 8, 8.0  # updates before the speed is measured, those that do, seconds
 KNOWN = 200  # pairs of which it is measured whether a model repeats them
 SHARD = 500  # lines: what a kill loses at most
 METRICS = ("BLEU", "chrF++")
@@ -43,6 +47,28 @@ class TrainingJob:
     changes: Sequence[str] = field(default_factory=tuple)
 
 
+def measure_speed(job: TrainingJob, device: str = "auto") -> float:
+    """Return the source and target tokens a second of a training, by its first updates.
+
+    Its folder is removed before and afterwards.
+    """
+    shutil.rmtree(job.out, ignore_errors=True)
+    speeds = list[float]()
+    began = time.perf_counter()
+
+    def is_enough(event: Event) -> bool:
+        nonlocal began
+        if event.kind == "update":
+            speeds.append(event.values["tokens_per_second"])
+        if len(speeds) <= WARM:
+            began = time.perf_counter()
+        return len(speeds) >= WARM + FEWEST and time.perf_counter() - began >= ENOUGH
+
+    begin_training(job, device, quiet=True, hooks=Hooks(callback=is_enough, name="speed"))
+    shutil.rmtree(job.out, ignore_errors=True)
+    return median(speeds[min(WARM, len(speeds) - 1) :])
+
+
 def run_training(job: TrainingJob, device: str = "auto") -> Summary:
     """Begin a training, or resume it with its minutes or those of the job, if these are less.
 
@@ -55,10 +81,14 @@ def run_training(job: TrainingJob, device: str = "auto") -> Summary:
         return resume(job.out, changes=changes, accept_changed_settings=True, device=device)
     if (job.out / CONFIG).exists():  # a model without its training: it cannot go on
         shutil.rmtree(job.out)
-    start: dict[str, Any] = {}
+    return begin_training(job, device)
+
+
+def begin_training(job: TrainingJob, device: str = "auto", **keywords: Any) -> Summary:
+    """Begin a training; keywords are further ones of `train`."""
     if job.parent:
-        start = {"parent": job.parent, "new_tokens": job.has_new_tokens}
-    return train(settle_config(job), [], job.out, valid=list(job.valid), device=device, **start)
+        keywords |= {"parent": job.parent, "new_tokens": job.has_new_tokens}
+    return train(settle_config(job), [], job.out, valid=[*job.valid], device=device, **keywords)
 
 
 def read_spent(out: Path) -> float:

@@ -130,9 +130,9 @@ def run_night(
     from glassformer.train.run.process import hold_lock
 
     from ..night import Night, StoppedNight
-    from ..state import begin_state, write_state
+    from ..state import STEPS, begin_state, write_state
 
-    with hold_lock(out / "steps"):
+    with hold_lock(out / STEPS):
         state = begin_state(out, request, minutes, until)
         out.mkdir(parents=True, exist_ok=True)
         write_state(out, state)
@@ -150,8 +150,9 @@ def print_outcome(out: Path, state: NightState, model: Path, as_json: bool) -> N
     if as_json:
         print(to_json(describe_state(state) | {"model": str(model)}))
         return
-    tested = next(each for each in state.said[::-1] if each.startswith("on the test text"))
-    print(f"{tested[0].upper()}{tested[1:]}")
+    tested = [each for each in state.said if each.startswith("on the test text")]
+    for each in tested[-1:]:
+        print(f"{each[0].upper()}{each[1:]}")
     print(f"The model is in {model}; {out / 'report.md'} says what was done, and why")
 
 
