@@ -148,6 +148,7 @@ def launch(corpus: list[Path], tmp_path: Path) -> Iterator[Callable[..., Launch]
         *how: str,
         before: tuple[str, ...] = (),
         more: Any = None,
+        options: tuple[str, ...] = (),
         **changes: Any,
     ) -> Launch:
         recipe = tmp_path / f"{name}.toml"
@@ -159,7 +160,7 @@ def launch(corpus: list[Path], tmp_path: Path) -> Iterator[Callable[..., Launch]
             )
         )
         data = ["--data", corpus[0], "--data", corpus[1]]
-        return begun[-1].start(recipe, *data, "--out", tmp_path / name)
+        return begun[-1].start(recipe, *data, "--out", tmp_path / name, *options)
 
     yield start
     for each in begun:
@@ -228,6 +229,15 @@ def test_processes_train_as_one(
     assert said.count("The model is in") == 1, "the first process speaks alone"
     one = {name: value for name, value in changes.items() if name != "shard"}
     assert_alike(launched.out, alone(**one))
+
+
+@pytest.mark.thorough
+def test_processes_train_several_seeds(launch: Callable[..., Launch]) -> None:
+    launched = launch(2, "several", options=("--seeds", "2"), steps=2, validate_every=2)
+    assert launched.end() == 0, launched.said()
+    assert launched.said().count("The models are in") == 1
+    plan = json.loads((launched.out / "seeds.json").read_text("utf-8"))
+    assert plan["results"].keys() == {str(seed) for seed in plan["seeds"]}
 
 
 @pytest.mark.slow

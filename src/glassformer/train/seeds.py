@@ -5,8 +5,7 @@ OUT/
     seed-1/ . seed-2/ ...   a model directory of each
 """
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -17,11 +16,13 @@ from pydantic import BaseModel, Field
 from ..config import Config
 from ..data.corpus import find_data
 from ..data.files import STANDARD
+from ..data.sources import read_corpora
 from ..evaluate.quality import score_quality
 from ..foundation.disk import write_json
 from ..foundation.typed_json import read_typed
-from ..model.files.directory import RECORD, RUN, SHIPPED, locate
+from ..model.files.directory import RECORD, RUN, locate, split_pair
 from ..translator import Translator
+from .run.distributed import check_shared, join_group, sign, was_begun_by
 from .start import Summary, resume, train
 
 SEEDS = "seeds.json"
@@ -33,7 +34,7 @@ class SeedPlan(BaseModel):
 
     settings: dict[str, Any]
     seeds: list[int] = Field(min_length=1)
-    data: list[str] = Field(min_length=1)
+    data: list[str]  # empty if the settings name the corpora
     valid: list[str] | None = None
     test: list[str] | None = None
     how: dict[str, Any] = {}  # what else `train` was given, as paths and switches
@@ -58,14 +59,10 @@ class SeedsSummary:
                 f"Stopped with {len(self.results)} of {len(self.seeds)} seeds done. "
                 f"To go on: glassformer train --resume {self.out}"
             )
-        names = list(self.results[self.seeds[0]])
+        names = list(self.means)
+        scores = [*self.results.items(), ("mean", self.means), ("spread", self.spreads)]
         rows = [("seed", *names)]
-        rows += [
-            (str(seed), *(f"{self.results[seed][name]:.2f}" for name in names))
-            for seed in self.seeds
-        ]
-        for label, values in (("mean", self.means), ("spread", self.spreads)):
-            rows.append((label, *(f"{values[name]:.2f}" for name in names)))
+        rows += [(str(label), *(f"{row[name]:.2f}" for name in names)) for label, row in scores]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -112,28 +109,32 @@ def train_seeds(
     see `resume_seeds`. ValueError, in one sentence, for bad input.
     """
     out = Path(out)
-    if (out / SEEDS).exists() or (out / RUN / RECORD).exists():
+    with join_group("cpu") as group, group.first_of_all():
+        if group.is_first and not was_begun_by(group, out):
+            plan = _make_plan(config, data, out, count)
+            plan.valid, plan.test = _absolute(valid), _absolute(test)
+            plan.how = {name: _resolve(value) for name, value in (how or {}).items() if value}
+            out.mkdir(parents=True, exist_ok=True)
+            write_json(out / SEEDS, plan.model_dump(mode="json"))
+            sign(group, out)
+    return resume_seeds(out, **now)
+
+
+def _make_plan(config: Config, data: Sequence[str | Path], out: Path, count: int) -> SeedPlan:
+    """Return the plan of `count` seeds. ValueError if one has begun, or for data read only once."""
+    if (has_seeds(out) and any(out.glob("seed-*"))) or (out / RUN / RECORD).exists():
         raise ValueError(f"{out} holds a training already: train --resume {out}, or another --out")
     if count < 1:
         raise ValueError(f"--seeds {count}: at least 1")
-    if str(STANDARD) in map(str, data):
+    if any(str(STANDARD) in paths for paths in read_corpora(config, data)[1]):
         raise ValueError("--seeds reads the data several times: the standard input is read once")
     first = config.train.seed
     if config.data.hold_out_seed is None:
         config = config.changed(data={"hold_out_seed": first})
-    plan = SeedPlan(
-        settings=config.to_json(),
-        seeds=[*range(first, first + count)],
-        data=_absolute(data) or [],
-        valid=_absolute(valid),
-        test=_absolute(test),
-        how={name: _absolute(value) for name, value in (how or {}).items() if value},
-    )
-    if plan.test:
-        _read_test(plan, config)
-    out.mkdir(parents=True, exist_ok=True)
-    write_json(out / SEEDS, plan.model_dump(mode="json"))
-    return resume_seeds(out, **now)
+    settings, seeds = config.to_json(), [*range(first, first + count)]
+    for each in settings["data"].get("corpus", ()):
+        each["paths"] = _absolute(each.get("paths"))
+    return SeedPlan(settings=settings, seeds=seeds, data=_absolute(data))
 
 
 def has_seeds(out: Path | str) -> bool:
@@ -144,24 +145,23 @@ def has_seeds(out: Path | str) -> bool:
 def resume_seeds(out: Path | str, **now: Any) -> SeedsSummary:
     """Train or resume each seed that is not done, one after the other; return their scores."""
     out = Path(out)
-    plan = read_typed(out / SEEDS, SeedPlan)
-    config = Config.read(plan.settings, name=str(out / SEEDS))
-    test = _read_test(plan, config) if plan.test else None
-    for seed in plan.seeds:
-        if seed in plan.results:
-            continue
+    with join_group("cpu") as group, group.first_of_all():
+        check_shared(group, out)
+        plan = read_typed(out / SEEDS, SeedPlan)
+        config = Config.read(plan.settings, name=str(out / SEEDS))
+        test = _read_test(plan, config) if plan.test and group.is_first else None
+    for seed in [each for each in plan.seeds if each not in plan.results]:
         summary = _train_one(plan, config, out / f"seed-{seed}", seed, now)
         now.pop("began", None)
         if not summary.is_finished:
-            return SeedsSummary(out, plan.seeds, plan.results, False, summary.is_first)
+            return SeedsSummary(out, plan.seeds, plan.results, False, group.is_first)
         scores = {f"valid {name}": value for name, value in summary.progress.scores.items()}
-        if test and summary.is_first:
+        if test:
             scores |= _score(summary.out, test, str(now.get("device", "auto")))
         plan.results[seed] = scores
-        if summary.is_first:
+        if group.is_first:
             write_json(out / SEEDS, plan.model_dump(mode="json"))
-    is_first = int(os.environ.get("RANK") or 0) == 0
-    return SeedsSummary(out, plan.seeds, plan.results, True, is_first)
+    return SeedsSummary(out, plan.seeds, plan.results, True, group.is_first)
 
 
 def _train_one(
@@ -178,10 +178,8 @@ def _train_one(
 def _score(model: Path, test: tuple[list[str], list[str]], device: str) -> dict[str, float]:
     """Return the scores of a model on the test text, with its own search, in fp32."""
     translator = Translator.load(model, device=device, precision="fp32")
-    sources, references = test
-    result = translator.translate(sources)
-    target_lang = translator.config.data.target_lang
-    quality = score_quality(result, [references], target_lang=target_lang, metrics=METRICS)
+    result, target_lang = translator.translate(test[0]), translator.config.data.target_lang
+    quality = score_quality(result, [test[1]], target_lang=target_lang, metrics=METRICS)
     return {f"test {name}": quality[name].value for name in METRICS}
 
 
@@ -196,11 +194,14 @@ def _read_test(plan: SeedPlan, config: Config) -> tuple[list[str], list[str]]:
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 
-def _absolute(value: Any) -> Any:
-    """Return paths, which may have options behind them, as they are from any folder.
+def _absolute(paths: Iterable[str | Path] | None) -> list[str]:
+    """Return paths, which may have options behind them, as they are from any folder."""
+    return [str(Path.cwd() / each) for each in paths or ()]
 
-    Names of models in the package stay names.
-    """
+
+def _resolve(value: Any) -> Any:
+    """Return paths as they are from any folder; names of installed models stay names."""
     if isinstance(value, str | Path):
-        return str(value if locate(value).is_relative_to(SHIPPED) else Path.cwd() / value)
-    return [_absolute(each) for each in value] if isinstance(value, list | tuple) else value
+        is_path = locate(value) == Path(split_pair(value)[0])
+        return str(Path.cwd() / value if is_path else value)
+    return [_resolve(each) for each in value] if isinstance(value, list | tuple) else value

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from glassformer.config import Config
+from glassformer.extensions.averaging import averaging
 from glassformer.extensions.averaging.averaging import average
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.tensors import load_tensors
@@ -51,6 +52,25 @@ def test_no_more_than_there_are(run: Path, tmp_path: Path, last: int) -> None:
     with pytest.raises(ValueError, match=f"keeps 2 checkpoints, so last={last} is not possible"):
         average(run, tmp_path / "out", last)
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_left_of_a_full_disk(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no space is left")
+
+    monkeypatch.setattr(averaging, "write_golden", fail)
+    with pytest.raises(OSError, match="no space"):
+        average(run, tmp_path / "out", 1, device="cpu")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_folder_of_other_files_is_refused(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine", encoding="utf-8")
+    with pytest.raises(ValueError, match="is there already: name a new folder"):
+        average(run, tmp_path, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 
 
 def test_nothing_is_written_over(run: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import torch
 
 from glassformer.cli import main
 from glassformer.model.files.tensors import load_tensors
+from glassformer.train import seeds, train_seeds
+from glassformer.train.run.distributed import ProcessGroup
 from glassformer.train.run.updates import Updater
 
 from .conftest import LINES, Settings, write_pairs
@@ -127,3 +131,62 @@ def test_a_model_of_the_package_can_be_named(tmp_path: Path, given: list[str]) -
     out = tmp_path / "m"
     assert main([*given[:-6], "--out", str(out), "--teacher", "demo"]) == 0
     assert (out / "seed-5" / "run" / "distilled" / "0.tsv").is_file()
+
+
+def test_an_installed_model_can_be_named(
+    tmp_path: Path, parent: Path, given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLASSFORMER_MODELS", str(tmp_path / "models"))
+    shutil.copytree(parent, tmp_path / "models" / "own", ignore=shutil.ignore_patterns("run"))
+    command = ["train", *given[2:4], "--seeds", "1", "--steps", "2", "--out", str(tmp_path / "m")]
+    assert main([*command, "--from", "own"]) == 0
+    (seed,) = (tmp_path / "m").glob("seed-*")
+    assert json.loads((seed / "run/run.json").read_text("utf-8"))["parent"]["name"] == "own"
+
+
+def test_what_did_not_begin_can_begin_anew(tmp_path: Path, given: list[str]) -> None:
+    command = [*given[:-6], "--seeds", "1", "--out", str(tmp_path / "m")]
+    assert main([*command, "--teacher", str(tmp_path / "none")]) == 2
+    assert main(command) == 0
+
+
+def test_the_settings_can_name_the_data(
+    tmp_path: Path,
+    corpus: list[Path],
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(corpus[0].parent)
+    recipe = tmp_path / "c.toml"
+    command = ["train", str(recipe), "--seeds", "1", "--out", str(tmp_path / "m")]
+    for paths, code in (["-"], 2), ([path.name for path in corpus], 0):
+        config = settings().changed(data={"corpus": [{"name": "a", "paths": paths}]})
+        recipe.write_text(config.to_toml(), encoding="utf-8")
+        assert main(command) == code
+    assert "the standard input is read once" in capsys.readouterr().err
+    plan = json.loads((tmp_path / "m" / "seeds.json").read_text("utf-8"))
+    assert plan["settings"]["data"]["corpus"][0]["paths"] == [*map(str, corpus)]
+
+
+def test_only_the_first_process_writes(
+    tmp_path: Path, corpus: list[Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = ProcessGroup(rank=1, size=2)
+    monkeypatch.setattr(seeds, "join_group", lambda _: nullcontext(second))
+    for failures, message in ((1.0, "says why"), (0.0, "is not there on")):
+        monkeypatch.setattr(ProcessGroup, "_wait", lambda *_, failures=failures: failures)
+        with pytest.raises(ValueError, match=message):
+            train_seeds(settings(), corpus, tmp_path / "m", 2)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_restart_by_torchrun_goes_on(
+    tmp_path: Path, corpus: list[Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    results = train_seeds(settings(), corpus, tmp_path / "m", 1, quiet=True).results
+    with pytest.raises(ValueError, match="holds a training already"):
+        train_seeds(settings(), corpus, tmp_path / "m", 1, quiet=True)
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert train_seeds(settings(), corpus, tmp_path / "m", 1, quiet=True).results == results

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from glassformer.cli import main
+from glassformer.extensions.averaging import soup
 from glassformer.extensions.averaging.soup import make_soup
 from glassformer.extensions.publish.publishing import publish_model
 from glassformer.model.files.tensors import load_tensors
@@ -78,6 +79,18 @@ def test_models_of_other_starts_or_tokens_are_refused(folder: Path, tmp_path: Pa
         assert not out.exists()
     with pytest.raises(ValueError, match="is there already"):
         make_soup([folder / "child-2", folder / "child-3"], folder)
+
+
+def test_nothing_is_left_of_an_interrupted_soup(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(soup, "_write_card", stop)
+    with pytest.raises(KeyboardInterrupt):
+        make_soup([folder / "child-2", folder / "child-3"], tmp_path / "soup")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_model_without_words_or_card_is_averaged(folder: Path, tmp_path: Path) -> None:

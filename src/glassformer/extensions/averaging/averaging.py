@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from glassformer.foundation.disk import check_new, prepare_beside, put_folder
 from glassformer.foundation.plurals import tell_count
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import (
@@ -40,7 +41,7 @@ def average(
 
     They are its `last` checkpoints, or the `best` that `train.keep_best` has kept. Return the
     scores on the validation text of that training. ValueError if there are not so many, or if
-    `out` holds a model.
+    `out` is there.
     """
     run, out = Path(run), Path(out)
     if (last is None) == (best is None):
@@ -50,15 +51,19 @@ def average(
     snapshots = list_best(run / RUN, best) if best is not None else list_last(run / RUN, last or 0)
     if (out / CONFIG).exists():
         raise ValueError(f"{out} holds a model already: choose another --out")
+    check_new(out)
     prepared = prepare_run(run, Reporter(quiet=True))
-    files = [folder / "weights.safetensors" for folder in snapshots]
-    save_model(out, prepared.config, prepared.tokenizers, average_weights(files))
+    weights = average_weights([folder / "weights.safetensors" for folder in snapshots])
     valid = spread_sample(prepared.valid, len(prepared.valid[0]), prepared.groups)
-    parts = (load_model(out)[2], prepared.config, prepared.tokenizers, valid)
-    result = validate(*parts, device=device, precision="fp32", turn=0)
-    copy_known_words(run / RUN, out)
-    write_golden(out, *prepared.golden)
-    _write_card(out, read_facts(run), [int(path.name) for path in snapshots], result)
+    with prepare_beside(out) as scratch:
+        whole = scratch / "model"
+        save_model(whole, prepared.config, prepared.tokenizers, weights)
+        parts = (load_model(whole)[2], prepared.config, prepared.tokenizers, valid)
+        result = validate(*parts, device=device, precision="fp32", turn=0)
+        copy_known_words(run / RUN, whole)
+        write_golden(whole, *prepared.golden)
+        _write_card(whole, read_facts(run), [int(path.name) for path in snapshots], result)
+        put_folder(whole, out)
     return result
 
 

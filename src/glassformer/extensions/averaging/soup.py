@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from glassformer.foundation.disk import check_new, read_json
+from glassformer.foundation.disk import check_new, prepare_beside, put_folder, read_json
 from glassformer.model.files.directory import (
     GOLDEN,
     WEIGHTS,
@@ -62,12 +62,16 @@ def make_soup(models: Sequence[Path | str], out: Path) -> None:
         if stored.shapes != weights.shapes or own.model.network != config.model.network:
             raise ValueError(f"{folder} has another network than {folders[0]}")
     _check_start(folders)
-    save_model(out, config, tokenizers, average_weights([each / WEIGHTS for each in folders]))
-    copy_known_words(folders[0], out)
-    if (folders[0] / GOLDEN).is_file():
-        golden = read_json(folders[0] / GOLDEN)
-        write_golden(out, [line["source"] for line in golden["lines"]], golden.get("pair"))
-    _write_card(out, folders)
+    mean = average_weights([each / WEIGHTS for each in folders])
+    with prepare_beside(out) as scratch:
+        whole = scratch / "model"
+        save_model(whole, config, tokenizers, mean)
+        copy_known_words(folders[0], whole)
+        if (folders[0] / GOLDEN).is_file():
+            golden = read_json(folders[0] / GOLDEN)
+            write_golden(whole, [line["source"] for line in golden["lines"]], golden.get("pair"))
+        _write_card(whole, folders)
+        put_folder(whole, out)
 
 
 def _check_start(folders: Sequence[Path]) -> None:
