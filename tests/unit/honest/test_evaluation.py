@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -26,6 +29,7 @@ from glassformer.model.files.directory import RUN, SHIPPED
 from glassformer.train import train
 from glassformer.train.plan.preparation import prepare_run
 from glassformer.train.plan.run_folder import open_run
+from glassformer.translator import Translator
 from tools.demo_corpus.files import write_pairs
 
 Run = Callable[..., tuple[int, str, str]]
@@ -99,6 +103,117 @@ def test_doctor_says_what_went_wrong_in_a_training(run: Run) -> None:
     assert "scores flatter" in found["contamination"]["advice"]
     assert run("doctor", "mine", "--training")[0] == 2  # its training is not there
     assert run("doctor", "--training")[0] == 2
+
+
+def write_words(path: Path, lines: int, seed: int) -> list[str]:
+    """Write lines of random words, and return them."""
+    draw = Random(seed)
+    words = ["".join(draw.choices("abcdefg", k=6)) for _ in range(4 * lines)]
+    texts = [" ".join(words[4 * n : 4 * n + 4]) for n in range(lines)]
+    write_text(path, "".join(f"{line}\n" for line in texts))
+    return texts
+
+
+def diagnose(model: Path, capfd: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
+    """Return the findings of `doctor --training` by what they are about."""
+    capfd.readouterr()
+    assert main(["doctor", str(model), "--training", "--json"]) == 0
+    return {each["about"]: each for each in json.loads(capfd.readouterr().out)["findings"]}
+
+
+SMALL = {"d_model": 16, "d_ff": 16, "heads": 2}
+TWO = {"steps": 2, "batch_tokens": 1024, "pad_to": 1}
+
+
+@pytest.mark.parametrize(
+    ("network", "name", "classes"),
+    [("decoder", "en", 400), ("encoder", "en", 400), ("encoder", "tsv", 2)],
+)
+def test_a_language_model_is_diagnosed_without_translations(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    network: str,
+    name: str,
+    classes: int,
+) -> None:
+    """Neither what an encoder need not predict is padding, nor a label a line that was seen."""
+    lines = write_words(tmp_path / "a.en", 120, seed=1)
+    valid = [*write_words(tmp_path / "b.en", 18, seed=2), *lines[:2]]
+    write_text(tmp_path / "b.en", "".join(f"{line}\n" for line in valid))
+    for part, texts in (("a", lines), ("b", valid)):
+        rows = (f"{'odd' if n % 2 else 'even'}\t{line}\n" for n, line in enumerate(texts))
+        write_text(tmp_path / f"{part}.tsv", "".join(rows))
+    model = {**SMALL, "network": network, f"{network}_layers": 1}
+    config = Config.read({"model": model, "text": {"vocabulary": 400}, "train": TWO})
+    data, held_out = ([tmp_path / f"{part}.{name}"] for part in "ab")
+    train(config, data, tmp_path / "young", valid=held_out, quiet=True)
+    results = diagnose(tmp_path / "young", capfd)
+    assert not results["padding"]["advice"]
+    assert {*results} == {"padding", "gradient", "loss", "contamination", "translations"}
+    assert f"who knows nothing has {math.log(classes):.2f}" in results["loss"]["said"]
+    assert results["contamination"]["said"].startswith("2 of 20 validation lines")
+    assert results["contamination"]["advice"] == "the scores flatter: validate on others"
+    assert "translates nothing" in results["translations"]["said"]
+
+
+def test_each_of_several_languages_is_diagnosed_by_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {
+        f"{name}.{lang}": write_words(tmp_path / f"{name}.{lang}", count, seed=ord(lang[0]) + count)
+        for name, count, langs in (
+            *(("one", 100, ("en", "fr")), ("two", 90, ("de", "en"))),
+            *(("valid one", 20, ("en", "fr")), ("valid two", 20, ("de", "en"))),
+        )
+        for lang in langs
+    }
+    for place, line in ((0, texts["two.en"][5]), (1, texts["two.de"][5]), (2, texts["one.en"][5])):
+        texts["valid one.en"][place] = line  # in English, the first and the last were learned
+    write_text(tmp_path / "valid one.en", "".join(f"{e}\n" for e in texts["valid one.en"]))
+    langs = (("one", "en", "fr"), ("two", "de", "en"))
+    data, valid = (
+        [str(tmp_path / f"{part}{name}.{lang}") for name, *both in langs for lang in both]
+        for part in ("", "valid ")
+    )
+    named = [dict(zip(("name", "source_lang", "target_lang"), each, strict=True)) for each in langs]
+    raw = {"data": {"corpus": named}, "model": {**SMALL, "encoder_layers": 1, "decoder_layers": 1}}
+    raw |= {"text": {"vocabulary": 400}, "train": TWO}
+    train(Config.read(raw), data, tmp_path / "young", valid=valid, quiet=True)
+    asked = dict[str | None, list[str]]()
+
+    def translate(self: Translator, sources: list[str], **keywords: Any) -> list[str]:
+        asked[self.config.data.target_lang] = sources
+        return [source.upper() for source in sources]
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    results = diagnose(tmp_path / "young", capfd)
+    assert {"loss", "loss of one", "loss of two"} <= {*results}
+    assert results["contamination"]["said"].startswith("2 of 40 validation lines")
+    assert asked == {"fr": texts["valid one.en"], "en": texts["valid two.de"]}
+    assert results["copying"]["said"].startswith("40 of 40")
+
+
+def test_a_copy_is_one_in_the_spelling_of_the_model(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("a", 100), ("b", 20)):
+        for side, mark in (("en", "e\u0301"), ("fr", "x")):
+            lines = write_words(tmp_path / f"{name}.{side}", count, seed=count)
+            text = "".join(f"{mark} {line}\n" for line in lines)
+            write_text(tmp_path / f"{name}.{side}", text)
+    raw = {"model": {**SMALL, "encoder_layers": 1, "decoder_layers": 1}, "train": TWO}
+    data, valid = ([tmp_path / f"{name}.{lang}" for lang in ("en", "fr")] for name in "ab")
+    config = Config.read({**raw, "text": {"vocabulary": 400}})
+    train(config, data, tmp_path / "young", valid=valid, quiet=True)
+
+    def copy(self: Translator, sources: list[str], **keywords: Any) -> list[str]:
+        return [normalize("NFC", source) for source in sources]
+
+    monkeypatch.setattr(Translator, "translate", copy)
+    assert diagnose(tmp_path / "young", capfd)["copying"]["said"].startswith("20 of 20")
+    (tmp_path / "young" / "model.safetensors").unlink()  # as before the first validation
+    said = diagnose(tmp_path / "young", capfd)["translations"]["said"]
+    assert said.startswith("none: ") and "model.safetensors" in said
 
 
 def test_what_was_held_out_is_not_in_the_training_text(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
+from operator import or_
 from typing import Any
 
 from glassformer.evaluate.quality import score_quality
@@ -116,14 +117,21 @@ def find_twins(
 ) -> list[bool]:
     """Return which test lines are in the training text, or are near twins of a line of it."""
     first = [next((line for line in lines if line), "") for lines in zip(*references, strict=True)]
-    twins = [False] * len(sources)
-    for side, texts in enumerate((sources, first)):
-        known = gather_words(pair[side] for pair in training)
-        same, index = {" ".join(words) for words in known}, TwinIndex(known)
-        for number, words in enumerate(gather_words(texts)):
-            if words and not twins[number]:
-                twins[number] = " ".join(words) in same or index.find(words) is not None
-    return twins
+    sides = [
+        find_known((pair[side] for pair in training), texts)
+        for side, texts in enumerate((sources, first))
+    ]
+    return [*map(or_, *sides)]
+
+
+def find_known(training: Iterable[str], texts: Iterable[str]) -> list[bool]:
+    """Return which lines are in a training text, or are near twins of a line of it."""
+    known = gather_words(training)
+    same, index = {" ".join(words) for words in known}, TwinIndex(known)
+    return [
+        bool(words) and (" ".join(words) in same or index.find(words) is not None)
+        for words in gather_words(texts)
+    ]
 
 
 def _name(band: tuple[float, float]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from glassformer.data.corpus import find_data
+from glassformer.data.files import STANDARD
+from glassformer.data.sources import Corpora
 from glassformer.model.files.directory import RECORD, RUN
 
 MOST = 500_000  # pairs that are read
@@ -26,17 +28,21 @@ def read_training(
         return []
     # The files were moved, or changed; or there is no PyTorch, which runs are read with.
     with suppress(ValueError, OSError, ImportError):
-        return list(islice(_read_run(folder), MOST))
+        return list(islice(chain.from_iterable(open_training(folder).parts), MOST))
     return []
 
 
-def _read_run(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of the corpora of a run, but for those that models made."""
+def open_training(folder: Path) -> Corpora:
+    """Return the corpora of a run, but for those that models made, if people made any.
+
+    ValueError if they are no longer there: the standard input is gone, too.
+    """
     from glassformer.train.plan.preparation import find_corpora
     from glassformer.train.plan.run_folder import read_record, read_settings
 
     record = read_record(folder)
+    if STANDARD in map(Path, record["data"]):
+        raise ValueError(f"{folder}: its training text was the standard input")
     train, _ = find_corpora(record, read_settings(folder / RUN, record))
-    for part, share in zip(train.parts, train.shares, strict=True):
-        if share.tag is None:
-            yield from part
+    own = [each for each in zip(train.parts, train.shares, strict=True) if each[1].tag is None]
+    return Corpora(*zip(*own, strict=True)) if own else train
