@@ -87,6 +87,18 @@ def test_cards_come_back_without_a_server(browser: Any, place: Path) -> None:
     page.context.close()
 
 
+def test_a_card_that_another_tab_has_graded_is_not_asked(browser: Any, place: Path) -> None:
+    context = browser.new_context(offline=True, locale="en")
+    one, other = context.new_page(), context.new_page()
+    for page in (one, other):
+        page.goto(f"{place.as_uri()}#/recall")
+    one.locator("[data-flashcard] button").click()
+    known = _answer(other, "I knew it")
+    one.wait_for_function(f"!document.querySelector('[data-recall]').innerText.includes({known!r})")
+    assert one.locator("[data-flashcard] button").inner_text() == "Show the answer"
+    context.close()
+
+
 def test_a_page_of_a_site_leads_to_the_guide(browser: Any, place: Path) -> None:
     page = browser.new_context(offline=True, locale="zh-CN").new_page()
     page.goto(f"{place.as_uri()}#/learn")

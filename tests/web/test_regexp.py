@@ -29,6 +29,13 @@ C:\x\y /usr/lib/x.py foo() --opt v1.2.3 x.txt +33 (555) é ß 中 🎉 👩‍�
 ] ^"""
 BITS = re.split(r"\s+", WRITTEN)
 BITS += [" ", " ", "\u00a0", "\u2009", "\x1c", "\ufeff", "\n", "\u0301", "4\u4e07", "\u200d"]
+BITS += [
+    "\u0939\u0942\u0901",
+    "\u0e1a\u0e49\u0e32\u0e19",
+    "\u0e40\u0e25",
+    "\u1795\u17d2\u1791\u17c7",
+    "\u200c",
+]
 TEXTS, LONGEST = 1_500, 12
 SCRIPT = """
 const {patterns, texts} = JSON.parse(require("fs").readFileSync(0, "utf8"));

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ..text.characters import INVISIBLE
 from ..text.spacing import word_pattern
 from ..text.unicode import clean, clean_with_spans, join_spans
 from .files import read_lines
@@ -97,9 +98,10 @@ class Glossary:
 
 
 def make_term(source: str, target: str, name: str) -> GlossaryTerm:
-    """Return a term. ValueError, which begins with `name`, if a side of it is empty."""
+    """Return a term. ValueError, which begins with `name`, if nothing of a side is visible."""
     targets = tuple(each.strip() for each in target.split(OR))
-    if not source.strip() or not all(each.rstrip(STEM).strip() for each in targets):
+    visible = (each.translate(dict.fromkeys(INVISIBLE)).strip() for each in (source, *targets))
+    if not all(each.rstrip(STEM).strip() for each in visible):
         raise ValueError(f"{name}: neither the source nor a target may be empty")
     return GlossaryTerm(clean(source.strip()), tuple(map(clean, targets)))
 

@@ -103,7 +103,8 @@ def record(
     else:
         excerpt = take_as_one(translator, text) if target is None else Excerpt(text)
     target_tokenizer = translator.tokenizers.target  # which writes stand-ins as they are
-    translator = name_stand_ins(translator, excerpt.text)
+    begin = prefix if isinstance(prefix, str) else ""
+    translator = name_stand_ins(translator, excerpt.text, begin)
     edited = prepare_edits(translator, excerpt.text, prefix, edits, record)
     source = _check_source(translator, edited)
     with torch.inference_mode():
@@ -150,12 +151,13 @@ def _defer_cut(
     return record_cut
 
 
-def name_stand_ins(translator: TranslationStages, text: str) -> TranslationStages:
+def name_stand_ins(translator: TranslationStages, text: str, prefix: str) -> TranslationStages:
     """Return a translator that writes the stand-ins in a sentence as what they stand for."""
-    adapted = translator.reader.adapter.adapt(text.rpartition("\n")[2])
+    named, named.reader = copy(translator), copy(translator.reader)
+    named.reader.prefix = prefix
+    adapted = named.reader.prepare(text.rpartition("\n")[2]).adapted
     if adapted is None or not adapted.stand_ins:
         return translator
-    named = copy(translator)
     names = dict(pair for each in adapted.stand_ins for pair in each.shown)
     source, target = (each.rename(names) for each in translator.tokenizers)
     named.tokenizers = Tokenizers(source, target)

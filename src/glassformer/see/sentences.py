@@ -87,7 +87,9 @@ def translate_whole(
     translated = translator.checker.translate(others, options)
     texts = [each.translations[0].text for each in translated]
     shown, written = own
-    texts.insert(excerpt.number, translator.writer.place_aside(excerpt.sentence, written))
+    adapted = translator.reader.prepare(excerpt.sentence.text).adapted
+    sentence = excerpt.sentence._replace(adapted=adapted)
+    texts.insert(excerpt.number, translator.writer.place_aside(sentence, written))
     if texts == [shown] and excerpt.text == text:
         return None
     spans = list[SentenceSpans]()

@@ -37,12 +37,12 @@ SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u20
 SPACES += "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 NARROW = "\u00a0\u202f"  # before a French mark, and between the digits of a number
 JOINERS = "\u200c\u200d\ufe0e\ufe0f"  # which some scripts and pictographs need
-_INVISIBLE = (
-    *(range(0x00, 0x09), range(0x0E, 0x1C), range(0x7F, 0x85), range(0x86, 0xA0)),
-    *(range(0xAD, 0xAE), range(0x34F, 0x350), range(0x61C, 0x61D), range(0x180B, 0x180F)),
-    *(range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2060, 0x2070), range(0x3164, 0x3165)),
-    *(range(0xFE00, 0xFE10), range(0xFEFF, 0xFF00), range(0xFFF9, 0xFFFD)),
-    *(range(0xE0000, 0xE0080), range(0xE0100, 0xE01F0)),
+INVISIBLE = (
+    *(*range(0x00, 0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0)),
+    *(*range(0xAD, 0xAE), *range(0x34F, 0x350), *range(0x61C, 0x61D), *range(0x180B, 0x180F)),
+    *(*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)),
+    *(*range(0x3164, 0x3165), *range(0xFE00, 0xFE10), *range(0xFEFF, 0xFF00)),
+    *(*range(0xFFF9, 0xFFFD), *range(0xE0000, 0xE0080), *range(0xE0100, 0xE01F0)),
 )
 # Roman numerals, ligatures, forms of Arabic and of small and wide letters, letters of formulas.
 _FORMS = (
@@ -199,7 +199,7 @@ class CharacterMap:
                 self.is_source and not (self.keeps_narrow and space in NARROW)
             ):
                 yield space, " "
-        for code in chain(*_INVISIBLE):
+        for code in INVISIBLE:
             old = chr(code)
             if not self.is_known(old) or (self.is_source and old not in JOINERS):
                 yield old, ""

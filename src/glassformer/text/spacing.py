@@ -19,7 +19,7 @@ EAST += "\U00020000-\U0003ffff"
 # Thai, Lao, Burmese and Khmer, without spaces between words, too. Of them, what belongs to the
 # letter after it, and the vowels that belong to the letter before them but are no combining marks.
 SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_BEFORE, _AFTER = "\u0e40-\u0e44\u0ec0-\u0ec4\u1039\u17d2", "\u0e30-\u0e33\u0e45\u0eb0-\u0eb3"
+LEADING, FOLLOWING = "\u0e40-\u0e44\u0ec0-\u0ec4\u1039\u17d2", "\u0e30-\u0e33\u0e45\u0eb0-\u0eb3"
 _EASTERN = LazyPattern(f"[{EAST}]")
 _IDLE = LazyPattern(rf"(?<=[{EAST}])\s++(?=[{EAST}])")
 
@@ -60,8 +60,8 @@ def word_pattern(words: str, *, any_case: bool = False, may_go_on: bool = False)
     Chinese words are written without spaces, so they are found everywhere, as marks are; Thai ones
     wherever they cut no syllable. `may_go_on`: the last one may be the beginning of a word.
     """
-    before = _border("?<!", words[0], _BEFORE)
-    after = "" if may_go_on else _border("?!", words[-1], _AFTER + list_combining())
+    before = _border("?<!", words[0], LEADING)
+    after = "" if may_go_on else _border("?!", words[-1], FOLLOWING + list_combining())
     # Around the words, where case makes no difference, it would take long to compile.
     return re.compile(f"{before}(?{'i' * any_case}:{re.escape(words)}){after}")
 

@@ -453,23 +453,9 @@ class Adapter:
     def fit_prefix(
         self, adapted: AdaptedSentence | None, sentence: str, prefix: str
     ) -> AdaptedSentence | None:
-        """Return a sentence whose stand-ins stand for names alone, where a prefix has other titles.
-
-        The prefix of "Mr. Smith is here." may be "Monsieur Smith".
-        """
-        if adapted is None or not prefix:
-            return adapted
-
-        def has(pair: StandIn) -> bool:
-            return pair.original in prefix or bool(self._find_half([pair], prefix))
-
-        def fit(pair: StandIn) -> StandIn:
-            words = pair.original.split(" ")
-            tails = (" ".join(words[first:]) for first in range(len(words)))
-            bare = pair._replace(original=next((each for each in tails if each in sentence), ""))
-            return bare if bare.original and not has(pair) and has(bare) else pair
-
-        return adapted._replace(stand_ins=tuple(map(fit, adapted.stand_ins)))
+        """Return a sentence whose stand-ins stand for what a prefix has; see `extensions.terms`."""
+        fit = find_addition("fit_prefix") if adapted and prefix else None
+        return fit(adapted, sentence, prefix, self._find_half) if fit else adapted
 
     def is_whole(self, adapted: AdaptedSentence | None, translation: str, prefix: str = "") -> bool:
         """Return whether all that a translation has to repeat is in it, once.

@@ -85,6 +85,7 @@ class SentenceReader:
         self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
         has_context = data.context > 0
         self.separator = tokenizers.source.find_tags([SEPARATOR])[0] if has_context else None
+        self.prefix = ""  # of the translations: what stand-ins stand for may be written as there
         self._labels = find_list_labels(data.source_lang)
         self._is_unspaced = is_unspaced(data.source_lang)
 
@@ -247,6 +248,7 @@ class SentenceReader:
         is left out. attempt, glossary: see `Adapter.adapt`.
         """
         adapted = self.adapter.adapt(sentence, attempt, glossary)
+        adapted = self.adapter.fit_prefix(adapted, sentence, self.prefix)
         text, origins = (adapted.text, adapted.origins) if adapted else (sentence, None)
         if aside := self.set_aside(text, adapted.asides if adapted else ()):
             text, origins = aside.text, [join_spans(origins, span) for span in aside.origins]

@@ -57,6 +57,12 @@ def test_a_target_is_whole_or_a_stem() -> None:
     assert GlossaryTerm("cat", ("minet", "matou")).is_in("Un matou")
 
 
+@pytest.mark.parametrize("target", ["", "\u200b", "chat|\ufeff\u2060", "\u00ad*"])
+def test_a_target_of_which_nothing_is_seen_is_refused(target: str) -> None:
+    with pytest.raises(ValueError, match=r"^term 'cat': neither the source nor a target may be"):
+        Glossary.of({"cat": target})
+
+
 def test_every_term_is_met(translator: Translator) -> None:
     for terms in ({"cat": "minet"}, {"cat": "chien", "dog": "chat|minet"}, {"mat": "lit*"}):
         found = translator.translate(LINES, glossary=terms, again=False)
@@ -141,9 +147,12 @@ def test_a_term_is_found_where_a_text_is_not_composed() -> None:
 
 
 def test_a_target_without_tokens_is_refused(translator: Translator) -> None:
+    alone, beside = (
+        Glossary([GlossaryTerm("cat", targets)]) for targets in (("\u200b",), ("\u200b", "minet"))
+    )
     with pytest.raises(ValueError, match="term 'cat': no token spells"):
-        translator.translate("The cat is old.", glossary={"cat": "\u200b"})
-    assert "minet" in translator.translate("The cat is old.", glossary={"cat": "\u200b|minet"})
+        translator.translate("The cat is old.", glossary=alone)
+    assert "minet" in translator.translate("The cat is old.", glossary=beside)
 
 
 class _Stubborn:

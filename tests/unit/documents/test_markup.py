@@ -138,6 +138,9 @@ def test_every_tag_once(page: dict[str, str]) -> None:
         ("the 1<SUP><b>st</b> </SUP>", "第一", [(1, 0), (1, 1)], "<SUP><b></b></SUP>第一"),
         ("un<b>believ</b>able", "incroyable", [(0, 0)], "<b>incroyable</b>"),
         ("the <sub>cat</sub>", "le chat", [(0, 0), (1, 1)], "le <sub>chat</sub>"),
+        ("I read <b>books</b>", "मैं किताबें पढ़ता", [(0, 0), (2, 1), (1, 2)], "मैं <b>किताबें</b> पढ़ता"),
+        ("my <b>house</b>", "บ้านฉัน", [(1, 0), (1, 1), (0, 2), (0, 3)], "<b>บ้าน</b>ฉัน"),
+        ("<b>I</b> want", "می\u200cخواهم من", [(1, 0), (0, 1)], "می\u200cخواهم <b>من</b>"),
         ("the <b>cat</b>", "<script>x</script>", [(1, 1)], "&lt;<b>script</b>&gt;x&lt;/script&gt;"),
     ],
 )

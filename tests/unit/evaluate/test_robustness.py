@@ -73,6 +73,7 @@ def test_changes_are_the_same_each_time_and_change_something() -> None:
         ("Yes.", "Oui, je pense que c'est bien vrai aujourd'hui.", False),
         ("42", "42", True),
         ("\U0001f642", "sourire", False),
+        ("Grandpa!", "\u0926\u093e\u0926\u093e!", True),  # a vowel sign ends no word
     ],
 )
 def test_short_inputs_have_no_doubled_or_invented_words(

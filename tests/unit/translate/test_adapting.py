@@ -259,6 +259,10 @@ def test_what_stands_in_brackets_is_taken_out_and_put_back() -> None:
             "Je suis n\u00e9 le 12 f\u00e9vrier 1990.",
         ),
         ("Mr Okonkwo is here.", "Monsieur Okon", "Monsieur Okonkwo est l\u00e0."),
+        ("I have 12,345 books.", "J'ai 12 345", "J'ai 12 345 livres."),
+        ("I have 12,345 books.", "J'ai 12345", "J'ai 12345 livres."),
+        ("It costs $5.99 here.", "\u00c7a co\u00fbte 5,99 $", "\u00c7a co\u00fbte 5,99 $ ici."),
+        ("On 2024-03-09 he left.", "Le 09/03/2024,", "Le 09/03/2024, il est parti."),
         ("Mary Okonkwo is here.", "Mary", "Mary Okonkwo est ici."),
         ("Where is Tom", "O\u00f9 est", "O\u00f9 est Tom"),
         ("5 people met Ilona.", "Il", None),  # a word of its own
@@ -292,6 +296,9 @@ def test_a_recording_goes_on_from_half_a_name() -> None:
     trace = load().see("Okonkwo is my friend.", prefix="Okon")
     assert trace.translation == "Okonkwo est mon ami."
     assert trace.target[1].text == " Okonkwo"
+    trace = load().see("It costs 1,000 euros. I have 1,000 books.", prefix="Cela co\u00fbte 1 000")
+    assert trace.translation == "Cela co\u00fbte 1 000 euros."
+    assert trace.whole_translation == "Cela co\u00fbte 1 000 euros. J'ai 1,000 livres."
 
 
 def test_links_in_a_sentence_in_capitals_keep_their_letters() -> None:

@@ -43,7 +43,7 @@ export function listDue(ids: readonly string[], kept: Record<string, Kept>, day:
   return { again, fresh: ids.filter((id) => !kept[id]).slice(0, Math.max(0, fresh - met)) };
 }
 
-const PLACE = "glassformer.recall";
+export const PLACE = "glassformer.recall";
 
 export function readKept(): Record<string, Kept> {
   try {

@@ -19,7 +19,7 @@ from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.resampling import SEED
 from glassformer.extensions.ideas.typos import make_typos
 from glassformer.foundation.disk import read_text
-from glassformer.text.spacing import is_unspaced, name_base
+from glassformer.text.spacing import is_unspaced, list_combining, name_base
 
 LINES = 200  # of a test set, evenly spread
 TYPOS = 0.1  # of the longer words
@@ -197,7 +197,8 @@ def is_sound(source: str, translation: str) -> bool:
     """
     if not any(map(str.isalpha, source)):
         return translation.strip() == source.strip()
-    words, own = (re.findall(r"\w+", text.lower()) for text in (translation, source))
+    word = re.compile(rf"\w[\w{list_combining()}]*")
+    words, own = (word.findall(text.lower()) for text in (translation, source))
     if _count_doubled(words) > _count_doubled(own):
         return False
     return 0 < len(words) <= LONGEST_SHORT * len(own) + 3

@@ -95,7 +95,7 @@ def count_digits(values: g.Array) -> int:
 def draw_untrained(
     plan: g.Outline, *, watch: Place = None, sentence: int = 0, row: int = 0
 ) -> g.Scene:
-    """Show one prediction of an untrained model beside what is wanted (V84)."""
+    """Show one prediction of a model that is yet to learn beside what is wanted (V84)."""
     lesson = Lesson(plan, watch, sentence)
     row = pick(row, len(lesson.rows), "row")
     columns = lesson.choose_columns(0, row)
@@ -118,12 +118,13 @@ def draw_untrained(
         g.Numeral(loss, style.HEADING, digits=3, bold=True),
     )
     table = g.Columns(rows, gap=(14, 5), align="rl")
-    best = int(share.argmax())
+    best, is_new = int(share.argmax()), not (lesson.run.steps[0] or lesson.run.origins)
     own, most = tell_percents(share[place], share[best])
     return plan.compose(
         g.middle(table, formula, gap=style.APART),
         title=plan.say(
-            "title" if best != place else "title_lucky",
+            "title" if best != place else "title_lucky" if is_new else "title_right",
+            model=_tell_start(plan, lesson.run),
             word=names[place],
             other=names[best],
             share=own,
@@ -133,6 +134,13 @@ def draw_untrained(
         origin=lesson.origin,
         callouts=[g.Callout(f"said {place}", "grow", "right", 90)],
     )
+
+
+def _tell_start(plan: g.Outline, run: RunSnapshots) -> str:
+    """Return what the model of the first snapshot is."""
+    if run.steps[0]:
+        return plan.say("later", n=run.steps[0])
+    return plan.say("started", name=", ".join(run.origins)) if run.origins else plan.say("new")
 
 
 @g.figure("targets")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.foundation.typed_json import check_type, read_typed
+from glassformer.model.files.directory import RECORD
 
 from .parts.selection import Array, tell_token
 
@@ -30,6 +31,19 @@ class RunSentence:
 
 
 @dataclass(frozen=True)
+class RunOrigin:
+    name: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The models that a training started from, in `run.json`."""
+
+    parent: RunOrigin | None = None
+    initial: tuple[RunOrigin, ...] = ()
+
+
+@dataclass(frozen=True)
 class RunSnapshots:
     """The snapshots of one training: arrays by name, and the gradient norms of its updates."""
 
@@ -38,6 +52,7 @@ class RunSnapshots:
     steps: list[int]
     snapshots: list[Mapping[str, Array]]
     gradients: list[dict[str, float]]
+    origins: Sequence[str] = ()  # the models that it started from
 
     def columns(self, sentence: int) -> list[int]:
         """Return the ids of the tokens whose probabilities are drawn, one for each column.
@@ -134,7 +149,14 @@ def read_watched(path: Path | str | None = None) -> RunSnapshots:
         [int(file.stem) for file in files],
         [_load_snapshot(file) for file in files],
         _read_lines(folder / "gradients.jsonl"),
+        _read_origins(folder.parent / RECORD),
     )
+
+
+def _read_origins(path: Path) -> list[str]:
+    """Return the names of the models that a training started from, by its record."""
+    record = read_typed(path, RunRecord) if path.is_file() else RunRecord()
+    return [each.name for each in (record.parent, *record.initial) if each]
 
 
 def _load_snapshot(path: Path) -> dict[str, Array]:

@@ -2,10 +2,16 @@
 
 import re
 
-from ...text.spacing import EAST
+from ...text.spacing import EAST, FOLLOWING, LEADING, SOUTH_EAST, list_combining
 from ...text.unicode import Span
 
-WORD = re.compile(rf"[{EAST}]|(?:(?![{EAST}])\w)+(?:['’](?:(?![{EAST}])\w)+)*|[^\w\s]")
+_MARKS = list_combining() + "\u00ad\u200c\U000e0100-\U000e01ef"  # invisible ones of words, too
+_SPACED = rf"(?![{EAST}{SOUTH_EAST}])"
+WORD = re.compile(
+    rf"(?:[{EAST}]|[^\w\s])[{_MARKS}]*"
+    rf"|(?=\w)[{SOUTH_EAST}](?:[{FOLLOWING}{_MARKS}]|(?<=[{LEADING}])(?=\w)[{SOUTH_EAST}])*"
+    rf"|{_SPACED}\w(?:{_SPACED}[\w{_MARKS}]|['’](?={_SPACED}\w))*"
+)
 CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")
 MarkedLink = tuple[int, int, float]  # a word of the source, one of the translation, and its weight
 

@@ -53,6 +53,7 @@ from glassformer.extensions.pictures.runs import (
     RunSentence,
     RunSnapshots,
     _read_lines,
+    _read_origins,
     read_watched,
 )
 from glassformer.model.files.directory import Tokenizers, build_model, locate
@@ -663,6 +664,17 @@ def make_own_run(is_whole: bool) -> RunSnapshots:
     return RunSnapshots([sentence], vocabulary, [0, 1, 2], snapshots, [])
 
 
+def test_the_record_of_a_training_names_what_it_started_from(tmp_path: Path) -> None:
+    assert _read_origins(tmp_path / "run.json") == []
+    for content, names in (
+        ({"data": ["a"], "parent": None}, []),
+        ({"parent": {"name": "old", "tokens": "kept"}}, ["old"]),
+        ({"initial": [{"name": "one"}, {"name": "two"}]}, ["one", "two"]),
+    ):
+        (tmp_path / "run.json").write_text(json.dumps(content), encoding="utf-8")
+        assert _read_origins(tmp_path / "run.json") == names
+
+
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_guess_is_the_most_probable_of_the_whole_vocabulary(
     is_whole: bool, trace: Trace, monkeypatch: pytest.MonkeyPatch
@@ -681,6 +693,12 @@ def test_a_guess_is_the_most_probable_of_the_whole_vocabulary(
     for row, word in ((0, "▁s"), (29, "</s>")):
         title = show("V84", row=row).title
         assert title == f"Untrained, the model prefers “w7” (51.2 %) to “{word}” (0.2 %)"
+    assert show("V84", row=0).title.startswith("Untrained")
+    run = replace(run, origins=["old"])
+    assert show("V84", row=0).title.startswith("Started from old, the model prefers “w7”")
+    run = replace(run, steps=[4, 5, 6])
+    assert show("V84", row=0).title.startswith("After 4 updates, the model prefers “w7”")
+    run = make_own_run(is_whole)
     assert "1988 of 2000 tokens are left out" in show("V84").description
     assert "last column" not in show("V85").description
     assert show("V85").data["plain"].sum(1).tolist() == [1] * 30

@@ -1,0 +1,64 @@
+"""Stand-ins for names and numbers that the prefix of a translation writes in another way.
+
+The prefix of "Mr. Smith has 1,000 books." may be "Monsieur Smith a 1 000".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from glassformer.text.patterns import LazyPattern
+from glassformer.text.stand_ins import OF_NUMBERS, StandIn
+from glassformer.text.verbatim import Verbatim, find_verbatim
+from glassformer.translate.adapting import AdaptedSentence
+
+GROUPED = LazyPattern(r"(?<=\d)[.,\u00a0\u202f '’](?=\d{3}(?!\d))")  # between thousands
+
+
+def fit_prefix(
+    adapted: AdaptedSentence,
+    sentence: str,
+    prefix: str,
+    find_half: Callable[[Sequence[StandIn], str], list[Verbatim]],
+) -> AdaptedSentence:
+    """Return a sentence whose stand-ins stand for names without titles, or numbers, of a prefix.
+
+    find_half: what finds the beginning of what a stand-in stands for, at the end of a prefix.
+    """
+
+    def has(pair: StandIn) -> bool:
+        return pair.original in prefix or bool(find_half([pair], prefix))
+
+    def fit(pair: StandIn) -> StandIn:
+        forms = [_drop_title(pair.original, sentence), *_list_retyped(pair.original, prefix)]
+        others = (pair._replace(original=form) for form in forms if form)
+        return pair if has(pair) else next(filter(has, others), pair)
+
+    return adapted._replace(stand_ins=tuple(map(fit, adapted.stand_ins)))
+
+
+def _drop_title(name: str, sentence: str) -> str:
+    """Return the most of the last words of a name that are in its sentence."""
+    words = name.split(" ")
+    tails = (" ".join(words[first:]) for first in range(len(words)))
+    return next((each for each in tails if each in sentence), "")
+
+
+def _list_retyped(original: str, prefix: str) -> Iterator[str]:
+    """Yield the numbers and dates of a prefix that are one of a sentence, typed otherwise."""
+    whole = [(each.start, each.end) for each in _find_numbers(original)]
+    if whole == [(0, len(original))]:
+        numbers = _list_numbers(original)
+        for start, end, _ in _find_numbers(prefix):
+            if _list_numbers(prefix[start:end]) == numbers:
+                yield prefix[start:end]
+
+
+def _find_numbers(text: str) -> list[Verbatim]:
+    return [each for each in find_verbatim(text) if each.kind in OF_NUMBERS]
+
+
+def _list_numbers(text: str) -> list[str]:
+    """Return the numbers in an amount or a date, in whatever order that is written."""
+    return sorted(each.lstrip("0") for each in re.findall(r"\d+", GROUPED.sub("", text)))
