@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
@@ -112,3 +113,15 @@ def browsers() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def _own_event_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hide the event loop of Playwright, which runs until its process ends, from other tests."""
+    loop = asyncio._get_running_loop()
+    if loop is None or "browsers" in request.fixturenames:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(loop)

@@ -91,6 +91,7 @@ def test_a_recurrent_network_killed(
         ledger.note(TABLE, SAID[place], happened, lost, detail="a recurrent network, fp32")
 
 
+@pytest.mark.thorough
 def test_killed_again_and_again(trainings: Trainings, fresh: Fresh, ledger: Ledger) -> None:
     """As long as it takes, as on a machine that is taken away every second."""
     recipe, out, random = trainings.recipe(), fresh("out"), Random(0)

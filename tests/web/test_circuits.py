@@ -152,8 +152,8 @@ def test_the_page_finds_the_circuits_that_python_finds(told: Path) -> None:
     assert "skipped" not in run_vitest("tests/circuits.test.ts", CIRCUITS=str(told))
 
 
-def test_what_cannot_be_asked_is_refused(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    translator = load_quantized("demo", told / "refused")
+def test_what_cannot_be_asked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = load_quantized("demo", tmp_path / "refused")
     trace = translator.see("The cat bites the dog.")
     ids = [each.id for each in trace.source]
     assert ask_circuit(trace, 1, None, ids) == Unanswerable("same")

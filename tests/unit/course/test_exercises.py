@@ -382,9 +382,18 @@ WRONG = {
     "a ragged list": (1, "def embed(token_ids, table):\n    return [[1], [2, 3]]", "list"),
     "nothing": (1, "def embed(token_ids, table):\n    return []", "list"),
 }
+SLOW = ("factor of two", "two at once")
 
 
-@pytest.mark.parametrize(("number", "text", "said"), WRONG.values(), ids=WRONG)
+def list_wrong() -> list[Any]:
+    """Return the wrong solutions, of which two take long to be named."""
+    return [
+        pytest.param(*each, id=name, marks=[pytest.mark.thorough] if name in SLOW else [])
+        for name, each in WRONG.items()
+    ]
+
+
+@pytest.mark.parametrize(("number", "text", "said"), list_wrong())
 def test_wrong_solutions_are_named(number: int, text: str, said: str, tmp_path: Path) -> None:
     write_solutions(tmp_path)
     (tmp_path / f"{EXERCISES[number - 1].module}.py").write_text(text, encoding="utf-8")

@@ -23,7 +23,15 @@ def describe(each: dict[str, Any]) -> str:
     return f"{each['step']}-{each['said'] or 'not named'}"
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=describe)
+def list_wrong() -> list[Any]:
+    """Return all wrong solutions; every fourth is a quick test."""
+    return [
+        pytest.param(each, id=describe(each), marks=[pytest.mark.thorough] if number % 4 else [])
+        for number, each in enumerate(WRONG)
+    ]
+
+
+@pytest.mark.parametrize("wrong", list_wrong())
 def test_each_is_caught_and_named(wrong: dict[str, Any]) -> None:
     exercise, cases = find_exercise(wrong["step"]), list_cases(wrong["step"])
     sources = list_solutions(exercise, wrong["code"])
