@@ -245,6 +245,14 @@ def check_benchmark(verb: str, *arguments: str) -> int:
         return run_benchmark([verb, *arguments])
 
 
+def test_benchmarks_in_a_sentence_can_be_parsed() -> None:
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    commands = re.findall(r"`python\s-m\sbenchmarks\s([^`]+\s[^`]+)`", text)
+    assert commands
+    for command in commands:
+        check_benchmark(*command.split())
+
+
 def test_pages_have_commands() -> None:
     """Else the pattern above no longer finds them."""
     found: Iterator[str] = (command for page in PAGES for command in list_commands(page))

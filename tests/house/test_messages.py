@@ -59,6 +59,12 @@ QUOTED_KEY = re.compile(r"""["'`]([\w.-]+)["'`]""")
 TEMPLATE = re.compile(r"`([^`\n]*\$\{[^`\n]*)`|f\"([^\"\n]*\{[^\"\n]*)\"")
 
 
+@pytest.mark.parametrize(("guide", "words"), [("app.md", "cards"), ("app.zh.md", "张卡片")])
+def test_the_guide_counts_the_cards_of_the_story(guide: str, words: str) -> None:
+    cards = (ROOT / "web/src/story/cards.ts").read_text(encoding="utf-8").count('id: "V')
+    assert f"{cards} {words}" in (ROOT / "docs" / guide).read_text(encoding="utf-8")
+
+
 def name_table(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 

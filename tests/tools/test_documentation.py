@@ -149,6 +149,20 @@ def test_links_to_a_heading_lead_to_one(lang: str, pages: dict[str, Path]) -> No
     assert not [each for each in inside if each[2] not in anchors[each[1]]]
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/*.zh.md")), ids=lambda path: path.name)
+def test_links_in_a_chinese_file_lead_to_a_heading(path: Path) -> None:
+    """As the repository is browsed, where headings have no anchors of the English page."""
+    for file, anchor in re.findall(r"\]\(([\w.-]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
+        text = (path.parent / (file or path.name)).read_text(encoding="utf-8")
+        own = re.findall(r'<a id="([^"]+)"></a>', text)
+        assert anchor in {*own, *list_anchors(text)}, f"{path.name}: {file}#{anchor}"
+
+
+def test_an_anchor_before_a_heading_is_there_once() -> None:
+    page = 'Text.\n\n<a id="seen"></a>\n\n## 看一看\n'
+    assert add_anchors(page, ["seen"]) == "Text.\n\n## 看一看 {#seen}\n"
+
+
 def test_anchors_are_those_that_markdown_makes() -> None:
     text = (
         "# A *b* (`c`): d?\n```\n# no heading\n```\n## Café [on](x.md) it\n## A b c d\n## A b c d\n"

@@ -631,8 +631,10 @@ def test_the_demo_without_training_writes_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "find_program", lambda: "PROGRAM")
     code, out, _ = run("demo --no-train")
     assert code == 0 and out.count("\n    ") == 15 and "(wrong)" not in out
+    assert "PROGRAM train --help" in out
     assert not list(tmp_path.iterdir())
 
 

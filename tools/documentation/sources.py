@@ -21,7 +21,8 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 HOME = "README.md"
 PICTURES = {".gif", ".png", ".svg", ".webp"}
 CODE = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^(#+ .*)$", re.MULTILINE)
+# Before a Chinese heading there may be the English anchor, for readers of the file.
+HEADING = re.compile(r'^(?:<a id="[^"]*"></a>\n\n)?(#+ .*)$', re.MULTILINE)
 HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef\u201c\u201d]"  # with the signs of Chinese text
 BROKEN = re.compile(rf"^(?!#)(.*{HAN})\n *(?={HAN})", re.MULTILINE)
 # How much more, or less, a page counts in the search than others.

@@ -54,7 +54,7 @@ def train(
     words: list[str] | None = arg(
         "RECIPE | PATH",
         "First the recipe: auto chooses what you do not set, from the data and this machine; "
-        "paper takes the paper's values; or a TOML file of settings. If not given, auto. A size "
+        "paper takes the defaults; or a TOML file of settings. If not given, auto. A size "
         "here means --size. Then the data, unless --data gives them.",
     ),
     size: str | None = opt(
@@ -142,7 +142,7 @@ def train(
     glassformer train my-folder --source-lang en --target-lang de --out my-model
     glassformer train train.en train.de --size small --source-lang en \\
         --target-lang de --minutes 60 --out my-model
-    glassformer train paper my-folder --size tiny --out my-model
+    glassformer train paper train.en train.de --size tiny --out my-model
     glassformer train my-other-folder --from my-model --minutes 10 --out other
     glassformer train text.en --network decoder --out my-language-model
     glassformer train --resume my-model

@@ -61,12 +61,14 @@ def make_shortlist(
     likely: how many translations each source token has at most; common: how many of the most
     frequent target tokens every sentence has. A long text is sampled evenly. `check` is called
     between the passes over the text. ValueError if the model is no translation Transformer that
-    the engine in C computes in int8, or if there are no pairs.
+    the engine in C computes in int8, if it is of several languages and `model` names none, or if
+    there are no pairs.
     """
     folder = locate(model)
     config, tokenizers, _ = open_model(folder)
     if config.model.network != "transformer":
         raise ValueError(f"network={config.model.network}: a short-list is for the engine in C")
+    translator = Translator.load(model, device="cpu", precision="int8")
     apart = len(pairs) // HELD_OUT if len(pairs) > 2 * HELD_OUT else 2
     tried, counted = pairs[::apart][:HELD_OUT], [each for i, each in enumerate(pairs) if i % apart]
     ids = list(_encode(counted, tokenizers))
@@ -81,7 +83,7 @@ def make_shortlist(
     sources = [source for source, _ in tried]
     check()
     return ShortListTrial(
-        len(ids), _count_candidates(rows, sources, tokenizers), *_try(folder, sources)
+        len(ids), _count_candidates(rows, sources, tokenizers), *_try(translator, sources)
     )
 
 
@@ -183,9 +185,8 @@ def _count_candidates(rows: Sequence[Ids], texts: Sequence[str], tokenizers: Tok
     return sum(sizes) / max(1, len(sizes))
 
 
-def _try(folder: Path, texts: Sequence[str]) -> tuple[int, int]:
+def _try(translator: Translator, texts: Sequence[str]) -> tuple[int, int]:
     """Return how many texts were translated, and how many of them as without the short-list."""
-    translator = Translator.load(folder, device="cpu", precision="int8")
     without, result = (
         translator.translate([*texts], decode={"search": "beam", "shortlist": on}, split=False)
         for on in (False, True)

@@ -19,6 +19,7 @@ from glassformer.config import Positions
 from glassformer.extensions.pictures import PICTURES, draw, save_figure, waves
 from glassformer.extensions.pictures.chapters import ShownPicture, group_chapters
 from glassformer.extensions.pictures.gallery import gallery
+from glassformer.extensions.pictures.parts import plan
 from glassformer.extensions.pictures.parts.animate import EXACT, LONGEST
 from glassformer.extensions.pictures.parts.fonts import (
     find_family,
@@ -390,3 +391,16 @@ def test_a_gallery_of_nothing_is_refused(trace: Trace, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=said):
             gallery(trace, tmp_path / "new", **how)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("page", ["figures.md", "figures.zh.md"])
+def test_the_sample_of_the_guide_is_drawn(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    text = (Path(__file__).parents[4] / "docs" / page).read_text(encoding="utf-8")
+    module = {"__package__": "glassformer.extensions.pictures"}
+    exec(text.split("```python\n")[1].split("```")[0], module)
+    own = {key: {"en": "A text"} for key in ("topic", "title", "note", "shared")}
+    words = {**plan.read_figure_words(), "mine": own}
+    monkeypatch.setattr(plan, "read_figure_words", lambda: words)
+    assert module["draw_memory"](trace).title == "A text"

@@ -66,7 +66,7 @@ def demo(
 ) -> None:
     """Translate with a shipped model, then train one on built-in sentences.
 
-    It trains until the model passes an exam, and says how long that takes: a few minutes.
+    It trains until the model passes an exam, a few minutes; it soon says how many.
 
     \b
     glassformer demo
@@ -182,7 +182,7 @@ def say_what_is_next(own: Path | None) -> None:
     print(f"  {program} info {NAME}")
     print(f"  {program} serve {NAME}")
     print("\nFor everyday English there is everyday-en-fr; demo-fr-en and demo-en-zh are here too.")
-    print("Your own language: glassformer train --help")
+    print(f"Your own language: {program} train --help")
 
 
 def find_program() -> str:

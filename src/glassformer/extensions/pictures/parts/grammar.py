@@ -1,4 +1,4 @@
-"""Everything a figure is made of, under one name: `from . import grammar as g`."""
+"""Everything a figure is made of, under one name: `from .parts import grammar as g`."""
 
 from __future__ import annotations
 

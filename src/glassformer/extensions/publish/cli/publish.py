@@ -48,7 +48,7 @@ def publish(
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Copy a model without its training: no checkpoints, no training text, no validation text.
+    """Copy a model without its training: no checkpoints, no text but four validation sentences.
 
     It checks the copy as `doctor` does, and says what the copy still reveals about the data. The
     Hugging Face hub shows its README.md: languages, data, scores, licence, how to load it.
