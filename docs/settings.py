@@ -13,7 +13,7 @@ from glassformer.config import Config
 from glassformer.foundation.settings.table import SettingField
 
 PAGE = Path(__file__).with_suffix(".md")
-PAPER = re.compile(r" \(paper ([\d.]+)\)")
+PAPER = re.compile(r" \(paper ([\d.]+(?:: \d+)?)\)")
 KINDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 HEAD = "| setting | option | default | values | meaning | paper |\n|---|---|---|---|---|---|"
 INTRO = """# Settings
@@ -28,9 +28,10 @@ glassformer train --data data/train --valid data/valid --source-lang en --target
     --out my-model --label-smoothing 0.05 --dropout 0.3 --set decode.beam=4
 ```
 
-If the paper has a value, it is the default. If you name no recipe, `train` uses the recipe auto,
-which chooses what you do not set, for the data and the machine. The column *paper* names the
-section of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) that describes the setting.
+If you name no recipe and no file, `train` uses the recipe auto, which chooses what you do not set,
+for the data and the machine. The column *paper* names the section of
+[Attention Is All You Need](https://arxiv.org/abs/1706.03762) that describes the setting. The
+paper's value is the default, except where this column has another.
 
 `data.corpus`, several corpora, and `data.stage`, stages of a curriculum, are lists of tables: see
 [several corpora](corpora.md).

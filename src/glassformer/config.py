@@ -77,6 +77,20 @@ IMPLIED: dict[str, dict[str, int]] = {
     "decoder": {"encoder_layers": 0},
     "encoder": {"decoder_layers": 0},
 }
+# The settings of `model` that the paper's Transformer has, by name. Of a choice: the values that it
+# knows, in the order of the engine in C; of a number or a switch: None, since it has any.
+PLAIN: dict[str, tuple[str, ...] | None] = {
+    "network": ("transformer",),
+    "norm": ("post", "pre"),
+    "activation": ("relu", "silu", "gelu"),
+    "tie": ("three-way", "two-way", "none"),
+    "positions.layout": ("interleaved", "concatenated", "learned"),
+    "positions.grid": ("paper", "tensor2tensor"),
+    **dict.fromkeys(("d_model", "d_ff", "heads", "head_width", "encoder_layers")),
+    **dict.fromkeys(("decoder_layers", "norm_epsilon", "output_bias")),
+    **dict.fromkeys(("dropout", "attention_dropout", "activation_dropout")),  # of training only
+    **dict.fromkeys(f"positions.{name}" for name in ("offset", "amplitude", "max_positions")),
+}
 
 
 # Vectors are computed in `model/positions.py`; what attention knows of positions is computed in
@@ -363,16 +377,9 @@ class Model(Settings):
         """Return the settings, as `name=value`, that make a Transformer another than the paper's.
 
         They need code of their own: what was written for the paper's network alone has to refuse
-        them.
+        them. A setting that is not in PLAIN is one of them, if it has not its default.
         """
-        names = "normalization", "gated", "key_value_heads", "embedding_norm", "ablate", "plugin"
-        variations = self.list_changed((*names, "decoder"))
-        variations += (f"positions.{each}" for each in self.positions.list_changed(("combine",)))
-        if self.positions.layout not in ("interleaved", "concatenated", "learned"):
-            variations.append(f"positions.layout={self.positions.layout}")
-        return variations + [
-            f"attention.{each}" for each in self.attention.list_changed(("pattern",))
-        ]
+        return self.list_unknown(PLAIN)
 
     @property
     def lacking(self) -> str:
@@ -424,7 +431,7 @@ class Text(Settings):
     )
     vocabulary: int = setting(
         8000,
-        "The size of the vocabulary, control ids and bytes included (paper 5.1).",
+        "The size of the vocabulary, control ids and bytes included (paper 5.1: 37000).",
         ge=300,
         le=MANY,
     )
@@ -625,11 +632,20 @@ class Data(Settings):
         targets = {each for _, each in self.pairs}
         return f"<2{target}>" if target and len(targets) > 1 else None
 
+    @property
+    def target_tags(self) -> list[str]:
+        """Return the token with which each translation begins, if there is one."""
+        return [self.target_tag] if self.target_tag else []
+
     def list_tags(self) -> list[str]:
         """Return the tags of all corpora, and with a context its separator, each once."""
         tags = dict.fromkeys(tag for each in self.corpus for tag in self.tags_of(each))
         separator = SEPARATOR if self.context else None
         return list(dict.fromkeys(filter(None, (self.tag, *tags, separator))))
+
+    def find_pairs(self, pair: str | None) -> list[tuple[str | None, str | None]]:
+        """Return the pairs of that name, like "en-de", or to one target, "de"; all for None."""
+        return [p for p in self.pairs if pair is None or pair in (p[1], "-".join(map(str, p)))]
 
     def narrow(self, pair: str | None) -> "Data":
         """Return the settings for one pair of languages, like "en-de", or one target, "de".
@@ -637,7 +653,7 @@ class Data(Settings):
         Without `pair`, there has to be one target language. ValueError if there is none, or no
         such pair.
         """
-        fitting = [p for p in self.pairs if pair is None or pair in (p[1], "-".join(map(str, p)))]
+        fitting = self.find_pairs(pair)
         targets = list(dict.fromkeys(target for _, target in fitting))
         if len(targets) == 1:
             sources = list(dict.fromkeys(source for source, _ in fitting))
@@ -668,7 +684,7 @@ class Train(Settings):
         le=10**6,
     )
     batch_tokens: int = setting(
-        4096, "The tokens of each side of a micro-batch, with padding (paper 5.1).", ge=16, le=10**9
+        4096, "Tokens of each side of a micro-batch, padded (paper 5.1: 25000).", ge=16, le=10**9
     )
     fit_batch: bool = setting(
         False,
@@ -911,7 +927,7 @@ class Decode(Settings):
     search: Literal["beam", "greedy", "sample"] = setting(
         "beam", "Keep the best hypotheses, take the likeliest token each time, or draw one."
     )
-    beam: int = setting(5, "How many hypotheses are kept (paper 6.1).", ge=1, le=1000)
+    beam: int = setting(5, "How many hypotheses are kept (paper 6.1: 4).", ge=1, le=1000)
     beam_groups: int = setting(
         1, "Diverse beam: groups of hypotheses that avoid each other's tokens.", ge=1, le=1000
     )
@@ -930,7 +946,7 @@ class Decode(Settings):
     )
     max_ratio: float = setting(
         1.5,
-        "The most tokens of output: this many for each source token, plus max_extra.",
+        "The most tokens of output: so many for each source token, plus max_extra (paper 6.1: 1).",
         ge=0,
         le=1000,
     )
@@ -1030,14 +1046,14 @@ class Decode(Settings):
 class Config(Settings):
     """All settings. `size` gives the defaults of `model`; what `model` sets itself overrides them.
 
-    A setting that is not given has the paper's value. With the recipe auto, which the size auto
+    A setting that is not given has its default. With the recipe auto, which the size auto
     needs, training chooses it once it knows the corpus: see `train/plan/auto.py`.
     """
 
     recipe: Literal["auto", "paper"] | None = setting(
         None,
         "auto chooses what you do not set, for the corpus and the machine; paper takes the "
-        "paper's values; if not given, paper, except with the size auto.",
+        "defaults; if not given, paper in a file or in Python, unless size is auto; else auto.",
     )
     size: Literal["auto", "tiny", "small", "base", "big"] | None = setting(
         None, "The shape of the network, by name; auto: chosen for the corpus."
@@ -1066,8 +1082,9 @@ class Config(Settings):
         self._can_read_context()
 
     def _can_read_context(self) -> None:
-        if self.data.context and self.model.is_language_model:
-            raise ValueError(f"data.context has no effect with network={self.model.network}")
+        for name in ("context", "target_tag") if self.model.is_language_model else ():
+            if getattr(self.data, name):
+                raise ValueError(f"data.{name} has no effect with network={self.model.network}")
         if self.data.context and self.train.alignment_weight:
             raise ValueError(
                 "alignment_weight is not possible with data.context: its links count words"

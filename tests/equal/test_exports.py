@@ -15,7 +15,8 @@ import torch
 from safetensors import safe_open
 
 from glassformer.cli import main
-from glassformer.config import BOS, EOS, Config, Model, Positions
+from glassformer.config import BOS, EOS, Config, Data, Model, Positions
+from glassformer.extensions.bridge import exporting
 from glassformer.extensions.bridge.importing import import_model
 from glassformer.extensions.bridge.transformers import export_transformers
 from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
@@ -51,12 +52,21 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-def make(folder: Path, name: str) -> Path:
+PAIRS = [{"name": "one", "target_lang": "de"}, {"name": "two", "target_lang": "fr"}]
+# What makes sources begin with <2de>, and what is written after the name of such a model.
+TAGGED: dict[str, tuple[dict[str, Any], str]] = {
+    "one": ({"source_lang": "en", "target_lang": "de", "tag": "<2de>"}, ""),
+    "several": ({"source_lang": "en", "corpus": PAIRS}, "@de"),
+}
+
+
+def make(folder: Path, name: str, data: dict[str, Any] | None = None) -> Path:
     """Write a model directory with random weights, none of them at its first value."""
     torch.manual_seed(1)
     changes = CHANGES[name]
-    config = Config(model=Model(**{**SHAPE, **changes}))
+    config = Config(model=Model(**{**SHAPE, **changes}), data=Data.model_validate(data or {}))
     both = train_tokenizer(LINES * 3, 320), train_tokenizer(reversed("".join(LINES) * 3), 300)
+    both = both[0].with_tags(config.data.list_tags()), both[1]
     tokenizers = Tokenizers(both[0], both[name == "untied"])
     network = build_model(config, tokenizers)
     for parameter in network.parameters():
@@ -198,3 +208,83 @@ def test_transformers_computes_no_learned_positions(
     command = ["export", str(make(tmp_path, "learned")), "--format", "transformers"]
     assert main([*command, "--out", str(tmp_path / "hf")]) == 2
     assert "has learned positions" in capsys.readouterr().err and not (tmp_path / "hf").exists()
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("data", TAGGED)
+def test_transformers_puts_the_tag_before_a_source(data: str, tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
+    settings, pair = TAGGED[data]
+    folder, out = make(tmp_path, "post", settings), tmp_path / "hf"
+    export_transformers(f"{folder}{pair}", out)
+    ours = load_model(folder)[1].source
+    row = [*ours.find_tags(["<2de>"]), *ours.encode(LINES[0]), EOS]
+    assert tokenizers.Tokenizer.from_file(str(out / "tokenizer.json")).encode(LINES[0]).ids == row
+    import_model(out, tmp_path / "back")
+    assert Config.load(tmp_path / "back" / "config.toml").data.tag == "<2de>"
+
+
+@pytest.mark.parametrize("data", TAGGED)
+@pytest.mark.parametrize("form", ["ctranslate2", "onnx"])
+def test_an_export_says_with_which_tag_a_source_begins(
+    form: str, data: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip(form, reason=f"{form} is not installed")
+    settings, pair = TAGGED[data]
+    command = ["export", f"{make(tmp_path, 'post', settings)}{pair}", "--source", str(source)]
+    assert main([*command, "--format", form, "--out", str(tmp_path / "out")]) == 0
+    assert "Put <2de> before the tokens of each source" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "parity.json").read_text())["tag"] == "<2de>"
+    assert Config.load(tmp_path / "out" / "config.toml").data.tag == "<2de>"
+
+
+@pytest.mark.parametrize("data", TAGGED)
+@pytest.mark.parametrize("form", ["argos", "marian", "marian-bin"])
+def test_what_cannot_add_the_tag_is_not_written(
+    form: str, data: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings, pair = TAGGED[data]
+    command = ["export", f"{make(tmp_path, 'post', settings)}{pair}", "--source", str(source)]
+    out = tmp_path / "out.argosmodel"
+    assert main([*command, "--format", form, "--out", str(out)]) == 2
+    assert "reads <2de> before each source, which" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "form", ["argos", "ctranslate2", "marian", "marian-bin", "onnx", "transformers"]
+)
+def test_of_several_languages_one_has_to_be_named(
+    form: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", str(make(tmp_path, "post", TAGGED["several"][0])), "--source", str(source)]
+    out = tmp_path / "out.argosmodel"
+    assert main([*command, "--format", form, "--out", str(out)]) == 2
+    assert "en-de, en-fr: name one, as in MODEL@de" in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+
+
+def test_a_package_is_of_one_source_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same model is a package for each pair, since English needs no tag."""
+    pytest.importorskip("ctranslate2", reason="glassformer[bridge] is absent")
+    pairs = [{"name": x, "source_lang": x, "target_lang": "en"} for x in ("de", "fr")]
+    folder, out = make(tmp_path, "post", {"corpus": pairs}), tmp_path / "a.argosmodel"
+    command = ["--format", "argos", "--quantization", "float32", "--out", str(out)]
+    assert main(["export", str(folder), *command]) == 2
+    assert f"name one pair, as in {folder}@de-en" in " ".join(capsys.readouterr().err.split())
+    assert main(["export", f"{folder}@fr-en", *command]) == 0
+    with ZipFile(out) as archive:
+        told = json.loads(archive.read("translate-fr_en/metadata.json"))
+    assert (told["from_code"], told["to_code"]) == ("fr", "en")
+
+
+def test_a_weight_that_no_format_has_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, tokenizers, network = load_model(make(tmp_path, "post"))
+    network.decoder[0].temperature = torch.nn.Parameter(torch.ones(3))
+    monkeypatch.setattr(exporting, "load_model", lambda model: (config, tokenizers, network))
+    with pytest.raises(ValueError, match=r"the weight decoder\.0\.temperature, which Marian does"):
+        exporting.open_plain("post", "Marian")

@@ -134,6 +134,25 @@ cell = trace.explain("encoder.0.feed_forward.hidden", place)
 assert abs(cell.recomputed - cell.value) < 1e-5 * max(1, abs(cell.value)) and cell.value > 0
 """
 
+REFUSED = """
+from glassformer.extensions.bridge.exporting import open_plain
+
+for refuse in (lambda: open_plain(MODEL, "Marian"), lambda: trace.picture(PICTURE)):
+    try:
+        refuse()
+    except ValueError as error:
+        assert SETTING in str(error), error
+    else:
+        raise AssertionError("it has been written without the change")
+"""
+
+
+def refuse(model: str, setting: str, picture: str) -> str:
+    """Return a program that exports the model and draws its trace, with which neither can deal."""
+    names = {"MODEL": model, "SETTING": setting, "PICTURE": picture}
+    return "\n".join(f"{name} = {value!r}" for name, value in names.items()) + REFUSED
+
+
 SCHEDULE = """
 from glassformer.cli import main
 from glassformer.config import Train
@@ -186,7 +205,7 @@ def test_a_norm_trains_translates_and_is_recorded(
 ) -> None:
     copy = make_copy(read_blocks("diff")[0], tmp_path_factory)
     watch, explain, *_ = read_blocks("python")
-    told = run(PROGRAM + watch + explain + LOOK, copy)
+    told = run(PROGRAM + watch + explain + LOOK + refuse("scale", "normalization=", "V66"), copy)
     rows = dict(re.findall(r"^(\S+normed) +([\d.]+)$", told, re.M))
     assert rows.keys() == {
         "encoder.0.self_attention_residual.normed",
@@ -200,7 +219,13 @@ def test_a_norm_trains_translates_and_is_recorded(
 
 
 @pytest.mark.parametrize(
-    ("number", "program"), [*enumerate((TEMPERATURE, ACTIVATION, SCHEDULE), 1)], ids=CHANGES[1:]
+    ("number", "program"),
+    [
+        (1, TEMPERATURE + refuse("m", "learned_temperature=", "V34")),
+        (2, ACTIVATION + refuse("m", "activation=squared_relu", "V64")),
+        (3, SCHEDULE),
+    ],
+    ids=CHANGES[1:],
 )
 @pytest.mark.thorough
 def test_another_change_works(

@@ -22,13 +22,14 @@ from glassformer.extensions.bridge.marian_student import export_student
 from glassformer.extensions.foreign_tokenizers.sentencepiece import Sentencepiece
 from glassformer.extensions.site import four_bits
 from glassformer.extensions.site.living import WASM, build_living_page
-from glassformer.extensions.site.portable import describe_tokenizer, pack_model
+from glassformer.extensions.site.portable import _describe_graph, describe_tokenizer, pack_model
 from glassformer.model.files.directory import (
     CONFIG,
     WEIGHTS,
     Tokenizers,
     build_model,
     load_model,
+    open_model,
     save_model,
 )
 from glassformer.text import Tokenizer
@@ -202,3 +203,11 @@ def test_the_numbers_of_a_student_stay(tmp_path: Path) -> None:
     assert {*wanted} == {*found}
     for name, values in wanted.items():
         np.testing.assert_array_equal(found[name], values)
+
+
+def test_a_weight_that_no_equation_has_is_not_left_out() -> None:
+    config, tokenizers, weights = open_model("demo")
+    names = [*weights.tensors, "decoder.0.self_attention.temperature"]
+    assert _describe_graph(config.model, tokenizers, weights.tensors)
+    with pytest.raises(ValueError, match=r"compute without the weight decoder\.0\.self_attention"):
+        _describe_graph(config.model, tokenizers, names)

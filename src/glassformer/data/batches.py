@@ -76,10 +76,14 @@ class Batches:
         pad_to: int = FEW_SHAPES,
         positions: int = 1 << 30,
         weights: Sequence[float] = (),
+        source_end: int = EOS,
     ) -> None:
-        """`weights`: how often an epoch has each pair of each part of the store; once, if not."""
+        """`weights`: how often an epoch has each pair of each part of the store; once, if not.
+
+        source_end: PAD if sources have no EOS.
+        """
         self._store, self._budget, self._seed = store, batch_tokens, seed
-        self._pad_to, self._positions = pad_to, positions
+        self._pad_to, self._positions, self._source_end = pad_to, positions, source_end
         self.mixture = Mixture(store.starts, weights or [1.0] * len(store.parts), seed)
         self._period = store.samples if self.mixture.is_periodic else None
         self._cuts: dict[int, Integers] = {}  # of the latest epochs, or of all segmentations
@@ -224,7 +228,7 @@ class Batches:
         start, end = self._cut(epoch)[number : number + 2]
         rows = order[start:end]
         return Batch(
-            self._frame([self._store.source(row, epoch) for row in rows], []),
+            self._frame([self._store.source(row, epoch) for row in rows], [], self._source_end),
             self._frame([self._store.target(row, epoch) for row in rows], [BOS]),
             rows,
         )
@@ -234,15 +238,15 @@ class Batches:
         padded = -(-(lengths.astype(np.int64) + 1) // self._pad_to) * self._pad_to
         return np.minimum(padded, self._positions)
 
-    def _frame(self, rows: Sequence[Ids], begin: list[int]) -> Integers:
-        """Return rows of equal width, each `begin`, tokens, EOS, padding."""
+    def _frame(self, rows: Sequence[Ids], begin: list[int], last: int = EOS) -> Integers:
+        """Return rows of equal width: `begin`, tokens, `last` (EOS if there are none), padding."""
         first = len(begin)
         width = first + int(self._pad(np.array(max(map(len, rows)))))
         framed = np.full((len(rows), width), PAD, dtype=np.int64)
         framed[:, :first] = begin
         for place, ids in enumerate(rows):
             end = first + len(ids)
-            framed[place, first:end], framed[place, end] = ids, EOS
+            framed[place, first:end], framed[place, end] = ids, last if len(ids) else EOS
         return framed
 
 

@@ -96,6 +96,7 @@ def choose_batches(
         return LabelledBatches(store, **options)
     if model.network == "encoder":
         return MaskedBatches(store, vocabulary=len(tokenizers[0]), **options)
+    options["source_end"] = EOS if config.text.source_eos else PAD
     if config.data.augment.is_on or config.draws_anew:
         make = need_addition("noisy_batches", "data.augment, or text.samples=0,")
         noisy: Batches = make(config, store, tokenizers, weights=weights, **options)

@@ -65,7 +65,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class StorePart:
-    """The pairs of one of several corpora, and the ids before each of its sources.
+    """The pairs of one of several corpora, and the ids before each of its sources and targets.
 
     separator: the id after each sentence of a context; None: the sources are not extended.
     """
@@ -74,6 +74,7 @@ class StorePart:
     pairs: Iterable[Pair]
     tags: tuple[int, ...] = ()
     separator: int | None = None
+    begin: tuple[int, ...] = ()
 
 
 class PartIndex(BaseModel):
@@ -256,8 +257,9 @@ def _encode(
         lines, room = [source.split("\n") for source in sources], max_length - len(part.tags)
         sides = [encode_sources(lines, encoders[0], part.separator, room)]
     sides.append(encoders[1](targets))
-    if part.tags:
-        sides[0] = [[[*part.tags, *row] for row in rows] for rows in sides[0]]
+    for side, tags in enumerate((part.tags, part.begin)):
+        if tags:
+            sides[side] = [[[*tags, *row] for row in rows] for rows in sides[side]]
     fits = [
         max(map(len, every)) <= max_length
         for every in zip(*chain.from_iterable(sides), strict=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..config import EOS, PAD, Decode
+from .sentences import penalise_length
 from .step import Hypotheses
 
 CELLS = 1 << 18  # values summed at once, so that they stay in a core's cache
@@ -31,12 +32,10 @@ def length_penalty(length: Tensor, settings: Decode) -> Tensor:
     `length` holds n. "gnmt": ((5 + n) / 6) ** alpha (Wu et al. 2016, equation 14; here 6.1);
     "power": n ** alpha. It is never below 1 and never falls as n grows; the exact stop needs that.
     """
-    if settings.length_penalty not in ("gnmt", "power"):
-        return torch.ones_like(length, dtype=torch.float32)
     # On a CPU a power in fp32 may depend on its index in the tensor, so on the other sentences.
     n = length.double() if length.is_cpu else length.float()
-    n = (5 + n) / 6 if settings.length_penalty == "gnmt" else n
-    return (n**settings.alpha).float()
+    penalty: Tensor = penalise_length(n, settings)
+    return penalty.float()
 
 
 def count_rows(settings: Decode) -> int:

@@ -3,11 +3,13 @@
 This module does not import torch.
 """
 
+from __future__ import annotations
+
 import math
 from collections import deque
 from collections.abc import Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..config import EOS, Decode
 
@@ -61,6 +63,22 @@ class Hypothesis(NamedTuple):
     score: float  # log_prob / length penalty: hypotheses are ranked by it
     token_log_probs: list[float]  # one for each token, and EOS's last
     finished: bool  # whether it ended with EOS; otherwise it was cut at the greatest length
+
+    def drop_first(self, count: int, settings: Decode) -> Hypothesis:
+        """Return the hypothesis as if it began after `count` forced tokens."""
+        if not count:
+            return self
+        log_probs = self.token_log_probs[count:]
+        log_prob = self.log_prob - sum(self.token_log_probs[:count])
+        score = log_prob / penalise_length(max(1, len(log_probs)), settings)
+        return Hypothesis(self.tokens[count:], log_prob, score, log_probs, self.finished)
+
+
+def penalise_length(n: Any, settings: Decode) -> Any:
+    """Return the penalty of n tokens, a number or a tensor: see `rules.length_penalty`."""
+    if settings.length_penalty == "none":
+        return n**0
+    return ((5 + n) / 6 if settings.length_penalty == "gnmt" else n) ** settings.alpha
 
 
 class NotFiniteError(ValueError):

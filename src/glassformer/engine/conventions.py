@@ -10,12 +10,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..config import EOS, Decode
-from ..decode.sentences import Budget, Hypothesis, Rows
+from ..decode.sentences import Budget, Hypothesis, Rows, rank
 from .native import Head, ScoredPair
 
 if TYPE_CHECKING:
     from .native import Matrix
     from .weights import Engine
+
+
+def count_wanted(n_best: int, begin: Sequence[int], settings: Decode) -> int:
+    """Return how many hypotheses have to be found, so that the `n_best` are among them."""
+    return max(n_best, settings.beam) if begin and settings.search == "beam" else n_best
 
 
 class ConventionEngine:
@@ -32,13 +37,25 @@ class ConventionEngine:
         return self.engine.precision
 
     def search(
-        self, sources: Rows, settings: Decode, *, prefixes: Rows | None = None, **keywords: Any
+        self,
+        sources: Rows,
+        settings: Decode,
+        *,
+        prefixes: Rows | None = None,
+        n_best: int = 1,
+        **keywords: Any,
     ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each source, without the tokens that they begin with."""
+        """Return the best hypotheses of each source, without the tokens that they begin with.
+
+        These are in the scores of the search: all that it finds are scored again without them.
+        """
         beginnings = [()] * len(sources) if prefixes is None else prefixes
         begun = [[*self.begin, *prefix] for prefix in beginnings]
-        hypotheses = self.engine.search(self._cut(sources), settings, prefixes=begun, **keywords)
-        return [[self._drop(each) for each in ways] for ways in hypotheses]
+        keywords |= {"prefixes": begun, "n_best": count_wanted(n_best, self.begin, settings)}
+        return [
+            rank([each.drop_first(len(self.begin), settings) for each in ways], n_best)
+            for ways in self.engine.search(self._cut(sources), settings, **keywords)
+        ]
 
     def score(self, sources: Rows, targets: Rows, **keywords: Any) -> list[ScoredPair]:
         """Return the log-probabilities of the tokens of each target."""
@@ -71,11 +88,3 @@ class ConventionEngine:
 
     def _begin(self, targets: Rows) -> Rows:
         return [[*self.begin, *target] for target in targets]
-
-    def _drop(self, hypothesis: Hypothesis) -> Hypothesis:
-        forced = hypothesis.token_log_probs[: len(self.begin)]
-        return hypothesis._replace(
-            tokens=hypothesis.tokens[len(self.begin) :],
-            log_prob=hypothesis.log_prob - sum(forced),
-            token_log_probs=hypothesis.token_log_probs[len(self.begin) :],
-        )

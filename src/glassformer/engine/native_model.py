@@ -8,28 +8,15 @@ from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_double, c_int, c_int32, c_int64, c_void_p
 from math import ceil
 
-from ..config import Model
-from ..foundation.settings.table import Settings
+from ..config import PLAIN, Model
 from ..model.files.weights_file import SCALE, StoredTensor
 from .native_structs import NetworkStruct
 
 PRECISION_CODES = {"fp32": 0, "int8": 1}
 TYPES = {"F32": 0, "F16": 1, "BF16": 2, "I8": 3}  # as safetensors names them
-# The settings of `model` that the library computes, by name. Of a choice: the values it knows, each
-# handed to it as its place here; of a number or a switch: None, since it takes any.
-KNOWN: dict[str, tuple[str, ...] | None] = {
-    "network": ("transformer",),
-    "norm": ("post", "pre"),
-    "decoder": ("attention", "ssru"),
-    "activation": ("relu", "silu", "gelu"),
-    "tie": ("three-way", "two-way", "none"),
-    "positions.layout": ("interleaved", "concatenated", "learned"),
-    "positions.grid": ("paper", "tensor2tensor"),
-    **dict.fromkeys(("d_model", "d_ff", "heads", "head_width", "encoder_layers")),
-    **dict.fromkeys(("decoder_layers", "norm_epsilon", "output_bias")),
-    **dict.fromkeys(("dropout", "attention_dropout", "activation_dropout")),  # of training only
-    **dict.fromkeys(f"positions.{name}" for name in ("offset", "amplitude", "max_positions")),
-}
+# The settings of `model` that the library computes, by name; see `PLAIN`. Each value of a choice is
+# handed to it as its place here.
+KNOWN = {**PLAIN, "decoder": ("attention", "ssru")}
 MOST_INPUTS = 65_536  # of a linear map in int8: more products of 255 * 127 overflow 32 bits
 OUT_OF_MEMORY = 1  # the code of native/errors.h
 
@@ -167,21 +154,10 @@ class NativeEnsemble:
         """Free nothing: the engines of the members free their weights."""
 
 
-def explain_settings(settings: Settings, prefix: str = "") -> str:
-    """Return why the library does not compute a model with these settings; "" if it does.
-
-    A setting that it does not know by name has to have its default.
-    """
-    for name, field in type(settings).model_fields.items():
-        value, usual = getattr(settings, name), field.default
-        if isinstance(value, Settings) and isinstance(usual, Settings):
-            if problem := explain_settings(value, f"{prefix}{name}."):
-                return problem
-            continue
-        known = KNOWN.get(f"{prefix}{name}", (usual,))
-        if known is not None and value not in known:
-            return f"the engine in C does not compute {prefix}{name}={value}"
-    return ""
+def explain_settings(settings: Model) -> str:
+    """Return why the library does not compute a model with these settings; "" if it does."""
+    unknown = settings.list_unknown(KNOWN)
+    return f"the engine in C does not compute {unknown[0]}" if unknown else ""
 
 
 def choose_budget(settings: Model, vocabulary: int) -> int:

@@ -52,22 +52,6 @@ def max_over_heads(weights_HQM: Array) -> Array:
     return weights_HQM.max(0)
 
 
-def trace_cells(trace: RecordedTensors, layer: int) -> Array:
-    """Return the share of each token in the cell of an SSRU after each token, T T.
-
-    A gate lets in 1 - f of its token; each later one keeps f of what there is (Kim et al. 2019);
-    the share is the mean of all numbers of the cell. Rows sum to less than 1: the cell began at 0.
-    """
-    forget_TD = trace[f"decoder.{layer}.ssru.forget"].astype(np.float64)
-    share_TT = np.zeros((len(forget_TD),) * 2)
-    for written, gate in enumerate(forget_TD):
-        left = 1 - gate
-        for read in range(written, len(forget_TD)):
-            left = left * forget_TD[read] if read > written else left
-            share_TT[read, written] = left.mean()
-    return share_TT
-
-
 def weigh_values(trace: RecordedTensors, block: str) -> Array:
     """Return each weight times the norm of its value vector, H Q M (Kobayashi et al. 2020)."""
     lengths_HM = np.linalg.norm(trace[f"{block}.value"], axis=-1)

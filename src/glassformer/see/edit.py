@@ -228,7 +228,7 @@ def prepare_edits(
 
 def _replace_word(text: str, word: str, by: str) -> tuple[str, int]:
     """Replace a word wherever it is not part of another; return the text and how often it was."""
-    return word_pattern(word).subn(lambda _: by, text)
+    return word_pattern(word).subn(lambda _: by, text) if word.strip() else (text, 0)
 
 
 def _check(number: int, edit: dict[str, Any]) -> Change:

@@ -148,7 +148,9 @@ class _Builder:
             self._add(name, "window", text, entry, name.rpartition(".")[0])
             return
         kind, stem = self.wiring.modules[maker].kind, name.removesuffix(".normed")
-        for part, text in read_modules(self.network)[kind].items():
+        if (parts := read_modules(self.network).get(kind)) is None:
+            raise ValueError(f"the catalogue has no equation of {name} with these settings")
+        for part, text in parts.items():
             if part in LANGUAGES:
                 continue
             if part == "output":

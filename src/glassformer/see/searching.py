@@ -7,6 +7,7 @@ import torch
 
 from ..config import BOS, EOS, Decode
 from ..decode import Fate, Hypothesis, Step, endings, search
+from ..engine.conventions import count_wanted
 from ..foundation.machine.device import autocast
 from ..text import Tokenizer
 from ..text.sentences import has_letters
@@ -14,7 +15,7 @@ from ..translate.options import Choice
 from ..translate.stages import TranslationStages
 from .document import FoundHypothesis, Search, SearchCandidate
 from .edit import EditedSentence
-from .search_networks import LogitsKeeper, UncachedNetwork
+from .search_networks import LogitsKeeper
 from .tokens import spell_tokens
 from .trace import Trace
 
@@ -72,7 +73,7 @@ def find_passage(
         (prefix,) = reader.encode_prefixes([reader.prepare_last(edited.text)], [prefix])
     forced = _begin(translator, [*prefix])
     steps = _search(translator, edited, source, settings, forced, hypothesis, seed, key, progress)
-    passage = _rank(steps)
+    passage = _rank(steps, translator.reader.begin, settings)
     if not 0 <= hypothesis < len(passage):
         raise ValueError(
             f"hypothesis={hypothesis}: {len(passage)} ended, 0 to {len(passage) - 1}; "
@@ -94,36 +95,6 @@ def find_passage(
             steps=tuple(_replay(tokenizer, step) for step in steps),
         ),
     )
-
-
-def draw_samples(
-    translator: TranslationStages, edited: EditedSentence, decode: Choice, count: int, seed: int
-) -> list[str]:
-    """Return `count` translations of a sentence that are drawn at random, under its edits.
-
-    All are drawn in one batch, so an edit that needs a pass without KV cache raises ValueError.
-    """
-    settings = translator.config.decode.override(decode)
-    source = [token.id for token in edited.source]
-    with (
-        torch.inference_mode(),
-        autocast(translator.weights.exact, translator.device),
-        edited.network() as network,
-    ):
-        if isinstance(network, UncachedNetwork):
-            raise ValueError("samples are drawn together: not under an edit of single positions")
-        result = search(
-            network,
-            [source] * count,
-            settings,
-            prefixes=[translator.reader.begin] * count,
-            lengths=translator.reader.count_lengths([source] * count),
-            lines=range(count),
-            seed=seed,
-            longest=translator.reader.longest,
-            device=translator.device,
-        )
-    return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in result]
 
 
 def search_with_beam(
@@ -166,7 +137,8 @@ def _search(
     most = settings.beam if settings.search == "beam" else 1
     with autocast(translator.weights.exact, translator.device), edited.network() as network:
         heard = LogitsKeeper(network, HEARD, settings) if progress else None
-        for number in (1, hypothesis + 1):
+        begin = translator.reader.begin
+        for number in (count_wanted(1, begin, settings), hypothesis + 1):
             steps = list[Step]()
             search(
                 heard or network,
@@ -181,17 +153,20 @@ def _search(
                 device=translator.device,
                 watch=_keep(steps, heard, progress),
             )
-            if not len(_rank(steps)) <= hypothesis < most:
+            if not len(_rank(steps, begin, settings)) <= hypothesis < most:
                 break
     return steps
 
 
-def _rank(steps: list[Step]) -> list[Hypothesis]:
-    """Return all hypotheses that ended, the best first, and those cut at the length limit last."""
-    return sorted(
-        (ended for step in steps for _, ended in endings(step)),
-        key=lambda ended: (not ended.finished, -ended.score),
-    )
+def _rank(steps: list[Step], begin: Sequence[int], settings: Decode) -> list[Hypothesis]:
+    """Return all hypotheses that ended, the best first, and those cut at the length limit last.
+
+    Their scores are without the tag that all begin with, as everywhere.
+    """
+    ended = [each for step in steps for _, each in endings(step)]
+    scores = (each.drop_first(len(begin), settings).score for each in ended)
+    ended = [each._replace(score=score) for each, score in zip(ended, scores, strict=True)]
+    return sorted(ended, key=lambda each: (not each.finished, -each.score))
 
 
 def _keep(

@@ -59,7 +59,10 @@ def word_pattern(words: str, *, any_case: bool = False, may_go_on: bool = False)
 
     Chinese words are written without spaces, so they are found everywhere, as marks are; Thai ones
     wherever they cut no syllable. `may_go_on`: the last one may be the beginning of a word.
+    ValueError for white space alone.
     """
+    if not words.strip():
+        raise ValueError(f"{words!r} is no word: name one")
     before = _border("?<!", words[0], LEADING)
     after = "" if may_go_on else _border("?!", words[-1], FOLLOWING + list_combining())
     # Around the words, where case makes no difference, it would take long to compile.

@@ -15,12 +15,11 @@ from .options import SearchOptions
 from .quality_check import CAPS, UNLIKE, find_problems
 from .searching import search_texts
 from .sentence import CheckedTranslation, Problem, Sentence, Translation
-from .writing import Writer, join_translations, take_apart
+from .writing import Writer, join_translations
 
 SHOWN = 12  # characters of a word that could not be read
 WIDE = 10  # hypotheses, among which one may drop fewer words
 MOST = 0.3  # of the score: a translation that drops less may have so much less
-UNREAD = {"failed", "untranslatable"}  # problems of a text, in whatever way it is translated
 ENDLESS = {"loop", "long", "cut"}  # faults of a translation that found no end
 
 
@@ -129,7 +128,7 @@ class Checker:
         dropped = self.dropped.find(ways) if self.dropped else [()] * len(ways)
         for (sentence, each), words in zip(ways, dropped, strict=True):
             faults = [
-                *find_problems(sentence.text, each, self.language, _list_names(sentence)),
+                *find_problems(sentence.text, each, self.language, list_names(sentence)),
                 *(Problem.describe("dropped", list=word) for word in words),
             ]
             yield faults
@@ -194,23 +193,6 @@ def list_left_out(text: str, sentences: Sequence[Sentence]) -> list[str]:
     return [word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in words]
 
 
-def split_ways(text: str, checked: CheckedTranslation) -> Iterator[CheckedTranslation]:
-    """Yield each of the n best translations of a text with its own problems.
-
-    Those of the others are the visible faults alone, and what is left in the language of the text.
-    """
-    yield checked
-    for other in checked.best[1:]:
-        problems = [each for each in checked.problems if each.kind in UNREAD]
-        for part, (sentence, translation) in enumerate(
-            zip(checked.sentences, take_apart(other), strict=True)
-        ):
-            faults = find_problems(sentence.text, translation, repeated=_list_names(sentence))
-            problems += [each._replace(part=part) for each in faults]
-        confidence = cap_confidence(other, problems)
-        yield CheckedTranslation([other], tuple(problems), confidence, False, checked.sentences)
-
-
 def cap_confidence(translation: Translation, problems: Sequence[Problem]) -> float:
     """Return how sure a model is of a translation, 0 to 1, and no surer than its problems allow."""
     return round(min([measure_confidence(translation), *(CAPS[p.kind] for p in problems)]), 4)
@@ -248,7 +230,7 @@ def _only_drops(faults: Sequence[Problem]) -> bool:
     return {each.kind for each in faults} == {"dropped"}
 
 
-def _list_names(sentence: Sentence) -> list[str]:
+def list_names(sentence: Sentence) -> list[str]:
     """Return what a translation has to have in common with its sentence: names and numbers."""
     if not sentence.adapted:
         return []

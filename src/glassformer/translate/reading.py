@@ -82,7 +82,7 @@ class SentenceReader:
         make = find_addition("enclosures")
         self.enclosures: Any = make(*tokenizers) if make else None
         self.tags = tokenizers.source.find_tags([data.tag] if data.tag else [])
-        self.begin = tokenizers.target.find_tags([data.target_tag] if data.target_tag else [])
+        self.begin = tokenizers.target.find_tags(data.target_tags)
         has_context = data.context > 0
         self.separator = tokenizers.source.find_tags([SEPARATOR])[0] if has_context else None
         self.prefix = ""  # of the translations: what stand-ins stand for may be written as there

@@ -206,7 +206,7 @@ def test_a_gap_is_a_share_of_the_way_and_is_told(model: Path) -> None:
 
 
 def test_the_estimate_weighs_what_the_training_read(tmp_path: Path) -> None:
-    out = run_training(tmp_path / "m", {"context": 1, "tag": "<2fr>"})
+    out = run_training(tmp_path / "m", {"context": 1, "tag": "<2fr>", "target_tag": "<fr>"})
     replay, translator = Replay.open(out), Translator.load(out, device="cpu", precision="fp32")
     places, pairs = encode_lines(translator, PAIRS)
     assert places == [*range(len(PAIRS))] and pairs == replay.pairs

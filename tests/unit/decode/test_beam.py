@@ -11,9 +11,36 @@ import torch
 
 from glassformer.config import Decode
 from glassformer.decode import Hypothesis, search
+from glassformer.decode.sentences import rank
+from glassformer.engine.conventions import ConventionEngine
 
 PENALTIES = [("gnmt", 0.6), ("gnmt", 2.0), ("power", 0.5), ("power", 1.3), ("none", 0.6)]
 CHOICES = (3, 4, 5, 6)  # besides EOS
+
+
+def test_a_forced_beginning_does_not_count() -> None:
+    """A tag's log-probability, divided by its length, would make longer translations better."""
+    settings = Decode(beam=2, length_penalty="power", alpha=1.0)
+
+    def end(*log_probs: float) -> Hypothesis:
+        tokens, log_prob = [9, *[5] * (len(log_probs) - 2)], sum(log_probs)
+        score = penalised(log_prob, len(log_probs), settings)
+        return Hypothesis(tokens, log_prob, score, [*log_probs], finished=True)
+
+    class Engine:
+        precision = "fp32"
+
+        def search(self, *_: Any, n_best: int, **__: Any) -> list[list[Hypothesis]]:
+            found = [end(-4.0, -0.5, -0.5, -0.5, -0.1), end(-4.0, -0.5, -0.1)]
+            return [rank(found, n_best)]
+
+    engine: Any = Engine()
+    for begin, length, score in (([9], 1, -0.3), ([], 4, -1.12)):
+        ((best,),) = ConventionEngine(engine, begin, True).search([[5, 2]], settings)
+        assert len(best.tokens) == length and best.score == pytest.approx(score)
+        assert best.score == pytest.approx(
+            penalised(best.log_prob, len(best.token_log_probs), settings)
+        )
 
 
 def penalised(log_prob: float, length: int, settings: Decode) -> float:

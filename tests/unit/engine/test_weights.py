@@ -95,6 +95,18 @@ def test_known_settings_are_for_c(settings: Model) -> None:
     assert explain_settings(settings) == ""
 
 
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_settings_are_variations(name: str) -> None:
+    """What knows the paper's network alone, such as Marian, refuses them."""
+    assert name in UNKNOWN[name].list_variations()
+
+
+def test_an_unknown_activation_is_a_variation() -> None:
+    settings = Model().model_copy(update={"activation": "squared_relu"})
+    assert settings.list_variations() == ["activation=squared_relu"]
+    assert Newer(d_ff=7, activation="gelu", head_width=3).list_variations() == []
+
+
 def test_every_setting_is_known_by_name() -> None:
     """Whoever adds one that the engine in C computes adds it to `KNOWN`, and nothing else."""
     for name in KNOWN:

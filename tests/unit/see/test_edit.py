@@ -390,6 +390,8 @@ def test_a_word_is_replaced_as_it_is(
         (EDITS[8] | {"position": -1}, "-1 counts from an end that is not written yet"),
         ({"do": "word", "word": "zebra", "by": "x"}, "there is no word 'zebra'"),
         ({"do": "cut", "word": "zebra"}, "there is no word 'zebra'"),
+        ({"do": "cut", "word": " "}, "' ' is no word"),
+        ({"do": "word", "word": " ", "by": "x"}, "there is no word ' '"),
         ({"do": "cut", "word": "cat", "occurrence": 1}, "occurrence of 'cat': 1 is out of range"),
         ({"do": "cut", "word": "cat", "layer": 7}, "layer of the decoder: 7 is out of range"),
         ({"do": "cut", "word": "cat", "head": 7}, "head of decoder.0.cross_attention: 7 is out"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 from tests.equal.variants import VARIANTS
 from tests.unit.see.test_explain import allow, draw_cells
 
+from glassformer.config import Model
+from glassformer.extensions.pictures.kept import trace_cells
 from glassformer.extensions.pictures.pictures import list_pictures, make_scene
 from glassformer.extensions.serve.page import check_views
 from glassformer.see import Trace, derive, record
+from glassformer.see.opgraph import build_graph
 from glassformer.see.recompute import FUNCTIONS
+from glassformer.see.wiring import record_wiring
 
 
 @pytest.fixture(params=list(VARIANTS))
@@ -93,7 +98,7 @@ def test_what_is_left_in_a_cell(make: Any) -> None:
         forget, candidate = (
             trace[f"decoder.{layer}.ssru.{name}"] for name in ("forget", "candidate")
         )
-        shares = derive.trace_cells(trace, layer)
+        shares = trace_cells(trace, layer)
         last, cell, left = len(forget) - 1, 0.0, np.ones(forget.shape[1])
         for at in range(last, -1, -1):
             part = (1 - forget[at]) * left
@@ -102,3 +107,18 @@ def test_what_is_left_in_a_cell(make: Any) -> None:
         np.testing.assert_allclose(cell, trace[f"decoder.{layer}.ssru.cell"][last], atol=1e-5)
         assert np.allclose(shares.sum(1)[-1] + left.mean(), 1) and not np.triu(shares, 1).any()
     assert "is left in the state" in " ".join(x.text for x in make_scene(trace, "V118").texts)
+
+
+def test_what_has_no_equation_is_named() -> None:
+    settings = Model(d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1)
+    wiring = record_wiring(settings)
+    settings = settings.model_copy(update={"activation": "squared_relu"})
+    with pytest.raises(ValueError, match=r"no equation of encoder\.0\.feed_forward\.hidden"):
+        build_graph(settings, wiring, 3, 3, 300, 300)
+
+
+def test_a_picture_is_not_drawn_with_a_setting_that_is_unknown_to_it() -> None:
+    """Whichever of its equations the setting changes."""
+    settings = Model().model_copy(update={"activation": "squared_relu"})
+    with pytest.raises(ValueError, match="V64 shows equations that do not hold with activation="):
+        make_scene(SimpleNamespace(settings=settings), "V64")

@@ -243,22 +243,28 @@ def test_the_table_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "size", "pairs", "alphabet", "is_said"),
+    ("source", "size", "pairs", "text", "is_said"),
     [
-        ("en", "auto", 5000, 100, True),
-        ("eng", "auto", 5000, 100, True),
-        ("en", "auto", 5000, 2000, False),  # Chinese
-        ("en", "auto", 50_000, 100, False),
-        ("en", "tiny", 5000, 100, False),
-        ("de", "auto", 5000, 100, False),
+        ("en", "auto", 5000, "Əlvida, dostum!", True),
+        ("eng", "auto", 5000, "Tạm biệt nhé, bạn của tôi!", True),
+        ("en", "auto", 5000, "再见，我的朋友！", False),
+        ("en", "auto", 5000, "ნახვამდის, ჩემო მეგობარო!", False),
+        ("en", "auto", 5000, "ᏙᎾᏓᎪᎲᎢ, ᎣᎩᎾᎵᎢ!", False),
+        ("en", "auto", 50_000, "Auf Wiedersehen, mein Freund!", False),
+        ("en", "tiny", 5000, "Auf Wiedersehen, mein Freund!", False),
+        ("de", "auto", 5000, "Goodbye, my friend!", False),
     ],
 )
 def test_little_data_may_start_from_a_shipped_model(
-    source: str, size: str, pairs: int, alphabet: int, is_said: bool
+    source: str, size: str, pairs: int, text: str, is_said: bool
 ) -> None:
     raw = {"recipe": "auto", "size": size, "data": {"source_lang": source, "target_lang": "xx"}}
-    said = suggest_parent(Config.read(raw), CorpusStats(pairs, pairs * 9, alphabet))
-    assert ("everyday-en-fr" in said) == is_said
+    stats = measure_corpus([("Goodbye, my friend!", text)] * pairs)
+    assert ("everyday-en-fr" in suggest_parent(Config.read(raw), stats)) == is_said
+    raw["data"]["corpus"] = [
+        {"name": "a", "paths": ["train.en", "train.xx"]}
+    ]  # as a night names it
+    assert not suggest_parent(Config.read(raw), stats)
 
 
 @pytest.mark.parametrize(

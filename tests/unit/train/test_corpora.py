@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from glassformer import Translator
 from glassformer.config import Config
 from glassformer.extensions.serve.service.model_pool import ModelPool
+from glassformer.extensions.short_list.shortlisting import make_shortlist
 from glassformer.extensions.site.portable import pack_model
+from glassformer.foundation.shared_library import load_library
+from glassformer.model.files.directory import SHORTLIST
 from glassformer.train import resume, train
 from glassformer.train.publish.golden import check_golden
 
@@ -51,6 +55,37 @@ def test_the_server_has_each_pair_and_one_copy_of_the_weights(model: Path) -> No
     assert pool.load(first).reader.tags != pool.load(second).reader.tags
     (only,) = ModelPool([f"{model}@xx"]).models.values()
     assert (only.source, only.target) == ("en", "xx")
+
+
+def test_the_server_has_each_source_of_a_target(model: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(model, tmp_path / "many", ignore=shutil.ignore_patterns("run"))
+    config = Config.load(copy / "config.toml")
+    first = config.data.corpus[0].model_dump(exclude_none=True)
+    other = {**first, "name": "de", "source_lang": "de", "target_lang": "xx"}
+    config = config.changed(data={"corpus": [first, other]})
+    (copy / "config.toml").write_text(config.to_toml(), "utf-8")
+    pool = ModelPool([f"{copy}@xx"])
+    assert [(each.source, each.target) for each in pool.models.values()] == [
+        ("en", "xx"),
+        ("de", "xx"),
+    ]
+    for each in pool.models.values():
+        assert pool.load(each).config.data.source_lang == each.source
+    (only,) = ModelPool([f"{copy}@de-xx"]).models.values()
+    assert only.source == "de"
+    with pytest.raises(ValueError, match="no translation to fr was trained"):
+        ModelPool([f"{copy}@fr"])
+
+
+@pytest.mark.skipif(load_library("engine") is None, reason="no library here")
+def test_a_short_list_is_of_one_pair(model: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(model, tmp_path / "both", ignore=shutil.ignore_patterns("run"))
+    pairs = [("the cat runs", "the cat runs")] * 5
+    with pytest.raises(ValueError, match="several languages were trained"):
+        make_shortlist(copy, pairs)
+    assert not (copy / SHORTLIST).exists()
+    assert make_shortlist(f"{copy}@xx", pairs).lines
+    assert (copy / SHORTLIST).is_file()
 
 
 def test_a_page_has_one_pair_and_its_tag(model: Path) -> None:

@@ -7,11 +7,16 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from glassformer.config import Config
+from glassformer.config import BOS, EOS, Config
+from glassformer.data.masking import choose_batches
+from glassformer.data.store import Store
+from glassformer.extensions.circuits.lines import encode_lines
+from glassformer.extensions.circuits.replay import list_pairs
 from glassformer.model.files.directory import Tokenizers, build_model, load_model, open_model
 from glassformer.model.files.tensors import load_tensors
 from glassformer.train import resume, train
@@ -20,6 +25,7 @@ from glassformer.train.plan.init_from import InitialWeights, inherit
 from glassformer.train.publish.card import read_facts
 from glassformer.train.run.checkpoint import checkpoints
 from glassformer.train.run.updates import Updater
+from glassformer.translator import Translator
 
 from .conftest import LINES, SETTINGS
 
@@ -216,6 +222,46 @@ def test_what_does_not_fit_is_one_sentence(
         train(inherit(parent, [change]), corpus, tmp_path / "m", parent=parent, quiet=True)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_pairs_are_read_as_in_translating(tmp_path: Path, corpus: list[Path], shared: bool) -> None:
+    """Some imported models force a tag before each translation, or have no EOS after a source."""
+    model = {**SETTINGS["model"], "tie": "three-way" if shared else "none"}
+    text = {**SETTINGS["text"], "shared": shared, "source_eos": False}
+    tables = {"data": {"tag": "<en>", "target_tag": "<xx>"}, "model": model, "text": text}
+    tables["data"]["augment"] = {"case": 0.5}
+    train(Config.read({**SETTINGS, **tables}), corpus, tmp_path / "a", quiet=True)
+    config = inherit(tmp_path / "a", ["train.steps=2", "data.augment.case=0"])
+    train(config, corpus, tmp_path / "b", parent=tmp_path / "a", quiet=True)
+    for name in "ab":
+        translator = Translator.load(tmp_path / name, device="cpu", precision="fp32")
+        tag, begin = translator.reader.tags, translator.reader.begin
+        assert len(translator.tokenizers.target.tags) == 1 + shared
+        store = Store.open(tmp_path / name / "run" / "store")
+        settled = translator.config.changed(train={"pad_to": 4})
+        for epoch in range(2):
+            batch = choose_batches(settled, store, translator.tokenizers).batch(epoch, 0)
+            assert (batch.source_BS[:, :1] == tag).all() and EOS not in batch.source_BS
+            assert (batch.target_BT[:, :2] == [BOS, *begin]).all()
+            assert (np.sum(batch.target_BT == EOS, 1) == 1).all()
+    lines = [tuple(line) for line in zip(LINES, [line[::-1] for line in LINES], strict=True)]
+    read = encode_lines(translator, lines)[1]
+    assert set(list_pairs(store, has_end=False)) <= set(read)
+    decode = {"search": "beam", "beam": 3, "length_penalty": "power", "alpha": 1.0}
+    trace = translator.see(LINES[0], decode=decode)
+    (best,) = translator.search(LINES[0], decode=decode)
+    assert trace.document.translation == best.text
+    assert trace.document.search
+    score = trace.document.search.hypotheses[trace.document.search.chosen].score
+    assert best.score == pytest.approx(best.log_prob / len(best.token_log_probs), abs=1e-6)
+    assert score == pytest.approx(best.score, abs=1e-4)
+
+
+def test_a_language_model_has_no_tag_before_its_texts() -> None:
+    model = {"network": "decoder"}
+    with pytest.raises(ValueError, match=r"data\.target_tag has no effect with network=decoder"):
+        Config.read({"model": model, "data": {"target_tag": "<xx>"}})
 
 
 def test_dropout_may_change(tmp_path: Path, parent: Path, corpus: list[Path]) -> None:

@@ -47,6 +47,8 @@ def test_samples_follow_the_network(tokenizer: Tokenizer) -> None:
         assert {0, 1}.isdisjoint(counts)
         for token, count in counts.most_common(5):
             assert count / 20_000 == pytest.approx(row[token].item(), abs=0.015), token
+    begun = sample_targets(network, source_BS, 9, 3, begin=[7])
+    assert {each[0] for samples in begun for each in samples} == {7}
 
 
 def test_the_risk_is_that_of_a_plain_loop(

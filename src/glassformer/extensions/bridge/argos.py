@@ -14,11 +14,12 @@ from pathlib import Path
 from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.foundation.version import __version__
-from glassformer.model.files.directory import Tokenizers, open_model
+from glassformer.model.files.directory import Tokenizers, open_model, split_pair
 from glassformer.text import Tokenizer
 from glassformer.text.function_words import name_language
 
 from .ctranslate2 import export_ctranslate2
+from .exporting import choose_pair, refuse_tag
 from .parity import Parity, Progress
 
 SUFFIX = ".argosmodel"
@@ -57,20 +58,21 @@ def export_argos(
     if out.suffix != SUFFIX:
         raise ValueError(f"{out}: the name of a package ends with {SUFFIX}")
     check_new(out, "file")
-    config, tokenizers, _ = open_model(model)
+    whole, tokenizers, _ = open_model(model)
+    config = choose_pair(model, whole)
+    refuse_tag(model, config, "a package")
     codes = config.data.source_lang, config.data.target_lang
     if None in codes:
-        raise ValueError(
-            f"{model} does not say its languages, which a package has to: set source_lang and "
-            "target_lang in [data] of its config.toml"
-        )
+        advice = "set source_lang and target_lang in [data] of its config.toml"
+        if len(whole.data.pairs) > 1:
+            pair = "-".join(map(str, whole.data.pairs[0]))
+            advice = f"name one pair, as in {split_pair(model)[0]}@{pair}"
+        raise ValueError(f"{model} does not say its languages, which a package has to: {advice}")
     if tokenizers.source.vocabulary != tokenizers.target.vocabulary:
         raise ValueError(
             f"{model} has a vocabulary for each side, and a package one for both: train it with "
             "text.shared=true"
         )
-    if config.data.tag:
-        raise ValueError(f"{model} reads {config.data.tag} before each source: a package cannot")
     source, target = (str(code) for code in codes)
     with prepare_beside(out) as scratch:
         name = f"translate-{source}_{target}"

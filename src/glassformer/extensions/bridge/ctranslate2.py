@@ -6,7 +6,7 @@ The folder has CTranslate2's own files, the tokenizer, the settings, the card, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,12 @@ from glassformer.foundation.machine.extras import need
 from glassformer.model.attention import MultiHeadAttention
 from glassformer.model.embedding import Embedding
 from glassformer.model.feed_forward import FeedForward
-from glassformer.model.files.directory import Tokenizers, load_model, write_json
+from glassformer.model.files.directory import Tokenizers, write_json
 from glassformer.model.positions import sinusoids
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 
-from .exporting import check_plain, write_companions
+from .exporting import open_plain, write_companions
 from .parity import Parity, Progress, ask_model, choose_by_parity, compare_models
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ def export_ctranslate2(
         raise ValueError(f"quantization={quantization}: one of {known}")
     check_new(out)
     need("ctranslate2")
-    config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "CTranslate2")
-    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
+    config, tokenizers, network = open_plain(model, "CTranslate2")
+    sources = choose_by_parity(config, tokenizers.source, texts)
     expected = ask_model(network, sources, progress)
     vocabularies = spell(tokenizers.source), spell(tokenizers.target)
     with prepare_beside(out) as scratch:
@@ -80,6 +79,7 @@ def export_ctranslate2(
             _write(final, config.model, network, tokenizers, quantization, spell)
             parity = compare_models(final, quantization, network, vocabularies, expected)
             parity.check()
+        parity = replace(parity, tag=config.data.tag)
         write_companions(final, model, config, tokenizers)
         write_json(final / PARITY, asdict(parity))
         final.rename(out)

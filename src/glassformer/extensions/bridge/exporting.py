@@ -8,8 +8,16 @@ import torch
 from torch import Tensor
 
 from glassformer.config import Config, Model
-from glassformer.model.encoder_decoder import EncoderDecoder
-from glassformer.model.files.directory import CARD, CONFIG, Tokenizers, locate, write_text
+from glassformer.model.files.directory import (
+    CARD,
+    CONFIG,
+    Tokenizers,
+    load_model,
+    locate,
+    split_pair,
+    write_text,
+)
+from glassformer.model.files.shapes import list_shapes
 from glassformer.model.transformer import Transformer
 
 # Maps whose outputs go to the residual stream; all others read it.
@@ -34,17 +42,16 @@ def reorder(name: str, weight: Tensor, order: Tensor) -> Tensor:
     return weight[:, order] if kind == "weight" else weight
 
 
-def check_plain(
-    model: Path | str,
-    config: Config,
-    network: EncoderDecoder,
-    what: str,
-    known: Container[str] = (),
-) -> Transformer:
-    """Return the network. ValueError if it is not the paper's Transformer, as `what` needs it.
+def open_plain(
+    model: Path | str, what: str, known: Container[str] = ()
+) -> tuple[Config, Tokenizers, Transformer]:
+    """Return the settings of a model for its pair of languages, its tokenizers and its network.
 
-    known: variations that `what` knows, as `name=value`.
+    ValueError, in one sentence, if it is not the paper's Transformer, as `what` needs it, or if it
+    translates into several languages and `model` names none after an @. known: variations that
+    `what` knows, as `name=value`.
     """
+    config, tokenizers, network = load_model(model)
     if not isinstance(network, Transformer):
         raise ValueError(
             f"{model} has network={config.model.network}: only Transformers are exported"
@@ -60,7 +67,30 @@ def check_plain(
             f"{model} has data.context={config.data.context}, which {what} does not know: only "
             "glassformer reads the sentences before a sentence with it"
         )
-    return network
+    sizes = (len(each.vocabulary) for each in tokenizers)
+    if unknown := network.state_dict().keys() - list_shapes(config.model, *sizes):
+        raise ValueError(f"{model} has the weight {min(unknown)}, which {what} does not know")
+    return choose_pair(model, config), tokenizers, network
+
+
+def choose_pair(model: Path | str, config: Config) -> Config:
+    """Return the settings for the languages after an @, or for all if they are one target.
+
+    ValueError, in one sentence that lists the pairs, for several targets, or none of these.
+    """
+    try:
+        return config.narrow(split_pair(model)[1])
+    except ValueError as error:
+        raise ValueError(f"{locate(model)}: {error}") from None
+
+
+def refuse_tag(model: Path | str, config: Config, what: str) -> None:
+    """Raise ValueError if each source has to begin with a tag, which `what` cannot add."""
+    if config.data.tag:
+        raise ValueError(
+            f"{model} reads {config.data.tag} before each source, which {what} cannot add: export "
+            "it with --format transformers, which adds it, or train a model for this pair alone"
+        )
 
 
 def write_companions(

@@ -13,7 +13,7 @@ from glassformer.foundation.typed_json import read_typed
 from glassformer.model.files.tensors import load_tensors
 from glassformer.text import Tokenizer
 from glassformer.text.kinds import parse_tokenizer
-from glassformer.text.layout import CONTROLS
+from glassformer.text.layout import CONTROLS, is_tag
 
 from .foreign import Foreign, ForeignSide, Weights, check_values, read_toolkits
 from .other_folders import KINDS, is_pointer, recognise, tell_pointer
@@ -102,7 +102,7 @@ def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
         raw,
         _read_marian_sides(folder, raw),
         model={"positions": {**positions, "max_positions": raw["max_position_embeddings"]}},
-        data=_read_languages(folder / "tokenizer_config.json"),
+        data=_read_languages(folder / "tokenizer_config.json") | _read_tag(folder),
         decode=_read_search(folder, raw),
     )
 
@@ -110,6 +110,13 @@ def _read_marian(folder: Path, raw: Mapping[str, Any], grid: str) -> Foreign:
 def _is_own(folder: Path) -> bool:
     """Return whether a folder has tokenizers of ours, as an export writes them."""
     return (folder / "tokenizer.json").is_file() and not (folder / "vocab.json").is_file()
+
+
+def _read_tag(folder: Path) -> dict[str, str]:
+    """Return the tag that the tokenizer of a model that we exported puts before a source."""
+    raw = read_typed(folder / "tokenizer.json", dict[str, Any]) if _is_own(folder) else {}
+    special = (raw.get("post_processor") or {}).get("special_tokens", {})
+    return {"tag": tag} if (tag := next(filter(is_tag, special), "")) else {}
 
 
 def _read_own_sides(folder: Path) -> list[ForeignSide]:

@@ -176,8 +176,7 @@ def _compare_grids(
     network: Transformer, config: Config, tokenizers: Tokenizers, texts: Sequence[str] | None
 ) -> GridDifference:
     """Score the greedy translations under both grids, and return the difference."""
-    longest = config.model.positions.max_positions
-    sources = choose_by_parity(tokenizers.source, longest, texts)[:MOST]
+    sources = choose_by_parity(config, tokenizers.source, texts)[:MOST]
     names = {ours: theirs for theirs, ours in GRIDS.items()}
     own = config.model.positions.grid
     (other,) = names.keys() - {own}

@@ -24,11 +24,11 @@ from glassformer.config import BOS, PAD, Config, Model
 from glassformer.extensions.foreign_tokenizers.imported import UNKNOWN
 from glassformer.extensions.foreign_tokenizers.sentencepiece_writer import write_sentencepiece
 from glassformer.foundation.disk import check_new, prepare_beside
-from glassformer.model.files.directory import Tokenizers, load_model, write_text
+from glassformer.model.files.directory import Tokenizers, write_text
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 
-from .exporting import check_plain, order_dimensions, reorder
+from .exporting import open_plain, order_dimensions, refuse_tag, reorder
 from .foreign import LAYER, NEVER, read_toolkits
 from .marian_npz import SETTINGS
 
@@ -57,8 +57,8 @@ def export_marian(model: Path | str, out: Path) -> MarianExport:
     ValueError, in one sentence, for a model that Marian computes otherwise.
     """
     check_new(out)
-    config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "Marian", ("decoder=ssru",))
+    config, tokenizers, network = open_plain(model, "Marian", ("decoder=ssru",))
+    refuse_tag(model, config, "Marian")
     check_computable(model, config.model)
     check_start(model, config.model, network)
     with prepare_beside(out) as scratch:

@@ -32,7 +32,6 @@ from glassformer.model.files.directory import (
     SHORTLIST,
     WEIGHTS,
     Tokenizers,
-    load_model,
     locate,
     write_text,
 )
@@ -40,7 +39,7 @@ from glassformer.model.files.weights_file import WeightsFile
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 
-from .exporting import check_plain, order_dimensions, reorder
+from .exporting import open_plain, order_dimensions, refuse_tag, reorder
 from .foreign import LAYER, NEVER
 from .marian_bin import MarianFile, quantize_matrix, write_tensors
 from .marian_export import (
@@ -96,11 +95,10 @@ def export_student(
     check_new(out)
     if not texts:
         raise ValueError("marian-bin needs --source FILE: text to measure the size of numbers on")
-    config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "a browser's engine", ("decoder=ssru",))
-    _check(model, config, network)
-    longest = config.model.positions.max_positions
-    sources = choose_by_parity(tokenizers.source, longest, texts)
+    config, tokenizers, network = open_plain(model, "a browser's engine", ("decoder=ssru",))
+    refuse_tag(model, config, "a browser's engine")
+    _check(model, config.model, network)
+    sources = choose_by_parity(config, tokenizers.source, texts)
     targets = translate_with(network, sources, "greedy", progress)
     wanted = score_tokens(network, sources, targets)
     alphas = _measure_alphas(network, sources, targets)
@@ -123,18 +121,16 @@ def export_student(
     return StudentExport(files, len(sources), same, difference)
 
 
-def _check(model: Path | str, config: Config, network: Transformer) -> None:
+def _check(model: Path | str, settings: Model, network: Transformer) -> None:
     """Raise ValueError for what a browser's engine does not compute as we do."""
-    settings = config.model
     check_computable(model, settings)
     wanted = {
         "model.decoder": (settings.decoder, "ssru"),
         "model.activation": (settings.activation, "relu"),
-        "data.tag": (config.data.tag, None),
     }
     for name, (found, needed) in wanted.items():
-        if (found or None) != needed:
-            raise ValueError(f"{model} has {name}={found}: browsers have {needed or 'none'}")
+        if found != needed:
+            raise ValueError(f"{model} has {name}={found}: browsers have {needed}")
     if settings.tie == "none":
         raise ValueError(f"{model} has model.tie=none: browsers have three-way or two-way")
     for name in ("d_model", "d_ff"):

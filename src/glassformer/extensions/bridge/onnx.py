@@ -5,7 +5,7 @@ parity.json. The search stands outside the graphs.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,12 @@ import numpy as np
 from glassformer.config import BOS, EOS, PAD
 from glassformer.foundation.disk import check_new, prepare_beside
 from glassformer.foundation.machine.extras import need
-from glassformer.model.files.directory import load_model, write_json
+from glassformer.model.files.directory import write_json
 from glassformer.model.transformer import Transformer
 
-from .exporting import check_plain, write_companions
+from .exporting import open_plain, write_companions
 from .onnx_graph import build_decoder, build_encoder
 from .parity import (
-    MOST,
     OUTPUT,
     ROUNDING,
     Parity,
@@ -48,16 +47,16 @@ def export_onnx(
     """
     check_new(out)
     onnx, _ = need("onnx"), need("onnxruntime")
-    config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "ONNX export")
-    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)
+    config, tokenizers, network = open_plain(model, "ONNX export")
+    sources = choose_by_parity(config, tokenizers.source, texts)
     with prepare_beside(out) as scratch:
         whole = scratch / "onnx"
         whole.mkdir()
         onnx.save(build_encoder(config.model, network), str(whole / ENCODER))
         onnx.save(build_decoder(config.model, network), str(whole / DECODER))
-        parity = _compare(whole, network, sources[:MOST], progress)
+        parity = _compare(whole, network, sources, progress)
         parity.check()
+        parity = replace(parity, tag=config.data.tag)
         write_companions(whole, model, config, tokenizers)
         write_json(whole / PARITY, asdict(parity))
         whole.rename(out)

@@ -16,12 +16,12 @@ from torch import Tensor
 
 from glassformer.config import BOS, EOS, PAD, Config, Model
 from glassformer.foundation.disk import check_new, prepare_beside, write_bytes
-from glassformer.model.files.directory import Tokenizers, load_model, write_json
+from glassformer.model.files.directory import Tokenizers, write_json
 from glassformer.model.transformer import Transformer
 from glassformer.text import Tokenizer
 from glassformer.text.layout import CONTROLS
 
-from .exporting import check_plain, order_dimensions, reorder
+from .exporting import open_plain, order_dimensions, reorder
 from .foreign import LAYER, read_toolkits
 from .parity import ROUNDING, Rows, choose_by_parity
 
@@ -57,10 +57,9 @@ def export_transformers(
     its classes computes; then nothing is written.
     """
     check_new(out)
-    config, tokenizers, network = load_model(model)
-    network = check_plain(model, config, network, "transformers")
+    config, tokenizers, network = open_plain(model, "transformers")
     _check_settings(model, config)
-    sources = choose_by_parity(tokenizers.source, config.model.positions.max_positions, texts)[:20]
+    sources = choose_by_parity(config, tokenizers.source, texts)[:20]
     with prepare_beside(out) as scratch:
         whole = scratch / "transformers"
         whole.mkdir()
@@ -70,7 +69,7 @@ def export_transformers(
         write_json(whole / "config.json", _describe(config, network))
         search = {"num_beams": config.decode.beam, "suppress_tokens": [PAD, BOS], **_SPECIALS}
         write_json(whole / "generation_config.json", search)
-        _write_tokenizers(whole, tokenizers)
+        _write_tokenizers(whole, tokenizers, config.data.tag)
         parity = _compare(whole, config.model, network, sources)
         whole.rename(out)
     return parity
@@ -159,25 +158,27 @@ def _describe(config: Config, network: Transformer) -> dict[str, Any]:
     return settings_json
 
 
-def _write_tokenizers(folder: Path, tokenizers: Tokenizers) -> None:
-    """Write the tokenizer of sources, which ends them with </s>, and that of targets."""
-    _write_tokenizer(folder, tokenizers.source)
+def _write_tokenizers(folder: Path, tokenizers: Tokenizers, tag: str | None) -> None:
+    """Write the tokenizer of sources, which puts the tag before them, and that of targets."""
+    _write_tokenizer(folder, tokenizers.source, tag)
     if tokenizers.target is not tokenizers.source:
-        _write_tokenizer(folder / "target_tokenizer", tokenizers.target)
+        _write_tokenizer(folder / "target_tokenizer", tokenizers.target, None)
 
 
-def _write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
+def _write_tokenizer(folder: Path, tokenizer: Tokenizer, tag: str | None) -> None:
+    """Write a tokenizer that ends a text with </s>, and begins it with the tag, if there is one."""
     folder.mkdir(exist_ok=True)
     path = folder / "tokenizer.json"
     tokenizer.save(path)
     payload: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    end = {"SpecialToken": {"id": CONTROLS[EOS], "type_id": 0}}
+    special = {CONTROLS[EOS]: EOS} | ({tag: tokenizer.tags[tag]} if tag else {})
+    end, *begin = ({"SpecialToken": {"id": name, "type_id": 0}} for name in special)
     payload["post_processor"] = {
         "type": "TemplateProcessing",
-        "single": [{"Sequence": {"id": "A", "type_id": 0}}, end],
-        "pair": [{"Sequence": {"id": x, "type_id": 0}} for x in "AB"] + [end],
+        "single": [*begin, {"Sequence": {"id": "A", "type_id": 0}}, end],
+        "pair": [*begin, *({"Sequence": {"id": x, "type_id": 0}} for x in "AB"), end],
         "special_tokens": {
-            CONTROLS[EOS]: {"id": CONTROLS[EOS], "ids": [EOS], "tokens": [CONTROLS[EOS]]}
+            name: {"id": name, "ids": [id], "tokens": [name]} for name, id in special.items()
         },
     }
     write_json(path, payload)

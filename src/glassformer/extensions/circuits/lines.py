@@ -203,7 +203,7 @@ def recall_text(store: Store, translator: Translator, lines: Sequence[Line]) -> 
     recalled = decode_pairs(store, tokenizers, translator.reader.separator)
     numbers = [places[text].pop(0) if places.get(text) else None for text in recalled]
     texts = [lines[n - 1] if n else text for n, text in zip(numbers, recalled, strict=True)]
-    return TrainingText(numbers, texts, list_pairs(store))
+    return TrainingText(numbers, texts, list_pairs(store, translator.config.text.source_eos))
 
 
 def encode_training_text(translator: Translator, lines: Sequence[Line]) -> TrainingText:

@@ -127,7 +127,8 @@ class Replay:
     @property
     def pairs(self) -> list[TokenPair]:
         """Return all pairs of the training as ids, with EOS."""
-        return list_pairs(self.setup.prepared.store)
+        prepared = self.setup.prepared
+        return list_pairs(prepared.store, prepared.config.text.source_eos)
 
     def read_texts(self) -> list[tuple[str, str]]:
         """Return the text of all pairs."""
@@ -410,12 +411,10 @@ def find_obstacle(model: Path) -> str:
     return next((why for why, is_so in reasons.items() if is_so), "")
 
 
-def list_pairs(store: Store) -> list[TokenPair]:
-    """Return all pairs of a training as ids, with EOS."""
-    return [
-        TokenPair(add_end(store.source(n, 0).tolist()), add_end(store.target(n, 0).tolist()))
-        for n in range(len(store))
-    ]
+def list_pairs(store: Store, has_end: bool) -> list[TokenPair]:
+    """Return all pairs of a training as ids, with EOS; has_end: whether sources have it."""
+    sides = ((store.source(n, 0), store.target(n, 0)) for n in range(len(store)))
+    return [TokenPair(add_end(s.tolist(), has_end), add_end(t.tolist())) for s, t in sides]
 
 
 def decode_pairs(

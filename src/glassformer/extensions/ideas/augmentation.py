@@ -19,9 +19,11 @@ from glassformer.config import Decode
 from glassformer.data.files import take_fingerprint
 from glassformer.foundation.disk import take_lock, write_text
 from glassformer.model.files.directory import WEIGHTS, locate
-from glassformer.translate.checking import split_ways
+from glassformer.translate.checking import cap_confidence, list_names
 from glassformer.translate.options import choose_options
+from glassformer.translate.quality_check import find_problems
 from glassformer.translate.sentence import CheckedTranslation
+from glassformer.translate.writing import take_apart
 from glassformer.translator import Translator
 
 from .shards import (
@@ -36,6 +38,7 @@ from .shards import (
 KINDS = ("back", "forward")
 # Problems that spoil a pair.
 LOST = {"empty", "loop", "copy", "short", "long", "cut", "failed", "untranslatable"}
+UNREAD = {"failed", "untranslatable"}  # problems of a text, in whatever way it is translated
 WAIT = 1.0  # seconds between two looks at what other processes make
 
 
@@ -161,7 +164,7 @@ class Maker:
         ]
         for text, *draws in zip(texts, *rounds, strict=True):
             seen: set[str] = set()
-            for checked in (each for ways in draws for each in split_ways(text, ways)):
+            for checked in (each for ways in draws for each in _split_ways(ways)):
                 translation = checked.best[0].text
                 if self._is_good(text, checked) and translation not in seen:
                     seen.add(translation)
@@ -178,6 +181,23 @@ class Maker:
         if is_lost and not self.job.keep_doubtful:
             return False
         return checked.confidence >= self.job.min_confidence
+
+
+def _split_ways(checked: CheckedTranslation) -> Iterator[CheckedTranslation]:
+    """Yield each of the n best translations of a text with its own problems.
+
+    Those of the others are the visible faults alone, and what is left in the language of the text.
+    """
+    yield checked
+    for other in checked.best[1:]:
+        problems = [each for each in checked.problems if each.kind in UNREAD]
+        for part, (sentence, translation) in enumerate(
+            zip(checked.sentences, take_apart(other), strict=True)
+        ):
+            faults = find_problems(sentence.text, translation, repeated=list_names(sentence))
+            problems += [each._replace(part=part) for each in faults]
+        confidence = cap_confidence(other, problems)
+        yield CheckedTranslation([other], tuple(problems), confidence, False, checked.sentences)
 
 
 def clean_cell(side: str) -> str:

@@ -61,7 +61,9 @@ class MinimumRisk:
         source_BS = torch.from_numpy(batch.source_BS).to(device)
         references = [[id for id in row if id > EOS] for row in batch.target_BT.tolist()]
         network.eval()
-        samples = sample_targets(network, source_BS, train.risk_samples, _limit(batch, network))
+        begin = [id for id in references[0][:1] if id in self.tokenizer.tags.values()]
+        longest = _limit(batch, network)
+        samples = sample_targets(network, source_BS, train.risk_samples, longest, begin)
         network.train()
         several = [unique([own, *drawn]) for own, drawn in zip(references, samples, strict=True)]
         with kernels.dropout.for_other_rows():
@@ -111,17 +113,26 @@ def _log_probs(y_ND: Tensor, table_VD: Tensor, bias_V: Tensor | None, wanted_N: 
 
 @torch.no_grad()
 def sample_targets(
-    network: EncoderDecoder, source_BS: Tensor, count: int, longest: int
+    network: EncoderDecoder,
+    source_BS: Tensor,
+    count: int,
+    longest: int,
+    begin: Sequence[int] = (),
 ) -> list[list[list[int]]]:
-    """Return `count` samples of each sentence's translation, by PyTorch's own generator."""
+    """Return `count` samples of each sentence's translation, by PyTorch's own generator.
+
+    begin: the tokens with which all translations begin.
+    """
     state, device = network.start(source_BS), source_BS.device
     network.keep(torch.arange(len(source_BS), device=device).repeat_interleave(count), state)
     token_R1 = torch.full((len(source_BS) * count, 1), BOS, device=device)
     drawn, is_done_R1 = list[Tensor](), torch.zeros_like(token_R1, dtype=torch.bool)
-    for _ in range(longest):
+    for place in range(longest):
         logits_RV = network.step(token_R1, state)[:, -1]
         logits_RV[:, [PAD, BOS]] = -math.inf
         token_R1 = torch.multinomial(logits_RV.softmax(-1), 1).masked_fill(is_done_R1, EOS)
+        if place < len(begin):
+            token_R1 = torch.full_like(token_R1, begin[place])
         is_done_R1 |= token_R1 == EOS
         drawn.append(token_R1)
         if is_done_R1.all():

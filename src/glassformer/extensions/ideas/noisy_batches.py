@@ -127,7 +127,7 @@ class AugmentedBatches(Batches):
             source, target = (side.tolist() for side in sides)
             pairs.append(self._changer.change((source, target), random))
         sources, targets = zip(*pairs, strict=True)
-        return Batch(self._frame(sources, []), self._frame(targets, [BOS]), rows)
+        return Batch(self._frame(sources, [], self._source_end), self._frame(targets, [BOS]), rows)
 
 
 def make_batches(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from glassformer.see.derive import mean_over_heads, trace_cells
+import numpy as np
+
+from glassformer.see.derive import mean_over_heads
+from glassformer.see.recorded import Array, RecordedTensors
 
 from .parts import grammar as g
 from .parts import style
@@ -62,3 +65,19 @@ def draw_kept(plan: g.Outline, *, layer: int = -1) -> g.Scene:
         little=g.spell(sizes["ssru"][-1], 0),
         share=g.percent(float(shares[-1, 0])),
     )
+
+
+def trace_cells(trace: RecordedTensors, layer: int) -> Array:
+    """Return the share of each token in the cell of an SSRU after each token, T T.
+
+    A gate lets in 1 - f of its token; each later one keeps f of what there is (Kim et al. 2019);
+    the share is the mean of all numbers of the cell. Rows sum to less than 1: the cell began at 0.
+    """
+    forget_TD = trace[f"decoder.{layer}.ssru.forget"].astype(np.float64)
+    share_TT = np.zeros((len(forget_TD),) * 2)
+    for written, gate in enumerate(forget_TD):
+        left = 1 - gate
+        for read in range(written, len(forget_TD)):
+            left = left * forget_TD[read] if read > written else left
+            share_TT[read, written] = left.mean()
+    return share_TT

@@ -160,8 +160,10 @@ def make_scene(trace: Any, id: str, **options: Any) -> Scene:
 def _find_unusual(settings: Model, id: str) -> str:
     """Return the setting, as `name=value`, with which a picture would be wrong; or ""."""
     variations = {each.partition("=")[0]: each.lower() for each in settings.list_variations()}
+    variations.pop("ablate", None)
     variations |= {each: each for each in (f"ablate={part}" for part in settings.ablate)}
-    return next((each for name, each in variations.items() if id in _USUAL.get(name, ())), "")
+    equations = set().union(*_USUAL.values())
+    return next((x for name, x in variations.items() if id in _USUAL.get(name, equations)), "")
 
 
 def draw(trace: Any, id: str, *, ax: Axes | None = None, **options: Any) -> Figure | Animation:

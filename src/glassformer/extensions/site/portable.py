@@ -8,6 +8,7 @@ op-graph, so what it needs of this package is in the file.
 
 import json
 from base64 import b64encode
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def pack_model(model: Path | str, bits: int = 8) -> bytes:
         "portraits": read_portraits(folder),
         "examples": list_examples(folder),
         "tokenizers": _describe_tokenizers(folder, tokenizers),
-        "ops": _describe_graph(config.model, tokenizers),
+        "ops": _describe_graph(config.model, tokenizers, weights.tensors),
         "entries": {name: entry._asdict() for name, entry in read_catalogue().items()},
     }
     stored, aliases = quantize_file(weights)
@@ -204,7 +205,16 @@ def _shorten(score: float | None) -> float | None:
     return None if score is None else float(str(np.float32(score)))
 
 
-def _describe_graph(settings: Any, tokenizers: Tokenizers) -> list[dict[str, Any]]:
+def _describe_graph(
+    settings: Any, tokenizers: Tokenizers, weights: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Return the equations of a page. ValueError for a weight that none of them has."""
     sizes = len(tokenizers.source), len(tokenizers.target)
     graph = build_graph(settings, record_wiring(settings), SOURCE, TARGET, *sizes)
+    operands = {name for op in graph.values() for name in op.operands}
+    if unused := sorted({*weights} - operands):
+        raise ValueError(
+            f"a page would compute without the weight {unused[0]}: write it into its equation in "
+            "see/catalogue.toml"
+        )
     return [describe_equation(op) for op in graph.values()]

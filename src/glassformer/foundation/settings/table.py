@@ -182,6 +182,22 @@ class Settings:
                 results.append(f"{name}={value}")
         return results
 
+    def list_unknown(
+        self, known: Mapping[str, Collection[Any] | None], prefix: str = ""
+    ) -> list[str]:
+        """Return those settings, as `name=value`, that have another value than those known by name.
+
+        None: any value is known. A setting that is not named there has to have its default.
+        """
+        results: list[str] = []
+        for name, field in type(self).model_fields.items():
+            value, values = getattr(self, name), known.get(f"{prefix}{name}", (field.default,))
+            if isinstance(value, Settings):
+                results += value.list_unknown(known, f"{prefix}{name}.")
+            elif values is not None and value not in values:
+                results.append(f"{prefix}{name}={value}")
+        return results
+
     @classmethod
     def list_fields(cls) -> Mapping[str, SettingField]:
         """Return the fields by name, each with its type."""

@@ -305,6 +305,7 @@ def encode_corpus(
             words.watch(pairs),
             tuple(tokenizers.source.find_tags(config.data.tags_of(share))),
             find_separator(config, tokenizers),
+            tuple(tokenizers.target.find_tags(config.data.target_tags)),
         )
         for pairs, share in zip(read, train.shares, strict=True)
     ]

@@ -63,12 +63,12 @@ def take_subwords(run: Path, train: Corpora, config: Config) -> tuple[Config, To
     paths = sorted((run / SUBWORDS).glob("*"))
     if not paths:
         return config, None
-    tags, subwords = config.data.list_tags(), list[Tokenizer]()
+    tags, subwords = _list_tags(config), list[Tokenizer]()
     for side, path in enumerate(paths):
         sides = (0, 1) if len(paths) == 1 else (side,)
         texts = chain.from_iterable(_read_side(train, each) for each in sides)
         make_tokenizer = need_addition("make_tokenizer", "--subwords")
-        subwords.append(make_tokenizer(path, tags if side == 0 else (), texts))
+        subwords.append(make_tokenizer(path, tags[side], texts))
     tokenizers = Tokenizers(subwords[0], subwords[-1])
     tokenizers.save(run)
     kind = KINDS[subwords[0].sampling]
@@ -88,7 +88,8 @@ def find_tokenizers(
     if parent and parent["tokens"] == "kept":
         kept = open_tokenizers(folder, config)
         try:
-            kept.source.find_tags(config.data.list_tags())
+            for tokenizer, tags in zip(kept, _list_tags(config), strict=True):
+                tokenizer.find_tags(tags)
         except ValueError as error:
             raise ValueError(f"{parent['name']}: {error}; --new-tokenizer learns others") from None
         return kept
@@ -125,7 +126,7 @@ def learn_tokenizers(
     `target` is that of the target, if it is known; with one vocabulary it is that of both sides.
     These have two tokenizers of the same tokens if their normalization differs.
     """
-    text, tags = config.text, config.data.list_tags()
+    text, (tags, begin) = config.text, _list_tags(config)
     before, after = (Normalization.choose(text, side) for side in ("source", "target"))
     room, kind = text.vocabulary - len(tags), text.tokenizer
     if config.data.copies:
@@ -133,13 +134,21 @@ def learn_tokenizers(
         sides = [chain((copies,), side) for side in sides]
     if not text.shared:
         source = train_tokenizer(sides[0], room, kind, before).with_tags(tags)
-        return Tokenizers(source, target or train_tokenizer(sides[1], text.vocabulary, kind, after))
+        room = text.vocabulary - len(begin)
+        target = target or train_tokenizer(sides[1], room, kind, after)
+        return Tokenizers(source, target.with_tags(begin))
     if config.model.is_language_model:
         after = before
     if before != after:
         sides = [map(before.clean, sides[0]), *sides[1:]]
     both = (target or train_tokenizer(chain(*sides), room, kind, after)).with_tags(tags)
     return Tokenizers(both.with_normalization(before), both)
+
+
+def _list_tags(config: Config) -> tuple[list[str], list[str]]:
+    """Return the tags that the tokens of each side need; one vocabulary has those of both."""
+    tags, begin = config.data.list_tags(), config.data.target_tags
+    return [*dict.fromkeys([*tags, *begin])] if config.text.shared else tags, begin
 
 
 def check_tokenizers(config: Config, tokenizers: Tokenizers) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request, Response
 
 from glassformer.config import EOS, Decode
+from glassformer.decode.sentences import penalise_length
 from glassformer.see.tokens import read_source, spell_tokens
 from glassformer.translate.checking import join_checked
 from glassformer.translate.options import SearchOptions
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # a stream shows the search in PyTorch
     from glassformer.decode import Hypothesis, Step
     from glassformer.decode.run import Watch
     from glassformer.engine.weights import Engine
+    from glassformer.see.edit import EditedSentence
 
 router = APIRouter(tags=["translate"])
 
@@ -113,7 +115,7 @@ def _watch_search(
     network, steps = LogitsKeeper(translator.model, most, decode), count()
 
     def watch(_: list[int], step: Step) -> None:
-        facts = _describe_step(translator, step, network.candidates(step))
+        facts = _describe_step(translator, step, network.candidates(step), decode)
         job.say("step", sentence=number, step=next(steps), **facts)
 
     engine = TorchEngine(translator.model, network, "fp32", translator.device)
@@ -122,7 +124,7 @@ def _watch_search(
 
 
 def _describe_step(
-    translator: Translator, step: Step, candidates: list[tuple[int, float]]
+    translator: Translator, step: Step, candidates: list[tuple[int, float]], decode: Decode
 ) -> dict[str, Any]:
     from glassformer.decode import Fate
 
@@ -135,12 +137,13 @@ def _describe_step(
         if each.fate in shown:
             ids = [*before.tokens_BWL[0, each.parent, first:].tolist(), each.token]
             written = ids[:-1] if each.token == EOS else ids
+            log_prob = each.log_prob - forced
             hypotheses.append(
                 {
                     "ids": ids,
                     "text": spell_tokens(tokenizer, written),
-                    "log_prob": each.log_prob - forced,
-                    "score": each.score,
+                    "log_prob": log_prob,
+                    "score": log_prob / penalise_length(max(1, len(ids)), decode),
                     "finished": each.fate is Fate.FINISHED,
                 }
             )
@@ -199,7 +202,41 @@ def draw_translations(job: BackgroundJob, service: Service, body: SamplesRequest
     job.check()
     from glassformer.see.edit import prepare_edits
     from glassformer.see.recording import record
-    from glassformer.see.searching import draw_samples
 
     edited = prepare_edits(translator, body.text, "", body.edits, record)
-    return {"texts": draw_samples(translator, edited, decode.model_dump(), body.count, body.seed)}
+    return {"texts": _draw_samples(translator, edited, decode, body.count, body.seed)}
+
+
+def _draw_samples(
+    translator: Translator, edited: EditedSentence, decode: Decode, count: int, seed: int
+) -> list[str]:
+    """Return `count` translations of a sentence that are drawn at random, under its edits.
+
+    All are drawn in one batch, so an edit that needs a pass without KV cache raises ValueError.
+    """
+    import torch
+
+    from glassformer.decode import search
+    from glassformer.foundation.machine.device import autocast
+    from glassformer.see.search_networks import UncachedNetwork
+
+    source = [token.id for token in edited.source]
+    with (
+        torch.inference_mode(),
+        autocast(translator.weights.exact, translator.device),
+        edited.network() as network,
+    ):
+        if isinstance(network, UncachedNetwork):
+            raise ValueError("samples are drawn together: not under an edit of single positions")
+        results = search(
+            network,
+            [source] * count,
+            decode,
+            prefixes=[translator.reader.begin] * count,
+            lengths=translator.reader.count_lengths([source] * count),
+            lines=range(count),
+            seed=seed,
+            longest=translator.reader.longest,
+            device=translator.device,
+        )
+    return [spell_tokens(translator.tokenizers.target, each[0].tokens) for each in results]

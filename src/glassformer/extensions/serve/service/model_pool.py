@@ -168,9 +168,10 @@ class ModelPool:
         path, languages = split_pair(model)
         folder = locate(path)
         config, _, weights = open_model(folder)
-        pairs = [config.narrow(languages).data.pairs[0]] if languages else config.data.pairs
+        if languages:
+            config.narrow(languages)  # refuses what was not trained
         is_many = len(config.data.pairs) > 1
-        for source, target in pairs:
+        for source, target in config.data.find_pairs(languages):
             pair = f"{source}-{target}" if is_many else None
             name = name_model(folder) + (f" {pair}" if pair else "")
             stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
