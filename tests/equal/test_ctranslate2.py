@@ -166,6 +166,20 @@ def test_a_translation_that_differs_is_noticed(
         bridge.export_ctranslate2(make("post"), tmp_path / "out", texts=LINES)
 
 
+@pytest.mark.parametrize("sentences", [10, 87, 200])
+def test_two_beam_searches_may_part_at_a_tie(sentences: int) -> None:
+    from glassformer.extensions.bridge.parity import Parity
+
+    def compare(greedy: int, beam: int) -> Parity:
+        different = {"greedy": greedy, "beam": beam}
+        return Parity("float32", sentences, 99, 0.0, 0.0, 1e-5, different, {})
+
+    compare(0, 2).check()
+    for parted in (compare(0, 3), compare(1, 0)):
+        with pytest.raises(ValueError, match="--source FILE"):
+            parted.check()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -361,6 +361,7 @@ CUT = (
     "对\uff01\uff13\uff0e\uff15円。中.文 中?文 ก?ข က!ခ",
     "\uff13\uff0e\u2460。\uff13\uff0e\u00b2 a\uff0eb. A\uff0e B",
     "مرحبا. كيف؟ جيد۔ नमस\u094dत\u0947। ह\u093e\u0901॥ ሰላም፡፡ ሰ፡አ። እ",
+    "ሰላም:: ሰ :: a :: b። ཡིན། ཁོང་ཡོང། ། ག",
     "Das ist z. B. gut. Dr. Müller kommt um 8 Uhr.",
     "Er hat ca. 3 usw. Es ist d. h. so. Vgl. S. 5.",
     "Am 12. Mai bzw. 3. Juni. Ludwig XIV. war König.",

@@ -18,7 +18,7 @@ from .spacing import name_base
 
 # What ends a sentence, and what ends a question.
 STOPS = {".": "?", "。": "？", "।": "?", "።": "?", "፡፡": "?", "။": "။", "។": "?", "۔": "؟"}
-STOPS |= {"։": "։", "᙮": "?"}
+STOPS |= {"։": "։", "᙮": "?", "᱾": "?", "།": "།"}
 LINES, OPEN = "lines", "lines without a stop"  # what is counted
 RARE = 0.02  # of the lines: fewer are without a stop
 USUAL = 0.5  # of the lines: so many have the usual stop

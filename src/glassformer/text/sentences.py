@@ -23,8 +23,9 @@ if TYPE_CHECKING:  # few texts need the lists of abbreviations
 
 ENDS_BEFORE_SPACE = ".!?…‥‼⁇⁈⁉⸮"
 ENDS_ANYWHERE = "。！？｡．।॥۔؟።፧፨։។៕။﹒﹖﹗︒︕︖܀߹᠃᠉᱾᱿꧈꧉꩝꩞꩟꫰꫱꯫᭚᭛᭞᭟᪨᪩᪪᪫"
-ENDS_ANYWHERE += "᙮܁܂᜵᜶᥄᥅᰻᰼꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯"
+ENDS_ANYWHERE += "᙮܁܂᜵᜶᥄᥅᰻᰼꓿꘎꘏꛳꛷꡶꡷꣎꣏꤯།༎༏༐༑༔"
 TWO_DOTS = "፡"  # between words in old Ethiopic text; two of them are typed for ።
+COLONS = "(?<=[ሀ-ፚ]) ?::"  # as on Latin keyboards
 GREEK_ENDS = ";\u037e"  # the question mark of Greek
 ENDS = frozenset(ENDS_BEFORE_SPACE + ENDS_ANYWHERE + TWO_DOTS)
 CLOSERS = r"\"'”’»›)\]}）］】」』》〉〕｝"
@@ -40,7 +41,7 @@ def _compile_marks(spaced: str) -> LazyPattern:
     space, so do German “ and «, and French » after a space.
     """
     return LazyPattern(
-        rf"(?P<anywhere>[{spaced}]*+(?:[{ENDS_ANYWHERE}]|{TWO_DOTS}{{2}})"
+        rf"(?P<anywhere>[{spaced}]*+(?:[{ENDS_ANYWHERE}]|{TWO_DOTS}{{2}}|{COLONS})"
         rf"[{spaced}{ENDS_ANYWHERE}]*+)[{CLOSERS}]*+"
         rf"|(?P<spaced>[{spaced}]++)[{CLOSERS}“‘«‹]*+(?:\s[»›](?![^\s.,;:!?)\]]))?"
     )
@@ -123,7 +124,7 @@ def _find_ends(text: str, language: str | None) -> Iterator[int]:
     marks = find_marks(language)
     ends = ENDS.union(GREEK_ENDS) if marks is GREEK_MARKS else ENDS
     last = max((at for at, each in enumerate(text) if each.isalnum() or each == "_"), default=0)
-    if ends.isdisjoint(text[:last]):  # as in most texts of one sentence
+    if ends.isdisjoint(text[:last]) and "::" not in text:  # as in most texts of one sentence
         return
     from .sentence_rules import find_rules
 

@@ -63,6 +63,15 @@ def test_changes_are_the_same_each_time_and_change_something() -> None:
     assert all(each.sources != LINES for each in one[1:])
 
 
+@pytest.mark.parametrize("stop", ["።", "။", "។", "۔", "᱾", "།", "։", "！"])
+def test_the_final_stops_of_all_scripts_are_taken_off(stop: str) -> None:
+    bare, named = (
+        next(each for each in list_variants([f"ab{stop}"], "xx") if each.name == name).sources[0]
+        for name in ("no final stop", "a planted name")
+    )
+    assert bare == "ab" and named.endswith(stop)
+
+
 @pytest.mark.parametrize(
     ("source", "translation", "sound"),
     [

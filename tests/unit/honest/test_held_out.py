@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli import main
+from glassformer.extensions.honest.comparison import compare_with_training
+from glassformer.extensions.honest.held_out import HeldOutReport
 from glassformer.extensions.lab.robustness import RobustnessRow
 from glassformer.extensions.publish.hub_readme import README
-from glassformer.extensions.publish.limits import list_limits
+from glassformer.extensions.publish.languages import counts_characters
+from glassformer.extensions.publish.limits import judge_scores, list_limits
 from glassformer.extensions.publish.looks import LOOKS
+from glassformer.extensions.publish.publishing import publish_model
 from glassformer.model.files.directory import CARD, SHIPPED, open_model
 from glassformer.train.publish.card import read_facts
 from tools.demo_corpus.files import write_pairs
@@ -51,6 +55,7 @@ def test_a_card_has_what_was_measured(
     without = told["training"]["without_twins"]
     assert f"| without these | {without['lines']} |" in text
     assert re.search(r"\| typing errors \| \d+\.\d \| \d+\.\d % \|", text)
+    assert "than that of the translations of the text as it is, changed alike" in text
     assert "It translates English to French; text in another language" in text
     assert '{"type": "text", "name": "test text"}' in text
     assert "## Exam\n" in (out / CARD).read_text("utf-8")
@@ -114,14 +119,57 @@ def test_what_a_model_is_bad_at_is_said() -> None:
     config = open_model(SHIPPED / "demo")[0]
     limits = [*list_limits(SHIPPED / "demo", config, rows)]
     assert limits[-3:] == [
-        "On text with CAPITALS it loses 31 % of its BLEU.",
+        "On text with CAPITALS it loses 31 % of the BLEU that its translations of the text as it "
+        "is, changed alike, have.",
         "In lines with a planted name it repeats that in 50 %.",
-        "It translates 90 % of 200 short inputs soundly.",
+        "In 10 % of 200 short inputs it doubles a word, writes nothing or far too much, or changes "
+        "a number or an emoji.",
     ]
     assert "It met 785 different words" in limits[2]
     thai = config.changed(data={"source_lang": "th"})
     limits = [*list_limits(SHIPPED / "demo", thai, rows)]
     assert "It met 785 different characters and words in training" in limits[2]
-    nothing = (RobustnessRow("as it is", 0.021, None, None),)
+    nothing = (RobustnessRow("as it is", 0.021, None, None), rows[-1])  # no word of short inputs
     said = [*list_limits(SHIPPED / "demo", config, nothing)]
     assert said[-1] == "It has learned next to nothing: its BLEU on the test lines is 0.02."
+
+
+@pytest.mark.parametrize(
+    ("scores", "memory", "lang", "said"),
+    [
+        ((1.82, 13.14), 17.89, "chr", ["next to nothing", "no look-up"]),
+        ((19.85, 14.94), 28.0, "my", ["next to nothing", "no look-up"]),
+        ((16.95, 34.92), 36.81, "nqo", ["no look-up"]),
+        ((16.95, 34.92), 30.0, "nqo", []),
+        ((0.5, 34.92), None, "nqo", ["next to nothing"]),
+        ((9.0, 14.94), None, "my", []),
+    ],
+)
+def test_a_model_that_is_no_better_than_the_memory_is_said_to_be_so(
+    scores: tuple[float, float], memory: float | None, lang: str, said: list[str]
+) -> None:
+    by_metric = {"BLEU": (scores[0], 1.0), "chrF++": (scores[1], 4.0)}
+    messages = [*judge_scores(by_metric, memory, counts_characters(lang))]
+    assert len(messages) == len(said)
+    if "no look-up" in said:
+        assert f"its chrF++ is {scores[1]:.2f} ± 4.00" in messages[-1]
+        assert f"sources have {memory:.2f}; more pairs, more time" in messages[-1]
+    if "next to nothing" in said:
+        bleu = "BLEU of characters" if lang == "my" else "BLEU"
+        assert f"nothing: its {bleu} on the test lines is {scores[0]:.2f}" in messages[0]
+
+
+def test_bleu_of_characters_is_called_so() -> None:
+    lines = [f"line {number} of it" for number in range(12)]
+    compared = compare_with_training([*zip(lines, lines, strict=True)], lines, [lines], lines, "my")
+    report = HeldOutReport(12, {"BLEU": (20.0, 2.0)}, compared, None, 1, by_characters=True)
+    assert report.list_scores() == [("BLEU of characters", "20.00 ± 2.00")]
+    assert "| BLEU of characters | 20.00 |" in str(report)
+    assert "| test lines | number | BLEU of characters | chrF++ |" in str(report)
+    assert all("BLEU of characters 100.00" in text for name, text in compared.list_rows()[2:4])
+
+
+def test_remarks_on_the_data_stand_on_the_card(model: Path) -> None:
+    publish_model(model, model.parent / "out", remarks=["more.my is not used"])
+    text = (model.parent / "out" / README).read_text("utf-8")
+    assert "\n\nmore.my is not used\n\n## Scores" in text

@@ -8,6 +8,7 @@ from unicodedata import normalize
 import pytest
 
 from glassformer.extensions.check_data.near_twins import measure_distance
+from glassformer.extensions.honest.comparison import find_twins
 from glassformer.extensions.honest.splitting import find_families, split_honestly
 
 TEXT = "red green old young big small cat dog bird house tree river moon friend song road"
@@ -64,6 +65,22 @@ def test_no_near_twin_is_on_two_sides(seed: int) -> None:
             for other, _ in rest:  # each pair of lines is compared, without an index
                 alike = 1 - measure_distance(source, other) / max(len(source), len(other))
                 assert alike < 0.75, (source, other)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_index_of_the_training_text_finds_no_further_twins(seed: int) -> None:
+    """Not of words either that are frequent in all pairs, and a little less so in these."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pairs = [
+        (f"Extraordinarily complicated machinery costs {one}x {one}y", 9 * one)
+        for one in (*letters, *(2 * each for each in letters))
+    ]  # a bigram of 52 lines tells nothing, and one of 50 does
+    pairs += write_pairs(100, seed)
+    split = split_honestly(pairs, 30, 30, seed)
+    assert sorted([*split.train, *split.valid, *split.test]) == sorted(pairs)
+    assert split.train == [pair for pair in pairs if pair in split.train]
+    for part in split[1:]:
+        assert not any(find_twins(split.train, [a for a, _ in part], [[b for _, b in part]]))
 
 
 def test_the_seed_decides() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,11 +22,14 @@ import pytest
 from glassformer.cli import main
 from glassformer.cli.terminal import INTERRUPTED
 from glassformer.extensions.cluster.ray_calls import Cluster
+from glassformer.extensions.honest.diagnostics import find_run_folder
 from glassformer.extensions.night import night as module
 from glassformer.extensions.night import publishing, trainings
-from glassformer.extensions.night.cli.night import find_languages
+from glassformer.extensions.night.cli.night import find_languages, print_outcome
+from glassformer.extensions.night.ending import KeptTranslations
 from glassformer.extensions.night.night import Night
 from glassformer.extensions.night.parents import choose_dropout, choose_parent
+from glassformer.extensions.night.planning import StepResult
 from glassformer.extensions.night.state import (
     NightRequest,
     begin_state,
@@ -35,6 +41,7 @@ from glassformer.extensions.night.state import (
 from glassformer.extensions.night.texts import gather_text, read_pairs_of, write_parts
 from glassformer.extensions.night.trainings import TrainingJob
 from glassformer.foundation.disk import write_text
+from glassformer.foundation.extensions import find_addition
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import SHIPPED
 from glassformer.train.plan import preparation
@@ -227,6 +234,17 @@ def test_a_few_updates_show_the_speed_of_a_training(
     began = time.perf_counter()
     assert 100 < trainings.measure_speed(job, "cpu") < 10**7
     assert time.perf_counter() - began < 120 and not job.out.exists()
+
+
+def test_a_night_can_be_stopped_while_it_measures(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = SimpleNamespace(is_finished=False)
+    monkeypatch.setattr(trainings, "begin_training", lambda *_, **__: stopped)
+    night = begin(pairs, 240)
+    with pytest.raises(module.StoppedNight, match="goes on"):
+        night.run()
+    assert not night.state.usual
 
 
 @pytest.mark.parametrize("killed", ["auto", "reverse", "turned", "member-1", "taught", "student"])
@@ -569,6 +587,30 @@ def test_languages_are_those_of_the_texts(run: Run, pairs: Path) -> None:
     assert not (pairs / "other" / "steps").exists()
 
 
+@pytest.mark.parametrize(
+    ("files", "langs", "said"),
+    [
+        ("c.en d.en", ("en", "en"), "both languages are en: name two"),
+        ("c.en d.eng", (None, None), "both languages are en and eng: name two"),
+        ("c.en ./c.en", ("en", "fr"), "c.en is named twice: name the file of each language"),
+        ("c.en c.xx", (None, None), ".xx is no language code that we know; say"),
+        ("c.tsv", (None, None), "say the two languages by their codes: --source-lang"),
+    ],
+)
+def test_languages_that_cannot_be_are_said_each_with_its_reason(
+    files: str, langs: tuple[str | None, str | None], said: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        find_languages(files.split(), *langs)
+
+
+def test_a_code_that_nobody_knows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert find_languages(["c.en", "c.chr"], "en-GB", None) == ("en-GB", "chr")
+    assert not capsys.readouterr().err
+    assert find_languages(["c.en", "c.chr"], None, "xx") == ("en", "xx")
+    assert "--target-lang xx is no code that we know" in capsys.readouterr().err
+
+
 def test_the_clock_says_when_it_is_over() -> None:
     noon = 1_700_000_000 - 1_700_000_000 % 86_400 + 12 * 3600
     in_time = read_clock("23:30", noon)
@@ -619,6 +661,150 @@ def test_lines_of_a_given_text_that_are_learned_are_counted(tmp_path: Path) -> N
     none = "no near twin of what was held out is in train"
     assert remark.endswith(f"(0 of test in train, or nearly; {none})")
     assert write_parts(tmp_path / "no", data, [], [], ("en", "fr"), 1)[1].endswith(f"({none})")
+
+
+def test_a_stopped_end_says_how_to_go_on(
+    run: Run, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "finish", lambda night: signal.raise_signal(signal.SIGTERM))
+    former = signal.getsignal(signal.SIGTERM)
+    code, said = run("--minutes", "20")
+    assert code == INTERRUPTED and "Stopped. The same command" in said
+    assert signal.getsignal(signal.SIGTERM) == former
+
+
+@pytest.fixture
+def ending(pairs: Path, pretended: dict[str, Any]) -> Night:
+    """Return a night that has its model, and only the end to come."""
+    night = begin(pairs, 60, mono_target=str(pairs / "train.fr"))
+    night.prepare()
+    night.state.steps = [StepResult("auto", 1.0, 90.0)]
+    night.state.chosen = "auto"
+    shutil.copytree(SHIPPED / "demo", night.place("auto"))
+    return night
+
+
+def test_a_killed_end_goes_on_where_it_was(ending: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, add = list[list[str]](), KeptTranslations._add
+
+    def add_and_kill(kept: KeptTranslations, sources: list[str], texts: list[str]) -> None:
+        add(kept, sources, texts)
+        parts.append(sources)
+        if len(parts) == 12:
+            raise Killed
+
+    monkeypatch.setattr(KeptTranslations, "_add", add_and_kill)
+    with pytest.raises(Killed):
+        publishing.finish(ending)
+    killed = read_state(ending.folder)
+    assert killed and {"int8", "changed"} <= {*killed.ended} and killed.spent > 0
+    night = Night(ending.folder, killed, Reporter(quiet=True))
+    publishing.finish(night)
+    before, after = ({line for part in some for line in part} for some in (parts[3:12], parts[12:]))
+    assert before and after and not before & after  # but for int8, which other weights compute
+    assert not (night.folder / "end").exists() and night.state.published == "auto"
+    assert night.state.outcome[0].startswith("on the test text")
+    text = (night.folder / "model" / "README.md").read_text(encoding="utf-8")
+    assert "60 lines of it, changed:" in text
+    assert "train.fr not used: the models that learned from it are no better" in text
+    assert json.loads((night.place("auto") / "looks.json").read_text()).popitem()[1] == 1
+
+
+def test_the_end_is_cut_to_the_time_that_is_left(
+    ending: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = ending.weights
+    few = weights.short + 12.5 * weights.changed
+    for left, said in ((-1.0, "Not measured: no time was left"), (few, "12 lines of it, as many")):
+        monkeypatch.setattr(publishing, "read_left", lambda night, left=left: left)
+        ending.state.published, ending.state.ended = "", {}
+        publishing.finish(ending)
+        text = (ending.folder / "model" / "README.md").read_text(encoding="utf-8")
+        assert said in text and "## On 60 test lines" in text
+    assert "no short-list: the time that is left is for the test text" in ending.state.said
+    assert publishing.NOT_MEASURED in ending.state.said
+
+
+def test_the_time_of_the_end_is_known(pairs: Path, pretended: dict[str, Any]) -> None:
+    """Before a model of the pairs is there, by a shipped one; then by its validation."""
+    night = begin(pairs, 20)
+    night.prepare()
+    assert night.state.pace > 0
+    night.state.pace = 60 / night.weights.total
+    at = night.circumstances
+    assert at.end == pytest.approx(1.3) and 0.05 < at.test < at.end
+    clock = count(step=8.0)
+    night.clock = lambda: next(clock)
+    night.score([night.place("auto")])
+    sources = night.texts.read("valid")[0]
+    assert night.state.pace == pytest.approx(8 / sum(len(each) + 10 for each in sources))
+
+
+def test_text_in_one_language_that_is_not_used_is_said(
+    pairs: Path, pretended: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_text(pairs / "more.fr", "Une phrase.\n")
+    night = begin(pairs, 20, mono_target=str(pairs / "more.fr"))
+    night.run()
+    said = "more.fr not used: to translate it, a night of these pairs needs about"
+    assert night.state.unused.startswith(said) and night.state.unused in night.state.said
+    print_outcome(night.folder, night.state, night.folder / "model", as_json=False)
+    assert said in capsys.readouterr().out
+    longer = begin(pairs, 120, mono_target=str(pairs / "more.fr"))
+    longer.run()
+    assert not longer.state.unused and "made" in [each.name for each in longer.state.steps]
+
+
+def test_text_without_a_new_line_is_said(pairs: Path, pretended: dict[str, Any]) -> None:
+    night = begin(pairs, 120, mono_target=str(pairs / "train.fr"))
+    night.run()
+    assert night.state.unused == "train.fr not used: no line of it is new"
+
+
+def test_steps_that_are_dropped_are_said(pairs: Path, pretended: dict[str, Any]) -> None:
+    pretended["scores"] = {"auto": 20.0, "ensemble": 18.0}
+    night = begin(pairs, 120)
+    night.run()
+    (said,) = [each for each in night.state.said if " left out: " in each]
+    assert said.startswith("taught, student left out: together, the models are at -2.0 chrF++")
+
+
+def test_a_training_checks_no_pairs_that_a_night_has_checked(
+    pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its warnings would name lines of a file that only the night knows."""
+    seen = []
+    look = lambda *_, **__: seen.append(find_addition("examine_corpus"))  # noqa: E731
+    monkeypatch.setattr(trainings, "train", look)
+    files = ["train.en", "train.fr"]
+    job = TrainingJob(pairs / "m", ("en", "fr"), [(files, None)], ["valid.en", "valid.fr"], 1, 1)
+    trainings.run_training(job)
+    assert seen == [None] and find_addition("examine_corpus")
+
+
+def test_the_training_of_what_was_published_is_that_of_its_step(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    night = begin(pairs, 20)
+    night.run()
+    model = night.folder / "model"
+    model.mkdir()
+    for name in ("auto", "member-1"):
+        (night.place(name) / "run").mkdir(parents=True)
+        write_text(night.place(name) / "run" / "run.json", "{}")
+    with pytest.raises(ValueError, match="has no training in it"):
+        find_run_folder(model)  # not published yet
+    night.state.published = "auto"
+    write_state(night.folder, night.state)
+    assert find_run_folder(model) == night.place("auto") == find_run_folder(night.place("auto"))
+    night.place("soup").mkdir()
+    night.state.published = "soup"
+    write_state(night.folder, night.state)
+    with pytest.raises(ValueError, match=r"is the soup of several models: name one of .*auto"):
+        find_run_folder(model)
+    module.drop_steps(night.folder, night.state)
+    with pytest.raises(ValueError, match="trainings of its night were removed"):
+        find_run_folder(model)
 
 
 SMALL = ("model.d_model=32", "model.d_ff=64", "text.vocabulary=400", "train.batch_tokens=512")

@@ -15,6 +15,10 @@ from glassformer.extensions.night.planning import (
     Circumstances,
     PlannedStep,
     StepResult,
+    choose_program,
+    explain_dropped,
+    find_enough,
+    list_coming,
     pays,
     plan_steps,
 )
@@ -43,6 +47,37 @@ def test_little_time_is_for_auto_alone() -> None:
     [step] = walk(Circumstances(minutes=10, usual=5), {})
     assert step.name == "auto" and step.minutes > 9
     assert "2.0 times" in step.why
+
+
+def test_the_end_has_the_time_that_it_takes() -> None:
+    """Of a short night with a long test text that is far more than the usual share."""
+    for end, test, minutes in ((0.1, 0, 9.4), (1.5, 1, 8.5), (9, 1, 7.5), (9, 4, 6), (9, 8, 5)):
+        [step] = walk(Circumstances(minutes=10, usual=5, end=end, test=test), {})
+        assert step.minutes == pytest.approx(minutes)
+
+
+def test_steps_that_were_to_come_are_dropped_with_a_reason() -> None:
+    at = Circumstances(100, 4.5)
+    first = list_coming(at, [], 100)
+    assert {"taught", "student", "polish"} <= {*first}
+    done = [StepResult(name, 8, 30.0) for name in ("auto", "member-1", "member-2")]
+    done.append(StepResult("ensemble", 0.1, 28.5))
+    dropped = ["taught", "student"]
+    [(reason, names)] = explain_dropped(at, done, dropped).items()
+    assert names == dropped and "at -1.5 chrF++ from the best single one" in reason
+    assert explain_dropped(at, done[:3], ["polish"]) == {"too little time is left": ["polish"]}
+    known = replace(at, copied=0.9)
+    assert list_coming(known, done[:1], 50)[-1] == "soup"
+    assert [*explain_dropped(known, done, ["made"])] == ["the first model knows its pairs by heart"]
+
+
+@pytest.mark.parametrize("more", [{}, {"has_parent": True, "cost": 4.0, "pairs": 3000}])
+def test_the_minutes_that_are_enough_for_made_pairs_are_known(more: dict[str, Any]) -> None:
+    at = Circumstances(10, 5, **more)
+    enough = find_enough(at)
+    for minutes, is_enough in ((1.01 * enough, True), (0.85 * enough, False)):
+        steps = choose_program(replace(at, minutes=minutes), [], minutes)
+        assert ("made" in steps) == is_enough
 
 
 def test_little_time_is_for_a_parent_if_there_is_one() -> None:

@@ -46,6 +46,16 @@ def test_models_are_listed_by_languages_and_score(
     assert len(table) == 5 and "\\<img" in table[2] and "BLEU 99.2" in table[2]
 
 
+def test_bleu_of_characters_is_called_so(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    deep = folder / "deep" / "er"
+    write_card(deep, {**read_facts(deep), "language": ("en", "my"), "pairs": ["en-my"]})
+    assert main(["board", str(folder)]) == 0
+    rows = [
+        line for line in capfd.readouterr().out.splitlines() if "BLEU of characters 50.5" in line
+    ]
+    assert len(rows) == 1 and "deep/er" in rows[0]
+
+
 def test_a_page_shows_names_as_text(folder: Path) -> None:
     page = folder / "board.html"
     assert main(["board", str(folder), "-o", str(page)]) == 0

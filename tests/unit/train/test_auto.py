@@ -261,10 +261,8 @@ def test_little_data_may_start_from_a_shipped_model(
     raw = {"recipe": "auto", "size": size, "data": {"source_lang": source, "target_lang": "xx"}}
     stats = measure_corpus([("Goodbye, my friend!", text)] * pairs)
     assert ("everyday-en-fr" in suggest_parent(Config.read(raw), stats)) == is_said
-    raw["data"]["corpus"] = [
-        {"name": "a", "paths": ["train.en", "train.xx"]}
-    ]  # as a night names it
-    assert not suggest_parent(Config.read(raw), stats)
+    in_a_night = Config.read(raw).changed(data={"corpus": [{"name": "made", "paths": ["a", "b"]}]})
+    assert not suggest_parent(in_a_night, stats)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from itertools import compress
 import numpy as np
 
 from glassformer.data.files import cut_chunks
-from glassformer.text.function_words import NAMES
+from glassformer.text.function_words import NAMES, name_language
 from glassformer.text.spacing import is_unspaced, name_base
 
 from .characters import NAMES as SCRIPTS
 from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
+from .home_scripts import are_exchanged
 from .languages import Contrast, SideLanguage, leave_own
 from .lengths import find_long, find_outliers
 from .mismatches import judge_partners
@@ -93,7 +94,7 @@ class _Examiner:
         named: tuple[str | None, str | None],
     ) -> None:
         scripts = [count_scripts(block) for block in sample.blocks]
-        self.total = sample.counts[0]
+        self.total, self.scripts = sample.counts[0], scripts
         self.home = [find_home(each) for each in scripts]
         self.shared = measure_shared(*sample.texts)
         self.named = named
@@ -292,9 +293,18 @@ class _Examiner:
             for side, code, other in zip(SIDES, seen, map(name_base, self.named), strict=True)
             if code and other in NAMES and code != other
         ]
+        if len(wrong) < len(SIDES) and are_exchanged(self.scripts, self.named):
+            wrong = [*map(self._tell_exchanged, (0, 1))]
         if wrong:
             self.found["sides"] = list(range(self.total))
             self.about["sides"] = "; ".join(wrong)
+
+    def _tell_exchanged(self, side: int) -> str:
+        """Return, in words, that a side has the letters of the other side's language."""
+        script = SCRIPTS[int(self.scripts[side][:, 1:].sum(0).argmax()) + 1]
+        own, other = (name_language(self.named[each]) for each in (side, 1 - side))
+        message = f"the {SIDES[side]} looks {other or 'foreign'} by its letters ({script})"
+        return f"{message}, not {own}" if own else message
 
     def report(self, source: Texts, target: Texts) -> Report:
         places = {

@@ -14,6 +14,7 @@ from glassformer.foundation.plurals import tell_count
 
 from ..check_data.near_twins import TwinIndex
 from ..check_data.words import gather_words
+from ..publish.languages import counts_characters, name_score
 from .translation_memory import Match, TranslationMemory
 
 METRICS = ("BLEU", "chrF++")
@@ -28,9 +29,13 @@ class PartScore:
     name: str
     lines: int
     scores: dict[str, float]
+    by_characters: bool = False  # BLEU
 
     def __str__(self) -> str:
-        text = ", ".join(f"{name} {value:.2f}" for name, value in self.scores.items())
+        text = ", ".join(
+            f"{name_score(name, self.by_characters)} {value:.2f}"
+            for name, value in self.scores.items()
+        )
         return f"{tell_count(self.lines, 'line')}{f': {text}' if text else ''}"
 
 
@@ -109,7 +114,8 @@ def score_part(
     quality = score_quality(
         list(compress(result, mask)), sets, target_lang=target_lang, metrics=METRICS
     )
-    return PartScore(name, sum(mask), {metric: quality[metric].value for metric in METRICS})
+    scores = {metric: quality[metric].value for metric in METRICS}
+    return PartScore(name, sum(mask), scores, counts_characters(target_lang))
 
 
 def find_twins(

@@ -26,8 +26,8 @@ from glassformer.data.files import read_lines
 from glassformer.data.holdout import leave_out
 from glassformer.data.masking import choose_batches
 from glassformer.data.store import Store
-from glassformer.foundation.extensions import need_addition
-from glassformer.model.files.directory import RUN, locate, open_tokenizers
+from glassformer.foundation.extensions import find_addition, need_addition
+from glassformer.model.files.directory import RECORD, RUN, locate, open_tokenizers
 from glassformer.text.context import cut_source
 from glassformer.train.plan.preparation import find_corpora, weigh_parts
 from glassformer.train.plan.run_folder import (
@@ -58,7 +58,8 @@ REPEATED = re.compile(r"([^\W\d].{0,30}?)\1{3,}")  # begins with a letter, and f
 
 def examine_training(model: Path | str) -> list[HealthFinding]:
     """Return the diagnostics of a training. ValueError if its run is not there."""
-    folder = locate(model)
+    named = locate(model)
+    folder = find_run_folder(named)
     record = read_record(folder)
     config = read_settings(folder / RUN, record)
     if config.train.pad_to is None:
@@ -69,13 +70,31 @@ def examine_training(model: Path | str) -> list[HealthFinding]:
     corpora = ["", *(each["name"] for each in record.get("valid_groups", ()))]
     if len(corpora) == 2:
         corpora.pop()
+    place = [HealthFinding("training", f"that of {folder}")] if folder != named else []
     return [
+        *place,
         examine_padding(folder / RUN, config),
         *examine_gradient(rows, config.train.max_grad_norm),
         *(each for name in corpora for each in examine_loss(rows, classes, name, doubt)),
         *examine_contamination(folder),
         *examine_translations(folder),
     ]
+
+
+def find_run_folder(folder: Path) -> Path:
+    """Return the folder of the training of a model, which may be a published copy.
+
+    ValueError if there is none.
+    """
+    if (folder / RUN / RECORD).is_file():
+        return folder
+    find = find_addition("find_training")
+    place: Path | None = find(folder) if find else None
+    if place is None:
+        raise ValueError(
+            f"{folder} has no training in it, no {RUN}/{RECORD}: name the folder that `train` wrote"
+        )
+    return place
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,25 +17,32 @@ from glassformer.data.files import count_lines, read_lines
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.properties import look_at_machine
 from glassformer.foundation.progress import Reporter
+from glassformer.model.files.directory import locate
 from glassformer.train import Summary
 from glassformer.train.plan.auto import (
     MOST_MINUTES,
+    PARENTS,
     CorpusStats,
     choose_settings,
     count_passes,
     measure_corpus,
 )
+from glassformer.train.run.process import listen_for_stop
 
 from ..averaging.soup import make_soup
+from ..honest.held_out import spread_evenly
+from .ending import MARGIN, EndWeights, measure_weights, weigh_texts
 from .parents import choose_dropout, choose_parent, compare_sizes
 from .planning import (
-    END,
     MEMBERS,
     SHORTEST,
     Circumstances,
     PlannedStep,
     StepResult,
     choose_base,
+    explain_dropped,
+    find_enough,
+    list_coming,
     measure_gain,
     pays,
     plan_steps,
@@ -100,9 +108,20 @@ class Night:
         self.latest = self.clock()
 
     def run(self) -> Path:
-        """Make all steps that are missing, and return the folder of the published model."""
+        """Make all steps that are missing, and return the folder of the published model.
+
+        StoppedNight after Ctrl-C or SIGTERM.
+        """
         if self.state.is_cleared:
             return self.folder / "model"
+        try:  # on a cluster, the trainings end with Ray, and have their checkpoints
+            with listen_for_stop(_interrupt):
+                return self.make_all()
+        except KeyboardInterrupt:
+            raise self.stopped from None
+
+    def make_all(self) -> Path:
+        """Make all steps that are missing, and the end."""
         self.prepare()
         self.look_for_copies()
         while steps := self.plan():
@@ -122,14 +141,42 @@ class Night:
         """
         left, begun, at = count_left(self.state), self.state.begun, self.circumstances
         if not begun:
+            self.explain_changes(at, left)
             return plan_steps(at, self.state.steps, left)
-        left /= -(-len(begun) // at.workers)
+        left = (left - at.measured_reserve) / -(-len(begun) // at.workers)
         steps = list[PlannedStep]()
         for step in begun[: at.workers]:
             spent = read_spent(self.place(step.name)) if self.state.until is not None else 0.0
             minutes = max(SHORTEST, min(step.minutes, left + spent))
             steps.append(replace(step, minutes=minutes))
         return steps
+
+    def explain_changes(self, at: Circumstances, left: float) -> None:
+        """Say which steps, and which text, are left out of the plan, and why."""
+        done, coming = self.state.steps, list_coming(at, self.state.steps, left)
+        names = {each.name for each in done}
+        dropped = [each for each in self.state.announced if each not in {*names, *coming}]
+        for reason, steps in explain_dropped(at, done, dropped).items():
+            self.say(f"{', '.join(steps)} left out: {reason}")
+        self.state.announced = coming
+        if at.has_more and "made" not in {*names, *coming} and not self.state.unused:
+            enough = _tell_minutes(find_enough(at))
+            why = f"to translate it, a night of these pairs needs about {enough}"
+            self.leave_out(self.texts_in_one, why)
+        elif "made" in coming:
+            self.state.unused = ""
+
+    @property
+    def texts_in_one(self) -> list[str]:
+        """Return the paths of the text in one language."""
+        return [*filter(None, (self.request.mono_source, self.request.mono_target))]
+
+    def leave_out(self, paths: Sequence[str], why: str) -> None:
+        """Say that text in one language is not used, and keep it for the card."""
+        text = f"{' and '.join(Path(path).name for path in paths)} not used: {why}"
+        if text != self.state.unused:
+            self.say(text)
+            self.state.unused = text
 
     @property
     def circumstances(self) -> Circumstances:
@@ -143,8 +190,20 @@ class Night:
             self.state.cost,
             self.state.pairs,
             self.state.copied,
-            bool(request.mono_source or request.mono_target),
+            bool(self.texts_in_one),
+            *self.time_end(),
         )
+
+    def time_end(self) -> tuple[float, float]:
+        """Return the minutes of the end, and those of the test text in it; 0 if not measured."""
+        if not self.state.pace:
+            return 0.0, 0.0
+        pace = MARGIN * self.state.pace / 60
+        return pace * self.weights.total, pace * self.weights.test
+
+    @cached_property
+    def weights(self) -> EndWeights:
+        return measure_weights(self.texts, self.langs[0])
 
     @property
     def stopped(self) -> StoppedNight:
@@ -168,7 +227,7 @@ class Night:
         minutes = max(seconds / 60, *(each.minutes for each in results), 0)  # before a kill, too
         for each in results:
             self.state.steps.append(replace(each, minutes=minutes))
-            self.state.chosen = ""
+            self.state.chosen, self.state.ended = "", {}
             score = "" if each.score is None else f": chrF++ {each.score:.2f}"
             self.say(f"{each.name} took {minutes:.1f} minutes{score}")
             self.state.begun = [step for step in self.state.begun if step.name != each.name]
@@ -193,7 +252,7 @@ class Night:
         request = self.request
         if not self.texts.is_complete:
             inputs = request.data, request.valid, request.test
-            for path in filter(None, (request.mono_source, request.mono_target)):
+            for path in self.texts_in_one:
                 read_through(path)  # before hours go into what comes before it
             self.texts, remark = write_parts(self.folder / DATA, *inputs, self.langs, request.seed)
             self.say(remark)
@@ -203,10 +262,14 @@ class Night:
             self.estimate_usual()
             self.say(f"auto takes about {self.state.usual:.1f} minutes for these pairs here")
             self.keep()
+        if not self.state.pace:
+            self.time_shipped()
+            self.keep()
 
     def look_for_copies(self) -> None:
         """Measure how many of its pairs the first model repeats, if a step depends on it."""
-        at, left = self.circumstances, count_left(self.state) - END * self.state.minutes
+        at = self.circumstances
+        left = count_left(self.state) - at.reserve
         is_known = self.state.copied is not None or at.has_more or at.has_own_size
         if is_known or self.state.begun or not self.scores or left < at.need:
             return
@@ -214,6 +277,12 @@ class Night:
         self.state.copied = measure_copies(model, self.texts.read("train"))
         self.say(f"of its own pairs, the first model repeats {100 * self.state.copied:.0f} %")
         self.keep()
+
+    def time_shipped(self) -> None:
+        """Measure how fast a shipped model translates here, until one of these pairs is there."""
+        sources = spread_evenly(self.texts.read("test")[0], SAMPLE)
+        seconds = time_sentence([locate(PARENTS[0])], sources, self.clock)
+        self.state.pace = seconds * len(sources) / weigh_texts(sources)
 
     def choose_parent(self) -> None:
         """Choose the model to start from: the one asked for, or a shipped one that fits."""
@@ -296,10 +365,7 @@ class Night:
         self.report.say(
             f"{len(jobs)} trainings at a time; run/metrics.jsonl of each says how it goes"
         )
-        try:
-            summaries = self.cluster.call(run_training, jobs)
-        except KeyboardInterrupt:  # the trainings end with Ray, and have their checkpoints
-            raise self.stopped from None
+        summaries = self.cluster.call(run_training, jobs)
         return [self.judge(*each) for each in zip([s.name for s in steps], summaries, strict=True)]
 
     def judge(self, name: str, summary: Summary) -> StepResult:
@@ -312,8 +378,19 @@ class Night:
         spent = summary.progress.spent / 60
         if name == "reverse":
             return StepResult(name, spent)
-        score = score_models([self.place(name)], self.texts.read("valid"))["chrF++"]
-        return StepResult(name, spent, score)
+        return StepResult(name, spent, self.score([self.place(name)]))
+
+    def score(self, models: Sequence[Path]) -> float:
+        """Return the chrF++ of a model, or an ensemble, on the validation text.
+
+        It shows how fast a model translates, too.
+        """
+        pairs = self.texts.read("valid")
+        began = self.clock()
+        score = score_models(models, pairs)["chrF++"]
+        if len(models) == 1:
+            self.state.pace = (self.clock() - began) / weigh_texts(pairs[0])
+        return score
 
     def describe(self, name: str, minutes: float) -> TrainingJob:
         """Return the training of a step."""
@@ -402,10 +479,12 @@ class Night:
         if not out.is_file() or out.read_text(encoding="utf-8") != text:
             out.parent.mkdir(parents=True, exist_ok=True)
             write_text(out, text)
-        self.report.say(
-            f"{path}: {len(lines):,} lines, of {most:,} at most, none in the pairs, and none "
-            "nearly in their validation or test text"
+        self.say(
+            f"{Path(path).name}: {len(lines):,} lines, of {most:,} at most, none in the pairs, and "
+            "none nearly in their validation or test text"
         )
+        if not lines:
+            self.leave_out([path], "no line of it is new")
         return str(out) if lines else ""
 
     def translate(
@@ -461,14 +540,14 @@ class Night:
             self.say(f"no soup: {error}")
             return None
         self.say(f"soup: the mean of the weights of {', '.join(each.name for each in near)}")
-        return score_models([out], self.texts.read("valid"))["chrF++"]
+        return self.score([out])
 
     def score_ensemble(self) -> float:
         """Return the chrF++ of the ensemble; of fewer than two members, that of the best."""
         members = self.list_members()
         if len(members) < 2:
             return max(self.scores.values())
-        return score_models(members, self.texts.read("valid"))["chrF++"]
+        return self.score(members)
 
     def find_best(self, names: Sequence[str]) -> str:
         """Return which of these steps has the best model; of equals the first."""
@@ -488,6 +567,10 @@ class Night:
             others = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
             self.say(f"{self.best} is the result, the best on the validation text ({others})")
             self.keep()
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def measure_load() -> float:
@@ -518,6 +601,7 @@ def describe_state(state: NightState) -> dict[str, Any]:
     return {
         "steps": [vars(each) for each in state.steps],
         "chosen": state.chosen,
+        "outcome": state.outcome,
         "said": state.said,
         "minutes": round(state.spent / 60, 2),
     }

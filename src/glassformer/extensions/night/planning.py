@@ -22,11 +22,12 @@ mean of several models' weights (Wortsman et al. 2022).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LONGEST, LONGEST_SHARE = 1.5, 1 / 8  # of its need, of all minutes: more is for others to use
 POLISH = 0.75  # of the need of a training, at most
-END = 0.06  # of all minutes, for the last steps: choosing, publishing, the test
+END, MOST_END = 0.06, 0.25  # of all minutes, for the end (publishing, the test): at least, at most
+MOST_TEST = 0.5  # of all minutes, for the test text alone, which is translated as a whole
 LEAST = 2.0  # of `usual`: a program in which a training has less is not made
 LEAST_PARENT = 0.9  # the same of a training from a parent, as a share of what it costs
 MOST_COST = 5.0  # times `usual`
@@ -35,6 +36,7 @@ LEAST_ALONE = 0.75  # of `usual`: with less, a parent, which is larger, makes to
 SHORTEST = 0.05  # minutes: of the first training in any case
 BY_HEART = 0.8  # of their pairs: models that repeat so many have nothing to add to them
 MEMBERS = [f"member-{number}" for number in range(1, 8)]  # the most, of pairs known by heart
+LONGER = 1.1  # times the minutes that were tried before, to find those that are enough
 ENOUGH = 0.6  # of the need of another training: of pairs known by heart
 GAIN = 0.3  # chrF++ that an ensemble has to gain for its distillation
 # Shares of the time that is left; what a step does not need goes to the later ones.
@@ -73,6 +75,8 @@ class Circumstances:
     pairs: int = 0
     copied: float | None = None  # of its own pairs: those that the first model repeats
     has_more: bool = False  # there is text in one language, too
+    end: float = 0.0  # minutes of the end, as they were measured
+    test: float = 0.0  # of these, those of the test text
 
     @property
     def is_by_heart(self) -> bool:
@@ -80,10 +84,26 @@ class Circumstances:
         return (self.copied or 0.0) >= BY_HEART and not self.has_more
 
     @property
+    def has_branches(self) -> bool:
+        """Return whether what is left of the time is for other seeds of the same pairs."""
+        return self.is_by_heart and not self.has_own_size
+
+    @property
     def need(self) -> float:
         """Return the least minutes of a training of a program with several."""
         parent = LEAST_PARENT * min(self.cost, MOST_COST) if self.has_parent else 0.0
         return self.usual * max(LEAST, parent)
+
+    @property
+    def reserve(self) -> float:
+        """Return the minutes that are kept for the end."""
+        return max(END * self.minutes, self.measured_reserve)
+
+    @property
+    def measured_reserve(self) -> float:
+        """Return how many of the minutes that the end was measured to take are kept for it."""
+        test = min(self.test, MOST_TEST * self.minutes)
+        return max(test, min(self.end, MOST_END * self.minutes))
 
 
 @dataclass(frozen=True)
@@ -112,21 +132,67 @@ def plan_steps(at: Circumstances, done: Sequence[StepResult], left: float) -> li
 
     left: the minutes that are left of all.
     """
-    left = max(0.0, left - END * at.minutes)
     scores = read_scores(done)
-    if scores and at.is_by_heart and not at.has_own_size:
-        return _plan_branches(at, done, scores, left)
+    if scores and at.has_branches:
+        return _plan_branches(at, done, scores, max(0.0, left - at.reserve))
+    minutes = choose_program(at, done, left)
+    steps = [*minutes]
+    if not steps:
+        return []
+    whys = [_explain(each, scores) for each in steps]
+    if not scores:
+        minutes[steps[0]] = max(SHORTEST, minutes[steps[0]])
+        whys[0] = _tell_program(at, steps, minutes[steps[0]])
+    return _pair(steps, minutes, whys, at.workers)
+
+
+def choose_program(at: Circumstances, done: Sequence[StepResult], left: float) -> dict[str, float]:
+    """Return the minutes of each step to come, of the longest program that there is time for."""
+    scores = read_scores(done)
     for steps in list_programs(at, {each.name for each in done}, scores):
-        minutes = share_minutes(steps, left, at)
-        if not scores and steps:
-            if len(steps) == 1 or minutes[steps[0]] >= at.need:
-                minutes[steps[0]] = max(SHORTEST, minutes[steps[0]])
-                first = _tell_program(at, steps, minutes[steps[0]])
-                whys = [first, *(_explain(each, scores) for each in steps[1:])]
-                return _pair(steps, minutes, whys, at.workers)
-        elif steps and _suffices(minutes, at.need):
-            return _pair(steps, minutes, [_explain(each, scores) for each in steps], at.workers)
-    return []
+        minutes = share_minutes(steps, max(0.0, left - at.reserve), at)
+        if not steps:
+            continue
+        first = len(steps) == 1 or minutes[steps[0]] >= at.need
+        if _suffices(minutes, at.need) if scores else first:
+            return minutes
+    return {}
+
+
+def list_coming(at: Circumstances, done: Sequence[StepResult], left: float) -> list[str]:
+    """Return the names of the steps that are to come, as far as they are known."""
+    if read_scores(done) and at.has_branches:
+        return [*MEMBERS, "soup"]
+    return [*choose_program(at, done, left)]
+
+
+def find_enough(at: Circumstances) -> float:
+    """Return the minutes of a night in which models make pairs, for the time is enough."""
+    minutes = at.usual
+    while "made" not in choose_program(replace(at, minutes=minutes), [], minutes):
+        minutes *= LONGER
+    return minutes
+
+
+def explain_dropped(
+    at: Circumstances, done: Sequence[StepResult], names: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return why steps that were to come are left out: the names by the reason."""
+    scores, reasons = read_scores(done), dict[str, list[str]]()
+    gain = measure_gain(scores) if "ensemble" in scores else GAIN
+    for name in names:
+        reason = "too little time is left"
+        if at.has_branches:
+            reason = "the first model knows its pairs by heart"
+        elif name in ("taught", "student") and gain < GAIN:
+            reason = (
+                f"together, the models are at {gain:+.1f} chrF++ from the best single one: from "
+                f"{GAIN:+.1f} on, they would teach one model"
+            )
+        elif name == "soup" and scores.get("auto", 0.0) > scores.get("parent", 100.0):
+            reason = "models that start from nothing have no start in common"
+        reasons.setdefault(reason, []).append(name)
+    return reasons
 
 
 def _plan_branches(
@@ -280,5 +346,5 @@ def _tell_program(at: Circumstances, steps: Sequence[str], minutes: float) -> st
     message = f"the time is {times} what auto takes for these pairs"
     if len(steps) == 1:
         which = ", from a model that is there" if steps == ["parent"] else ""
-        return f"{message}: nothing pays more than one training{which}"
+        return f"{message}: all of it is for one training{which}"
     return f"{message}, which is enough for {', '.join(steps[1:])}"

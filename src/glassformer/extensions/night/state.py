@@ -4,6 +4,7 @@ OUT/night.json    the request, the steps that were made, and the seconds that th
 OUT/data/         the pairs that were checked and split: train, valid and test, two files each
 OUT/steps/NAME    the model of each training
 OUT/made/         pairs that models made
+OUT/end/          translations for the scores at the end, until the result is published
 OUT/model/        the result, published
 OUT/report.md     what was done, and why
 
@@ -22,11 +23,13 @@ from pathlib import Path
 
 from glassformer.foundation.disk import write_json
 from glassformer.foundation.typed_json import read_typed
+from glassformer.model.files.directory import RECORD, RUN
 
 from .planning import NAMES, PlannedStep, StepResult
 
 STATE, DATA = "night.json", "data"  # the state; the folder of the parts of the pairs
 STEPS = "steps"  # the folder of their models
+ENDING = "end"  # the folder of what the end has translated
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,12 @@ class NightState:
     steps: list[StepResult] = field(default_factory=list)
     begun: list[PlannedStep] = field(default_factory=list)  # those that are being made
     under_way: float = 0.0  # seconds of what is spent: those of the step that is being made
+    announced: list[str] = field(default_factory=list)  # the steps that were to come
     said: list[str] = field(default_factory=list)  # each choice, with its reason
+    unused: str = ""  # why text in one language is not used
+    pace: float = 0.0  # seconds for a character that is translated; 0: not measured
+    ended: dict[str, float] = field(default_factory=dict)  # parts of the end that are over
+    outcome: list[str] = field(default_factory=list)  # how good the result is, in sentences
     chosen: str = ""  # the step whose model is the result
     published: str = ""  # the step whose model was published
     is_cleared: bool = False  # the models of the steps were removed: nothing can go on from them
@@ -127,6 +135,25 @@ def begin_state(
     elif end is not None:
         state.minutes, state.until = state.spent / 60 + (end - now()) / 60, end
     return state
+
+
+def find_training(model: Path) -> Path | None:
+    """Return the folder with the training of what a night published; None if it is no such model.
+
+    ValueError if it is no longer there: the mean of weights was not trained.
+    """
+    state = read_state(model.parent)
+    if state is None or not state.published:
+        return None
+    if state.is_cleared:
+        raise ValueError(f"{model}: the trainings of its night were removed")
+    steps = model.parent / STEPS
+    if (steps / state.published / RUN / RECORD).is_file():
+        return steps / state.published
+    trained = ", ".join(
+        str(steps / each.name) for each in state.steps if (steps / each.name / RUN).is_dir()
+    )
+    raise ValueError(f"{model} is the {state.published} of several models: name one of {trained}")
 
 
 def name_changes(then: NightRequest, now: NightRequest) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -14,6 +15,7 @@ from glassformer.config import Config, Decode
 from glassformer.data.files import count_lines
 from glassformer.evaluate.quality import score_quality
 from glassformer.extensions.ideas.augmentation import Augmentation, make_pairs
+from glassformer.foundation.extensions import list_additions
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import CHECKPOINTS, CONFIG, RECORD, RUN, open_model
 from glassformer.train import Summary, resume, train
@@ -50,7 +52,7 @@ class TrainingJob:
 def measure_speed(job: TrainingJob, device: str = "auto") -> float:
     """Return the source and target tokens a second of a training, by its first updates.
 
-    Its folder is removed before and afterwards.
+    Its folder is removed before and afterwards. KeyboardInterrupt if it was told to stop.
     """
     shutil.rmtree(job.out, ignore_errors=True)
     speeds = list[float]()
@@ -64,8 +66,11 @@ def measure_speed(job: TrainingJob, device: str = "auto") -> float:
             began = time.perf_counter()
         return len(speeds) >= WARM + FEWEST and time.perf_counter() - began >= ENOUGH
 
-    begin_training(job, device, quiet=True, hooks=Hooks(callback=is_enough, name="speed"))
+    hooks = Hooks(callback=is_enough, name="speed")
+    summary = begin_training(job, device, quiet=True, hooks=hooks)
     shutil.rmtree(job.out, ignore_errors=True)
+    if not summary.is_finished:
+        raise KeyboardInterrupt
     return median(speeds[min(WARM, len(speeds) - 1) :])
 
 
@@ -78,7 +83,8 @@ def run_training(job: TrainingJob, device: str = "auto") -> Summary:
         planned = read_settings(job.out / RUN, read_record(job.out)).train.minutes
         is_cut = planned is not None and job.minutes < planned
         changes = [f"train.minutes={job.minutes:.3f}"] if is_cut else []
-        return resume(job.out, changes=changes, accept_changed_settings=True, device=device)
+        with hide_addition("examine_corpus"):
+            return resume(job.out, changes=changes, accept_changed_settings=True, device=device)
     if (job.out / CONFIG).exists():  # a model without its training: it cannot go on
         shutil.rmtree(job.out)
     return begin_training(job, device)
@@ -88,7 +94,23 @@ def begin_training(job: TrainingJob, device: str = "auto", **keywords: Any) -> S
     """Begin a training; keywords are further ones of `train`."""
     if job.parent:
         keywords |= {"parent": job.parent, "new_tokens": job.has_new_tokens}
-    return train(settle_config(job), [], job.out, valid=[*job.valid], device=device, **keywords)
+    with hide_addition("examine_corpus"):
+        return train(settle_config(job), [], job.out, valid=[*job.valid], device=device, **keywords)
+
+
+@contextmanager
+def hide_addition(point: str) -> Iterator[None]:
+    """Let the core do without an addition: a training does not check pairs that a night checked.
+
+    Its lines would be those of files that nobody but the night has written.
+    """
+    additions = list_additions()
+    place = additions.pop(point, None)
+    try:
+        yield
+    finally:
+        if place:
+            additions[point] = place
 
 
 def read_spent(out: Path) -> float:

@@ -14,7 +14,7 @@ from glassformer.train.publish.card import read_facts
 from glassformer.train.publish.leftovers import tell_size
 from glassformer.train.publish.markdown import escape_markdown
 
-from .languages import spell_language
+from .languages import counts_characters, name_score, spell_language
 from .looks import read_looks
 
 DEEPEST = 4  # folders in a folder
@@ -34,6 +34,7 @@ class BoardRow:
     test: dict[str, float]
     looks: int
     data: str
+    by_characters: bool = False  # BLEU
 
     def list_cells(self) -> list[str]:
         """Return the cells of a table."""
@@ -42,11 +43,15 @@ class BoardRow:
             ", ".join(self.languages),
             f"{self.parameters:,}" if self.parameters else "",
             tell_size(self.bytes),
-            _tell_scores(self.validation),
-            _tell_scores(self.test),
+            self._tell(self.validation),
+            self._tell(self.test),
             f"{self.looks}" if self.looks else "",
             self.data,
         ]
+
+    def _tell(self, scores: Mapping[str, float]) -> str:
+        named = ((name_score(name, self.by_characters), value) for name, value in scores.items())
+        return ", ".join(f"{name} {value:.1f}" for name, value in named)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ def read_row(model: Path, name: str) -> BoardRow:
         _take_scores(facts.get("test", {})),
         max(read_looks(model).values(), default=0),
         str(facts.get("counts", "")),
+        counts_characters(facts.get("language", (None, None))[1]),
     )
 
 
@@ -123,10 +129,6 @@ def _spell_pair(pair: str) -> str:
 
 def _take_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(scores[name]) for name in SCORES if name in scores}
-
-
-def _tell_scores(scores: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.1f}" for name, value in scores.items())
 
 
 def _rank(row: BoardRow) -> tuple[list[str], float, str]:

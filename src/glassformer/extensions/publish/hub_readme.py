@@ -14,7 +14,7 @@ from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.directory import write_text
 from glassformer.train.publish.markdown import escape_markdown, quote_for_shell
 
-from .languages import spell_language
+from .languages import counts_characters, name_score, spell_language
 from .limits import list_limits
 from .looks import tell_looks
 
@@ -40,25 +40,23 @@ def write_readme(
     licence: str | None = None,
     datasets: Sequence[str] = (),
     report: Any = None,
+    remarks: Sequence[str] = (),
 ) -> None:
     """Write README.md of the model in `folder`, to be called `name`.
 
     facts: those of its card, of which any may be missing. reveals: sentences on what the files tell
     of the training text. licence: the hub's name of one, or any other; None: that of the card.
-    datasets: names of data sets on the hub. report: on a test text.
+    datasets: names of data sets on the hub. report: on a test text. remarks: sentences on the data.
     """
     licence = licence or facts.get("licence")
     head = _list_facts(name, config, facts, licence, datasets)
     lines = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head)
     measured = [f"## On {tell_count(report.lines, 'test line')}\n\n{report}"] if report else []
-    limits = (
-        []
-        if config.model.is_language_model
-        else [*list_limits(folder, config, report.robustness.rows if report else ())]
-    )
+    rows = report.robustness.rows if report and report.robustness else ()
+    limits = [] if config.model.is_language_model else [*list_limits(folder, config, rows, report)]
     if limits:
         measured.append("## What it cannot do\n\n" + "\n".join(f"- {each}" for each in limits))
-    body = _write_body(name, config, facts, measured, reveals, licence)
+    body = _write_body(name, config, facts, measured, reveals, licence, remarks)
     write_text(folder / README, f"---\n{lines}---\n{body}")
 
 
@@ -130,6 +128,7 @@ def _write_body(
     measured: Sequence[str],
     reveals: Sequence[str],
     licence: str | None,
+    remarks: Sequence[str],
 ) -> str:
     use = _USE.format(name=quote_for_shell(name), quoted=json.dumps(name, ensure_ascii=False))
     parts = [f"# {escape_markdown(name)}", _tell_what(config, facts), use]
@@ -139,9 +138,11 @@ def _write_body(
         for each in origins:
             lines += ["", f"The training started from {_name_origin(each)}, made from:", ""]
             lines += _list_data(each)
+        lines += [line for each in remarks for line in ("", escape_markdown(each))]
         parts.append("## Data\n\n" + "\n".join(lines))
+    by_characters = counts_characters(config.data.target_lang)
     scores = [
-        f"| {text} | {metric} | {value:.2f} |"
+        f"| {text} | {name_score(metric, by_characters)} | {value:.2f} |"
         for key, text in (("scores", "validation"), ("test", "test"))
         for metric, value in facts.get(key, {}).items()
     ]

@@ -1,7 +1,8 @@
-"""Codes of languages as BCP 47 spells them: zh-Hant-TW, not zh_hant_tw."""
+"""Languages in what is published: codes as BCP 47 spells them (zh-Hant-TW), and what BLEU is of."""
 
 from __future__ import annotations
 
+from glassformer.evaluate.quality import choose_tokenizer
 from glassformer.text.spacing import name_base
 
 
@@ -23,3 +24,13 @@ def _spell_part(part: str) -> str:
     if len(part) == 2 and part.isalpha():
         return part.upper()
     return part.lower()
+
+
+def counts_characters(target_lang: str | None) -> bool:
+    """Return whether BLEU of a language is that of its characters, which is far higher."""
+    return choose_tokenizer(target_lang) == "char"
+
+
+def name_score(metric: str, by_characters: bool) -> str:
+    """Return the name of a score, which says so if it is BLEU of characters."""
+    return f"{metric} of characters" if by_characters and metric == "BLEU" else metric

@@ -94,14 +94,16 @@ def publish_model(
     datasets: Sequence[str] = (),
     dockerfile: bool = False,
     test: Callable[[Path], Any] | None = None,
+    remarks: Sequence[str] = (),
 ) -> PublishedCopy:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
     A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
     dockerfile: one that serves the copy is added too. int8: the weights are quantized, a quarter
     of fp32; golden translations and card follow them. test: what measures the copy on a test text,
-    for card and README. ValueError if `out` is there, for a test text that does not fit,
-    or if `doctor` would find an error in the copy; then nothing is written.
+    for card and README. remarks: sentences on the data, for README. ValueError if `out` is there,
+    for a test text that does not fit, or if `doctor` would find an error in the copy; then nothing
+    is written.
     """
     folder = locate(model)
     check_new(out)
@@ -122,7 +124,8 @@ def publish_model(
             )
         reveals = tuple(_list_revealed(whole))
         report = _measure(whole, test) if test else None
-        fields: dict[str, Any] = {"licence": licence, "datasets": datasets, "report": report}
+        fields: dict[str, Any] = {"licence": licence, "datasets": datasets}
+        fields |= {"report": report, "remarks": remarks}
         name = out.resolve().name
         facts = {**read_facts(whole), "looks": read_looks(folder)}
         if report:

@@ -35,7 +35,7 @@ UPDATES = 1_500  # no fewer because of larger batches
 WHY_BATCH = "tokens a side: as many as keep the machine busy, for 30 updates a pass or 1,500 in all"
 MOST_MINUTES = 240  # the most that the recipe chooses
 PARENTS = ("everyday-en-fr", "everyday-fr-en", "everyday-en-de")  # other shipped ones are toys
-ALPHABET = 300  # fewer different characters than this, and none of them is a word
+LATIN = 0.5  # the least share of Latin letters, spaces and the like in a text in that script
 SPACED = 0.1  # the least share of spaces in a text whose words are separated by spaces
 CHARACTERS_PER_TOKEN = {True: 4.0, False: 1.5}  # with spaces, and without
 
@@ -47,6 +47,7 @@ class CorpusStats:
     pairs: int
     tokens: int  # a side, about
     alphabet: int  # different characters
+    is_latin: bool = True  # on both sides
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,20 @@ class ChosenSetting:
 def measure_corpus(pairs: Iterable[tuple[str, str]], *, of_characters: bool = False) -> CorpusStats:
     """Return the size of a corpus, whose tokens may be characters; every pair is read once."""
     count, tokens, alphabet = 0, 0.0, set[str]()
-    letters, spaces = [0, 0], [0, 0]
+    letters, spaces, latin = ([0, 0] for _ in range(3))
     for pair in pairs:
         count += 1
         for side, text in enumerate(pair):
             letters[side] += len(text)
             spaces[side] += text.count(" ")
+            latin[side] += len(text.encode("latin-1", "ignore"))
             alphabet.update(text)
     for side in (0, 1):
         is_spaced = spaces[side] > SPACED * letters[side]
         length = 1.0 if of_characters else CHARACTERS_PER_TOKEN[is_spaced]
         tokens += letters[side] / length / 2
-    return CorpusStats(count, max(1, round(tokens)), len(alphabet))
+    is_latin = all(latin[side] >= LATIN * letters[side] for side in (0, 1))
+    return CorpusStats(count, max(1, round(tokens)), len(alphabet), is_latin)
 
 
 class ChosenSettings:
@@ -244,11 +247,11 @@ def render_choices(choices: list[ChosenSetting], stats: CorpusStats, machine: Ma
 def suggest_parent(config: Config, stats: CorpusStats) -> str:
     """Return a line that names a shipped model to start from, where that was found to help; or "".
 
-    It did for German, Hausa, Azerbaijani and Wolof with 3,000 to 30,000 pairs, and not for Chinese,
-    whose characters the model does not know (docs/experiments.md, "Little data").
+    It did for German, Hausa, Azerbaijani and Wolof with 3,000 to 30,000 pairs, and not in another
+    script (docs/experiments.md, "Little data"). A night, whose settings name its corpora, knows.
     """
     parent = find_parent((config.data.source_lang, config.data.target_lang))
-    is_near = parent and stats.alphabet < ALPHABET and stats.pairs <= REFERENCE
+    is_near = parent and stats.is_latin and stats.pairs <= REFERENCE and not config.data.corpus
     is_ours = config.size == "auto" and config.model.network == "transformer"
     if not is_near or not is_ours:
         return ""

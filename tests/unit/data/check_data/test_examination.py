@@ -144,6 +144,42 @@ def test_languages_are_those_that_were_said(
     assert len(_places(report, "sides")) == (500 if said else 0)
 
 
+@pytest.mark.parametrize(
+    ("codes", "is_seen"),
+    [
+        (("ka", "en"), True),
+        (("kat", "eng"), True),
+        (("xx", "en"), True),
+        ((None, "en"), True),
+        (("en", "ka"), False),
+        (("ru", "ka"), False),  # in Latin letters
+        (("ka", "xx"), False),
+        (("ru", "xx"), False),
+        (("chr", "chr-Latn"), False),
+    ],
+)
+def test_exchanged_sides_are_seen_by_their_scripts(
+    codes: tuple[str | None, str | None], is_seen: bool
+) -> None:
+    source = ["The NATO meeting was long.", "He came home.", "What did she say?"] * 20
+    target = ["NATO-ს შეხვედრა გრძელი იყო.", "ის სახლში მოვიდა.", "რა თქვა მან?"] * 20
+    source[::5] = target[::5]  # left as they were
+    report = examine(source, target, source_lang=codes[0], target_lang=codes[1], thorough=False)
+    found = report["sides"]
+    assert bool(found) == is_seen
+    assert not found or found.note.count(" looks ") == 2
+
+
+def test_a_corpus_in_both_directions_is_not_exchanged() -> None:
+    """Nor is one in Latin letters with a few lines of another script."""
+    georgian = ["ის სახლში მოვიდა.", "რა თქვა მან?"] * 20
+    english = ["He came home.", "What did she say?"] * 20
+    both = georgian[:25] + english[25:], english[:25] + georgian[25:]
+    few = [*georgian[:4], *english], [*english[:4], *english]
+    for sides in (both, few):
+        assert not examine(*sides, source_lang="en", target_lang="ka", thorough=False)["sides"]
+
+
 def test_what_a_terminal_must_not_get_is_spelt_out() -> None:
     lines = ["\x1b[31mred", "half \ud800", "\u202eback", "fine\tas it is"]
     shown = str(examine(lines, ["a"] * 4)).encode("utf-8").decode()

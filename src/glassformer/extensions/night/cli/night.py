@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from typer import Exit
 
 from glassformer.cli.options import AS_JSON, DEVICE, arg, flag, opt
-from glassformer.cli.terminal import INTERRUPTED, to_json
+from glassformer.cli.terminal import INTERRUPTED, to_json, warn
 from glassformer.cli.train import DATA
 from glassformer.foundation.sizes import SIZES
-from glassformer.text.spacing import read_language_names
+from glassformer.text.spacing import name_base, read_language_names
 
 if TYPE_CHECKING:
     from ...cluster.ray_calls import Cluster
@@ -150,9 +150,10 @@ def print_outcome(out: Path, state: NightState, model: Path, as_json: bool) -> N
     if as_json:
         print(to_json(describe_state(state) | {"model": str(model)}))
         return
-    tested = [each for each in state.said if each.startswith("on the test text")]
-    for each in tested[-1:]:
+    for each in state.outcome:
         print(f"{each[0].upper()}{each[1:]}")
+    if state.unused:
+        print(state.unused)
     print(f"The model is in {model}; {out / 'report.md'} says what was done, and why")
 
 
@@ -169,15 +170,33 @@ def name_model(model: Path) -> str:
 def find_languages(
     files: list[str], source_lang: str | None, target_lang: str | None
 ) -> tuple[str, str]:
-    """Return the languages: as given, else the endings of two files. ValueError if unknown."""
+    """Return the languages: as given, else the endings of two files. ValueError if unknown.
+
+    Of a code that was given and is not known, warn.
+    """
+    if len(files) == 2 and Path(files[0]).resolve() == Path(files[1]).resolve():
+        raise ValueError(f"{files[0]} is named twice: name the file of each language")
     ends = [Path(each).name.removesuffix(".gz").rpartition(".")[2] for each in files]
     if len(files) != 2:
         ends = ["", ""]
-    known = read_language_names()
-    languages = [
-        inputs or (end if end in known else "")
-        for inputs, end in zip((source_lang, target_lang), ends, strict=True)
-    ]
-    if not all(languages) or languages[0] == languages[1]:
-        raise ValueError("say the two languages by their codes: --source-lang az --target-lang en")
+    known, options = read_language_names(), ("--source-lang", "--target-lang")
+    languages, unknown = list[str](), list[str]()
+    for option, code, end in zip(options, (source_lang, target_lang), ends, strict=True):
+        languages.append(code or end)
+        if code and name_base(code) not in known:
+            warn(f"{option} {code} is no code that we know: the model is named by it all the same")
+        elif not code and end not in known:
+            unknown.append(f".{end} is no language code that we know" if end else "")
+    if unknown:
+        raise ValueError(
+            "; ".join(
+                [*dict.fromkeys(filter(None, unknown)), "say the two languages by their codes"]
+            )
+            + ": --source-lang az --target-lang en"
+        )
+    if len({known.get(each, (each,))[0] for each in languages}) == 1:
+        raise ValueError(
+            f"both languages are {' and '.join(dict.fromkeys(languages))}: name two, as by "
+            "--source-lang az --target-lang en"
+        )
     return languages[0], languages[1]
