@@ -78,6 +78,11 @@ def pytest_configure() -> None:
     os.fsync = lambda fd: None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slowest, in a browser: at the end, other processes could take none of them."""
+    items.sort(key=lambda item: "web" not in item.path.parts)
+
+
 def pytest_collection_finish() -> None:
     """Leave all modules and tests out of garbage collection: each pass would take 0.2 s or more."""
     gc.collect()

@@ -38,6 +38,12 @@ def _sample(trace: Trace) -> dict[str, tuple[str, list[int]]]:
     return found
 
 
+def _open(page: Any, server: Server, recording: str) -> None:
+    """Open the recording, and wait until the app has put its sentence into the address."""
+    page.goto(server.url("cell", trace=recording))
+    wait_until(page, "location.hash.includes('text=')")
+
+
 def _show(page: Any, name: str, index: list[int]) -> str:
     """Ask about a cell, as a link does."""
     cell = f"{name}[{','.join(map(str, index))}]"
@@ -54,7 +60,7 @@ def _read(text: str) -> float:
 def test_every_kind_of_number_explains_itself(
     page: Any, server: Server, recording: str, trace: Trace
 ) -> None:
-    page.goto(server.url("cell", trace=recording))
+    _open(page, server, recording)
     drawer = page.locator("aside")
     for kind, (name, index) in _sample(trace).items():
         cell = _show(page, name, index)
@@ -73,7 +79,7 @@ def test_every_kind_of_number_explains_itself(
 def test_copied_numpy_computes_the_number(
     page: Any, server: Server, recording: str, trace: Trace
 ) -> None:
-    page.goto(server.url("cell", trace=recording))
+    _open(page, server, recording)
     for kind, (name, index) in _sample(trace).items():
         if kind in ("input", "parameter"):
             continue
