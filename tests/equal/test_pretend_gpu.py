@@ -164,7 +164,9 @@ def test_the_same_words(command: str, capfd: pytest.CaptureFixture[str]) -> None
     assert there == capfd.readouterr().out != ""
 
 
-@pytest.mark.parametrize("command", OTHERS)
+@pytest.mark.parametrize(
+    "command", [pytest.param(each, marks=MORE if n % 2 else []) for n, each in enumerate(OTHERS)]
+)
 def test_it_works(command: str) -> None:
     run(command)
 

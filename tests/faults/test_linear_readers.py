@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from damage.growth import is_linear
@@ -169,10 +170,16 @@ NAMES = [
 ]
 
 
+def list_names() -> list[Any]:
+    """Return the names of all readers; every third is a quick test."""
+    thorough = [pytest.mark.thorough]
+    return [pytest.param(name, marks=thorough if n % 3 else []) for n, name in enumerate(NAMES)]
+
+
 @pytest.mark.parametrize(
     "share", [pytest.param(15, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", list_names())
 def test_no_reader_is_worse_than_linear(
     ledger: Ledger, tmp_path: Path, name: str, share: int
 ) -> None:

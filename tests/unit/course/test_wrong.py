@@ -24,9 +24,9 @@ def describe(each: dict[str, Any]) -> str:
 
 
 def list_wrong() -> list[Any]:
-    """Return all wrong solutions; every fourth is a quick test."""
+    """Return all wrong solutions; every eighth is a quick test."""
     return [
-        pytest.param(each, id=describe(each), marks=[pytest.mark.thorough] if number % 4 else [])
+        pytest.param(each, id=describe(each), marks=[pytest.mark.thorough] if number % 8 else [])
         for number, each in enumerate(WRONG)
     ]
 
