@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from ..cluster.ray_calls import Cluster
 
 SINGLE = ("auto", "parent", *MEMBERS, "soup", "student", "polish")
-MEASURED = 30.0  # minutes of a night from which on the speed is measured, not estimated
+MEASURED = 10.0  # minutes of a night from which on the speed is measured, not estimated
 LEAST_MINUTES = 2.0  # of a training by auto
 LEAST_LINES, SAMPLE = 20, 30  # translated in any case; translated to measure the speed
 MOST_MONO = 2  # times the pairs: lines of a text in one language that are translated
