@@ -332,7 +332,7 @@ class Night:
         """Return the tokens a second of the first updates of a step's training."""
         folder = self.folder / "speed"
         shutil.rmtree(folder, ignore_errors=True)
-        few = [folder / name for name in ("valid.source", "valid.target")]
+        few = [folder / part for part in ("valid.source", "valid.target")]
         for path, lines in zip(few, self.texts.read("valid"), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, "".join(f"{line}\n" for line in lines[:2]))

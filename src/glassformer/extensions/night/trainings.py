@@ -52,9 +52,8 @@ class TrainingJob:
 def measure_speed(job: TrainingJob, device: str = "auto") -> float:
     """Return the source and target tokens a second of a training, by its first updates.
 
-    Its folder is removed before and afterwards. KeyboardInterrupt if it was told to stop.
+    KeyboardInterrupt if it was told to stop.
     """
-    shutil.rmtree(job.out, ignore_errors=True)
     speeds = list[float]()
     began = time.perf_counter()
 
@@ -67,9 +66,7 @@ def measure_speed(job: TrainingJob, device: str = "auto") -> float:
         return len(speeds) >= WARM + FEWEST and time.perf_counter() - began >= ENOUGH
 
     hooks = Hooks(callback=is_enough, name="speed")
-    summary = begin_training(job, device, quiet=True, hooks=hooks)
-    shutil.rmtree(job.out, ignore_errors=True)
-    if not summary.is_finished:
+    if not begin_training(job, device, quiet=True, hooks=hooks).is_finished:
         raise KeyboardInterrupt
     return median(speeds[min(WARM, len(speeds) - 1) :])
 

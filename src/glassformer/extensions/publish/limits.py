@@ -80,7 +80,7 @@ def judge_scores(
         yield (
             f"It is not clearly better than a look-up: its chrF++ is {chrf:.2f} ± {half:.2f}, and "
             f"the targets of the nearest training sources have {memory:.2f}; more pairs, more time "
-            "or a start from another model would help."
+            "or a start from another model may help."
         )
 
 
