@@ -71,10 +71,10 @@ OTHERS = [
     "see demo-rnn-attention 'The cat is on the mat.' --precision fp32",
     "see demo-lm 'The cat is' --precision fp32",
     "see demo-mlm 'The [MASK] is on the mat.' --precision fp32",
-    pytest.param("heads demo test.en", marks=MORE),
-    pytest.param("probe demo pairs.tsv", marks=MORE),
-    "probe demo-rnn-attention pairs.tsv",
     "augment demo-fr-en test.fr --out made.tsv --precision fp32",
+    "heads demo test.en",
+    "probe demo-rnn-attention pairs.tsv",
+    "probe demo pairs.tsv",
 ]
 TRAININGS = {
     "plain": f"{PAIRS} {BOTH}",
