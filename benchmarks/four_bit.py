@@ -25,11 +25,11 @@ from safetensors.numpy import save
 
 from glassformer.data.files import read_lines
 from glassformer.evaluate.quality import score_quality
+from glassformer.extensions.publish.int8 import quantize_file
 from glassformer.extensions.site import four_bits
 from glassformer.extensions.site.living import build_living_page
 from glassformer.foundation.disk import write_bytes
 from glassformer.model.files.directory import WEIGHTS, Tokenizers, locate
-from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.weights_file import ALIASES, NOTES, WeightsFile
 from glassformer.translator import Translator
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from glassformer.config import Config
 from glassformer.extensions.demo.corpus import ExamMark, Split, mark_exact, mark_pronouns
+from glassformer.extensions.publish.int8 import save_int8
 from glassformer.model.files.directory import (
     CARD,
     SHIPPED,
@@ -23,7 +24,6 @@ from glassformer.model.files.directory import (
     save_model,
     write_text,
 )
-from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.known_words import copy_known_words
 from glassformer.train import train
 from glassformer.train.publish.card import hash_files, read_facts, write_card

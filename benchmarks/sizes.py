@@ -20,9 +20,9 @@ from random import Random
 from typing import Any
 
 from glassformer.config import EOS, Config
+from glassformer.extensions.publish.int8 import save_int8
 from glassformer.foundation import disk
 from glassformer.model.files.directory import WEIGHTS, Tokenizers, build_model, locate, save_model
-from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.weights_file import WeightsFile
 from glassformer.text.kinds import train_tokenizer
 

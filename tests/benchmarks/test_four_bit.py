@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks import four_bit
 from benchmarks.__main__ import main
+from glassformer.extensions.publish.int8 import quantize_file
 from glassformer.extensions.site import four_bits
 from glassformer.model.files.directory import WEIGHTS, Tokenizers, locate
-from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.weights_file import WeightsFile
 from glassformer.translator import Translator
 

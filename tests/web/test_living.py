@@ -21,12 +21,12 @@ from opening import ARGUMENTS, find_chromium, wait_until
 
 from glassformer.extensions.demo.corpus import read_corpus
 from glassformer.extensions.lab.contributions import silence_each
+from glassformer.extensions.publish.int8 import quantize_file
 from glassformer.extensions.serve.page import WASM_ALLOWED, SavedPage
 from glassformer.extensions.site.living import WASM, build_living_page
 from glassformer.extensions.site.portable import pack_model
 from glassformer.extensions.site.splitting import describe_splitting
 from glassformer.model.files.directory import DOUBT, GOLDEN, locate, open_model, save_model
-from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import WORDS
 from glassformer.see.derive import attribute_logit, read_lens
 from glassformer.see.trace import Trace
@@ -316,7 +316,15 @@ PEOPLE = (
     "Btw idk :( wait 5 min on the 2nd floor w/ him :-) See 5 SIM cards! xD <3",
     "In 90min or 2 hrs, 6ft away (TTYL, ty) :D Bye 😀 Now \u2764\ufe0f Yes :)",
     "Re: Press Ctrl+C & see bug #1234; 55-AB/2 is 7 x 8 = 56, not 5 - 3.",
+    "Fish &amp; chips &#38; AT&amp;T: don&#39;t &lt;b&gt; Caf&eacute; &there4; %count% here",
+    "Tom and i think i'm late at 8am on 2 May; the 7:30 bus and my 3 p.m. class, the letter i",
+    "Ask @a.b.c or @me@x.org #one #two; the password is Sunflower2024, Mary Okonkwo Woods.",
+    "J'ai parl\u00e9 \u00e0 Yuki Tanaka, \u00e0 Anna M\u00fcller et \u00e0 Gy\u0151r Rose",
     "Mr. Dr Ms Abernathy saw Mr. Mr Xi and Mrs. of Gy\u0151r.",
+    "Tom, Aya, Noor, and Priya flew to Gy\u0151r from Cork; Ms. Aya, Xi, Wu and Emma's dog left.",
+    "Our address: 22 Garden Drive, Austin, TX 78701; I study at Xi and Jean-Baptiste at Taco Bell",
+    "Summer, can you help me? Au 12 bis rue de la Paix, 75002 Paris, chez Orange \u00e0 Tours",
+    "I'm going to Zeynep's party in Boston-upon-Xi with Spider-Man, Franco-Prussian or not.",
 )
 
 # Texts, and what their translations begin with.

@@ -131,7 +131,8 @@ def describe_job(options: Mapping[str, Any]) -> dict[str, Any] | None:
     if options["file"] == STANDARD or not options["file"].is_file():
         return None
     from ..foundation.version import __version__
-    from ..model.files.directory import WEIGHTS, locate
+    from ..model.files.directory import LATER, locate
+    from ..train.publish.card import HASHED
 
     job: dict[str, Any] = {"glassformer": __version__}
     for name, value in sorted(options.items()):
@@ -141,7 +142,7 @@ def describe_job(options: Mapping[str, Any]) -> dict[str, Any] | None:
     models = [options[name] for name in FOLDERS if options.get(name)] + [
         *(options.get("ensemble") or ())
     ]
-    paths += [locate(model) / WEIGHTS for model in models]
+    paths += [locate(model) / name for model in models for name in (*HASHED, *LATER)]
     job["contents"] = [take_fingerprint(path).sha256 for path in paths if path.is_file()]
     return job
 

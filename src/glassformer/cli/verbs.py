@@ -16,7 +16,7 @@ from .verb import Verb, list_spellings, raise_as_sentence, refuse_option
 PANELS = {
     "Try": (),
     "Train": ("train",),
-    "Use": ("translate", "see", "score", "info", "doctor"),
+    "Use": ("translate", "see", "score"),
     "Language models": ("complete", "fill", "classify"),
     "Measure": ("evaluate",),
     "Exchange": (),

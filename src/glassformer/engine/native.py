@@ -104,7 +104,7 @@ def search_in_c(
         [each.line for each in sentences] if settings.search == "sample" else [0] * len(sentences)
     )
     batch = _Batch(sentences, [each.limit for each in sentences], keys)
-    batch.struct.shortlist = shortlist and shortlist.address
+    batch.struct.shortlist = shortlist and ctypes.addressof(shortlist.struct)
     options = pack_options(settings, n_best, seed)
     results = ctypes.POINTER(structs.ResultsStruct)()
     arguments = ctypes.byref(options), ctypes.byref(results)

@@ -16,7 +16,7 @@ from ..model.files.weights_file import StoredTensor
 from .native import BUDGET, Head, ScoredPair, Workers, score_in_c, search_in_c
 from .native_model import NativeEnsemble, NativeModel
 from .native_structs import NetworkStruct
-from .shortlist import Shortlist
+from .shortlist import ADVICE, Shortlist
 
 if TYPE_CHECKING:
     from .native import Matrix
@@ -73,7 +73,7 @@ class NativeEngine:
         self, sources: Rows, settings: Decode, *, workers: int = 1, **keywords: Any
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each source; see `native.search_in_c`."""
-        shortlist = self._open_shortlist(settings) if settings.shortlist else None
+        shortlist = self._open_shortlist(sources, settings) if settings.shortlist else None
         with self._borrow(workers) as borrowed:
             return search_in_c(borrowed, sources, settings, shortlist=shortlist, **keywords)
 
@@ -81,10 +81,10 @@ class NativeEngine:
         """Let searches that want a short-list have that which `find` opens."""
         self._find_shortlist = find
 
-    def _open_shortlist(self, settings: Decode) -> Shortlist | None:
+    def _open_shortlist(self, sources: Rows, settings: Decode) -> Shortlist | None:
         """Return the short-list of the model; None in fp32, which predicts all tokens.
 
-        ValueError if the model has none, or one too short for the beam.
+        ValueError if the model has none, one of another language, or one too short for the beam.
         """
         if self.precision != "int8":
             return None
@@ -94,7 +94,9 @@ class NativeEngine:
                     raise ValueError("shortlist: the model was not read from a folder that has one")
                 self._shortlist = self._find_shortlist()
                 self.model.list_outputs()
-        most = self._shortlist.common // 2
+        tags, most = self._shortlist.tags, self._shortlist.common // 2
+        if any([*row[: len(tags)]] != tags for row in sources):
+            raise ValueError(f"the short-list is for another target language: {ADVICE}")
         if settings.rows > most:
             raise ValueError(f"beam={settings.beam}: at most {most} with this short-list")
         return self._shortlist
@@ -159,7 +161,7 @@ class NativeEnsembleEngine(NativeEngine):
         """Yield what the first member attends to; see `NativeEngine.attend`."""
         return self.members[0].attend(sources, targets, heads, **keywords)
 
-    def _open_shortlist(self, settings: Decode) -> Shortlist | None:
+    def _open_shortlist(self, sources: Rows, settings: Decode) -> Shortlist | None:
         return None
 
 

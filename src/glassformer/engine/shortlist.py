@@ -12,11 +12,13 @@ from array import array
 from pathlib import Path
 
 from ..foundation.shared_library import load_library
+from ..foundation.typed_json import check_type
 from ..model.files.weights_file import StoredTensor, WeightsFile
 from .native_structs import ShortlistStruct
 
 STARTS, IDS = "starts", "ids"
-ORIGIN = "tokenizer"  # the key of the note that tells whose ids these are
+ORIGIN, TAGS = "tokenizer", "tags"  # the keys of notes: whose ids these are; before each source
+ADVICE = "make one with glassformer shortlist"
 
 
 class Shortlist:
@@ -29,19 +31,16 @@ class Shortlist:
         model's tokenizers, if it is known.
         """
         if not path.is_file():
-            raise ValueError(
-                f"{path.parent} has no short-list: make one with glassformer shortlist"
-            )
+            raise ValueError(f"{path.parent} has no short-list: {ADVICE}")
         self._file = WeightsFile(path, in_memory=True)
         starts, ids = self._file[STARTS], self._file[IDS]
         source, target = vocabularies
         if any(each.type != "I32" or len(each.shape) != 1 for each in (starts, ids)):
             raise ValueError(f"{path}: no short-list of whole numbers")
-        made_for = self._file.notes.get(ORIGIN)
-        if starts.shape[0] != source + 2 or (origin and made_for not in (None, origin)):
-            raise ValueError(
-                f"{path}: the short-list of another model: make one with glassformer shortlist"
-            )
+        notes = self._file.notes
+        if starts.shape[0] != source + 2 or (origin and notes.get(ORIGIN) not in (None, origin)):
+            raise ValueError(f"{path}: the short-list of another model: {ADVICE}")
+        self.tags = check_type(notes.get(TAGS, []), list[int], f"{path}: {TAGS}")
         rows = array("i", bytes(starts.buffer))
         if rows[0] != 0 or rows[-1] != ids.shape[0] or list(rows) != sorted(rows):
             raise ValueError(f"{path}: damaged: its rows do not follow one another")
@@ -49,11 +48,6 @@ class Shortlist:
             raise ValueError(f"{path}: a short-list with tokens that the model does not have")
         self.common = rows[-1] - rows[-2]
         self.struct = ShortlistStruct(starts.address, ids.address, source)
-
-    @property
-    def address(self) -> int:
-        """Return where the structure of C lies."""
-        return ctypes.addressof(self.struct)
 
 
 def _are_within(ids: StoredTensor, end: int) -> bool:

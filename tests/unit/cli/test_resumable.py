@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,15 @@ import pytest
 
 from glassformer.cli import main
 from glassformer.cli.resumable import EVERY, describe_job, open_resumable
+from glassformer.model.files.directory import (
+    ALIGNMENT,
+    CHARACTERS,
+    DOUBT,
+    GOLDEN,
+    SHIPPED,
+    SHORTLIST,
+)
+from glassformer.model.files.known_words import WORDS
 
 JOB = {"beam": 4, "contents": ["a"]}
 LINES = ["The cat is on the mat.", "I love AI.", "", "The dog bites the cat. Thanks!"]
@@ -87,6 +97,15 @@ def test_a_job_is_its_options_and_contents(tmp_path: Path) -> None:
     file.write_text("b\n", encoding="utf-8")
     assert job != describe_job(given)
     assert describe_job({**given, "file": Path("-")}) is None
+
+
+@pytest.mark.parametrize("name", [SHORTLIST, ALIGNMENT, DOUBT, GOLDEN, CHARACTERS, WORDS])
+def test_a_job_depends_on_each_file_beside_the_weights(tmp_path: Path, name: str) -> None:
+    file, model = tmp_path / "text", shutil.copytree(SHIPPED / "demo", tmp_path / "m")
+    file.write_text("a\n", encoding="utf-8")
+    job = describe_job({"file": file, "model": model})
+    (model / name).write_text("other", encoding="utf-8")
+    assert describe_job({"file": file, "model": model}) != job
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")

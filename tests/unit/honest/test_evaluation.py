@@ -22,13 +22,14 @@ from glassformer.extensions.honest.diagnostics import (
     examine_padding,
     repeats_itself,
 )
+from glassformer.extensions.honest.training_text import read_training
 from glassformer.extensions.publish.looks import LOOKS, count_look, name_text, read_looks
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.progress import Reporter
 from glassformer.model.files.directory import RUN, SHIPPED
 from glassformer.train import train
 from glassformer.train.plan.preparation import prepare_run
-from glassformer.train.plan.run_folder import open_run
+from glassformer.train.plan.run_folder import open_run, read_valid
 from glassformer.translator import Translator
 from tools.demo_corpus.files import write_pairs
 
@@ -227,6 +228,12 @@ def test_what_was_held_out_is_not_in_the_training_text(tmp_path: Path) -> None:
     open_run(tmp_path / "young", Config.read({"text": {"tokenizer": "char"}}), paths, None)
     prepare_run(tmp_path / "young", Reporter(quiet=True))
     assert examine_contamination(tmp_path / "young")[0].said.startswith("0 of 12 validation lines")
+    held_out = set(zip(*read_valid(tmp_path / "young" / RUN), strict=True))
+    for named in ((), paths):
+        training = read_training(tmp_path / "young", named, ("en", "fr"))
+        assert len(training) == 228 and not held_out & {*training}
+    one = [*read_training(tmp_path / "young", paths[::-1], ("fr", "en"))]
+    assert len(one) == 240  # which this model was not trained on
 
 
 @pytest.mark.parametrize(("pad_to", "share"), [(1, 0), (4, 6 / 25)])

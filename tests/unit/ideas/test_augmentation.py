@@ -98,6 +98,9 @@ def test_what_was_stopped_goes_on(
     monkeypatch.setattr(Maker, "translate", plain)
     with pytest.raises(ValueError, match="begun with another seed"):
         make_pairs(describe(text, seed=1), out)
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="another model files"):
+        patch.setattr(augmentation, "hash_files", lambda *_: {})
+        make_pairs(describe(text), out)
     assert make_pairs(describe(text), out).found == 2
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert not out.with_name("cut.tsv.parts").exists()

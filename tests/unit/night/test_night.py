@@ -43,9 +43,10 @@ from glassformer.extensions.night.trainings import TrainingJob
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.extensions import find_addition
 from glassformer.foundation.progress import Reporter
-from glassformer.model.files.directory import SHIPPED
+from glassformer.model.files.directory import SHIPPED, open_model
 from glassformer.train.plan import preparation
 from glassformer.train.plan.auto import measure_corpus
+from glassformer.train.publish.health import examine_model
 from glassformer.train.run import meter
 from glassformer.train.run.loop import Loop
 from glassformer.translator import Translator
@@ -690,7 +691,7 @@ def test_a_killed_end_goes_on_where_it_was(ending: Night, monkeypatch: pytest.Mo
     def add_and_kill(kept: KeptTranslations, sources: list[str], texts: list[str]) -> None:
         add(kept, sources, texts)
         parts.append(sources)
-        if len(parts) == 12:
+        if len(parts) == 21:
             raise Killed
 
     monkeypatch.setattr(KeptTranslations, "_add", add_and_kill)
@@ -700,8 +701,10 @@ def test_a_killed_end_goes_on_where_it_was(ending: Night, monkeypatch: pytest.Mo
     assert killed and {"int8", "changed"} <= {*killed.ended} and killed.spent > 0
     night = Night(ending.folder, killed, Reporter(quiet=True))
     publishing.finish(night)
-    before, after = ({line for part in some for line in part} for some in (parts[3:12], parts[12:]))
-    assert before and after and not before & after  # but for int8, which other weights compute
+    before, after = (
+        {line for part in some for line in part} for some in (parts[12:21], parts[21:])
+    )
+    assert before and after and not before & after  # but for searches, and int8 with other weights
     assert not (night.folder / "end").exists() and night.state.published == "auto"
     assert night.state.outcome[0].startswith("on the test text")
     text = (night.folder / "model" / "README.md").read_text(encoding="utf-8")
@@ -725,6 +728,29 @@ def test_the_end_is_cut_to_the_time_that_is_left(
     assert publishing.NOT_MEASURED in ending.state.said
 
 
+def test_a_search_without_repetitions_is_published_where_it_is_better(
+    ending: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores, score = {0: 30.0, 3: 30.6, 4: 30.4}, publishing.score_kept
+
+    def pretend(night: Night, model: Path, pairs: Any, search: Any = None) -> float:
+        if search:
+            return scores[search["no_repeat_ngram_size"]] + 0 * score(night, model, pairs, search)
+        return 30.0
+
+    monkeypatch.setattr(publishing, "score_kept", pretend)
+    for best, size in ((30.6, 3), (30.05, 0)):
+        scores |= {3: best, 4: 30.05}
+        ending.state.published, ending.state.ended = "", {}
+        out = publishing.finish(ending)
+        assert open_model(out)[0].decode.no_repeat_ngram_size == size
+        assert not [each for each in examine_model(out) if each.is_wrong]
+        rule = "no sequence of 3 tokens is repeated" if size else "repetitions are allowed"
+        tried = f"{rule}: chrF++ by no_repeat_ngram_size: 0 30.00, 3 {best:.2f}, 4 30.05"
+        assert tried in ending.state.said
+    assert open_model(ending.place("auto"))[0].decode.no_repeat_ngram_size == 0
+
+
 def test_the_time_of_the_end_is_known(pairs: Path, pretended: dict[str, Any]) -> None:
     """Before a model of the pairs is there, by a shipped one; then by its validation."""
     night = begin(pairs, 20)
@@ -732,7 +758,8 @@ def test_the_time_of_the_end_is_known(pairs: Path, pretended: dict[str, Any]) ->
     assert night.state.pace > 0
     night.state.pace = 60 / night.weights.total
     at = night.circumstances
-    assert at.end == pytest.approx(1.3) and 0.05 < at.test < at.end
+    share = night.weights.test / night.weights.total
+    assert at.end == pytest.approx(1.3) and at.test == pytest.approx(1.3 * share) and share > 0.03
     clock = count(step=8.0)
     night.clock = lambda: next(clock)
     night.score([night.place("auto")])
@@ -869,6 +896,25 @@ def test_what_was_begun_together_shares_the_time(
     assert step.name == "reverse" and step.minutes == pytest.approx(long.minutes, rel=0.01)
     night.state.begun, night.cluster = [*planned, replace(long, name="parent")], Cluster(2)
     assert [each.name for each in night.plan()] == ["auto", "reverse"]
+
+
+def test_what_was_trained_at_a_time_before_a_kill_is_counted_once(
+    pairs: Path, pretended: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = begin_on_cluster(pairs, monkeypatch)
+    minutes = {"auto": 4.0, "reverse": 3.0}
+    monkeypatch.setattr(module, "read_spent", lambda place: minutes.get(place.name, 0.0))
+    pretended["kill"] = begun[0]
+    with pytest.raises(Killed):
+        begin(pairs, 100).run()
+    killed = read_state(pairs / "made")
+    assert killed and killed.counted == minutes and 4 <= killed.spent / 60 < 4.5
+    minutes["auto"] = 6.0
+    night = begin(pairs, 100)
+    night.run()
+    total = sum(each.minutes for each in night.state.steps)
+    assert total - night.state.spent / 60 == pytest.approx(3, abs=0.5)
+    assert not night.state.counted
 
 
 def test_a_night_goes_on_with_a_cluster(

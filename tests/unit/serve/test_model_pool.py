@@ -18,7 +18,14 @@ from glassformer.extensions.serve.service import model_pool as module
 from glassformer.extensions.serve.service.languages import Languages
 from glassformer.extensions.serve.service.model_pool import ModelPool, PooledModel
 from glassformer.extensions.serve.service.recordings import Recording, Recordings
-from glassformer.model.files.directory import GOLDEN, SHIPPED, WEIGHTS
+from glassformer.model.files.directory import (
+    CHARACTERS,
+    DOUBT,
+    GOLDEN,
+    SHIPPED,
+    SHORTLIST,
+    WEIGHTS,
+)
 from glassformer.translate.align.alignments import read_golden
 from glassformer.translator import Translator
 
@@ -126,6 +133,14 @@ def test_a_model_whose_files_change_while_they_are_read_has_no_digest(
     assert pool.identify(first) is None
     second = pool.load(pool.default)
     assert second is not first and pool.identify(second) == pool.default.digest()
+
+
+@pytest.mark.parametrize("name", [SHORTLIST, DOUBT, CHARACTERS])
+def test_a_file_beside_the_weights_makes_another_model(tmp_path: Path, name: str) -> None:
+    model = ModelPool([shutil.copytree(SHIPPED / "demo", tmp_path / "m")], device="cpu").default
+    digest, stamp = model.digest(), model.stamp()
+    (model.folder / name).write_text("other", encoding="utf-8")
+    assert model.digest() != digest and model.stamp() != stamp
 
 
 def test_a_model_says_on_how_many_pairs_it_was_trained() -> None:

@@ -86,6 +86,13 @@ def test_a_short_list_is_of_one_pair(model: Path, tmp_path: Path) -> None:
     assert not (copy / SHORTLIST).exists()
     assert make_shortlist(f"{copy}@xx", pairs).lines
     assert (copy / SHORTLIST).is_file()
+    to = Translator.load(f"{copy}@xx", device="cpu", precision="int8")
+    back = to.with_settings(Config.load(copy / "config.toml").narrow("xx-en"))
+    listed = {"shortlist": True}
+    assert to.search("the cat", decode=listed)
+    with pytest.raises(ValueError, match="short-list is for another target language"):
+        back.search("the cat", decode=listed)
+    assert back.search("the cat")
 
 
 def test_a_page_has_one_pair_and_its_tag(model: Path) -> None:

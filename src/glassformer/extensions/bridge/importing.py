@@ -24,10 +24,10 @@ from glassformer.model.files.directory import (
     tell_tokenizers,
     write_text,
 )
-from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.weights_file import WeightsFile
 from glassformer.model.transformer import Transformer
 
+from ..publish.int8 import save_int8
 from .fairseq import read_fairseq
 from .foreign import Foreign, convert, list_steps, order_rows, read_toolkits
 from .huggingface import GRIDS, read_huggingface

@@ -29,7 +29,8 @@ from glassformer.extensions.ideas.shards import (
 )
 from glassformer.foundation.disk import write_text
 from glassformer.foundation.machine.extras import need
-from glassformer.model.files.directory import WEIGHTS, locate
+from glassformer.model.files.directory import LATER, locate
+from glassformer.train.publish.card import hash_files
 from glassformer.translate.options import choose_options
 from glassformer.translate.sentence import CheckedTranslation
 
@@ -88,13 +89,12 @@ def translate_shards(
 
 def _begin(parts: Path, job: ShardJob, shard_lines: int, render: Render) -> None:
     """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
-    model = locate(job.model) / WEIGHTS
     needed = {
         **asdict(job),
         "shard_lines": shard_lines,
         "format": getattr(render, "__name__", None) or str(getattr(render, "keywords", "")),
         "text": take_fingerprint(Path(job.source)).sha256,
-        "weights": take_fingerprint(model).sha256,
+        "model files": hash_files(locate(job.model), LATER),
     }
     begin_parts(parts, needed, "give --overwrite")
 

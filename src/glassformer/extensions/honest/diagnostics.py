@@ -23,13 +23,12 @@ from typing import Any
 from glassformer.config import PAD, Config
 from glassformer.data.batches import Batch, Integers
 from glassformer.data.files import read_lines
-from glassformer.data.holdout import leave_out
 from glassformer.data.masking import choose_batches
 from glassformer.data.store import Store
 from glassformer.foundation.extensions import find_addition, need_addition
 from glassformer.model.files.directory import RECORD, RUN, locate, open_tokenizers
 from glassformer.text.context import cut_source
-from glassformer.train.plan.preparation import find_corpora, weigh_parts
+from glassformer.train.plan.preparation import weigh_parts
 from glassformer.train.plan.run_folder import (
     ValidGroup,
     read_extended_valid,
@@ -174,7 +173,7 @@ def examine_contamination(folder: Path) -> list[HealthFinding]:
     """Return how much of the validation text is in the training text, or nearly."""
     record = read_record(folder)
     config = read_settings(folder / RUN, record)
-    training = gather_training(folder, record, config)
+    training = gather_training(folder, config)
     if not training:
         return [HealthFinding("contamination", "the training text is no longer where it was")]
     valid = read_grouped(folder / RUN, record, config)
@@ -209,22 +208,18 @@ def key_sides(config: Config, langs: tuple[str | None, str | None]) -> tuple[str
     return langs if len(config.data.pairs) > 1 else SIDES
 
 
-def gather_training(
-    folder: Path, record: dict[str, Any], config: Config
-) -> dict[str | None, list[str]]:
+def gather_training(folder: Path, config: Config) -> dict[str | None, list[str]]:
     """Return the training text by `key_sides`, without what was held out of it.
 
     It is empty if the files are no longer there.
     """
     texts = defaultdict[str | None, list[str]](list)
     with suppress(ValueError, OSError):
-        train = open_training(folder)
-        if find_corpora(record, config)[1] is None:
-            train = leave_out(train, zip(*read_valid(folder / RUN), strict=True))
-        for part in train.parts:
+        parts = open_training(folder).parts
+        for part in parts:
             names = key_sides(config, (part.source_lang, part.target_lang))
             for name, side in zip(names, part.sides(), strict=False):
-                texts[name] += islice(side, MOST // len(train.parts))
+                texts[name] += islice(side, MOST // len(parts))
         return texts
     return {}
 

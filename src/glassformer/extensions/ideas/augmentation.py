@@ -18,7 +18,8 @@ from typing import Any
 from glassformer.config import Decode
 from glassformer.data.files import take_fingerprint
 from glassformer.foundation.disk import take_lock, write_text
-from glassformer.model.files.directory import WEIGHTS, locate
+from glassformer.model.files.directory import LATER, locate
+from glassformer.train.publish.card import hash_files
 from glassformer.translate.checking import cap_confidence, list_names
 from glassformer.translate.options import choose_options
 from glassformer.translate.quality_check import find_problems
@@ -118,9 +119,9 @@ def check_augmentation(job: Augmentation, out: Path) -> None:
 
 def _begin(parts: Path, job: Augmentation) -> None:
     """Make the folder; if it is there, raise ValueError unless it was made for the same job."""
-    prints = [take_fingerprint(locate(model) / WEIGHTS).sha256 for model in job.models]
+    files = [hash_files(locate(model), LATER) for model in job.models]
     text = take_fingerprint(Path(job.source)).sha256
-    begin_parts(parts, {**asdict(job), "weights": prints, "text": text})
+    begin_parts(parts, {**asdict(job), "model files": files, "text": text})
 
 
 class Maker:

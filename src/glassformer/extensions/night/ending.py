@@ -22,6 +22,8 @@ from .texts import NightTexts
 PER_LINE = 10  # characters: so long takes what is the same for each line
 MARGIN = 1.3  # times what was measured: other lines may take longer
 VARIANTS = 15  # times the test lines, for text as people write it
+NO_REPEATS = (3, 4)  # tokens: values of no_repeat_ngram_size that are tried
+TRIED = 400  # lines of the validation text that they are tried on
 CHUNK = 50  # lines: what a kill loses at most
 
 
@@ -29,6 +31,7 @@ CHUNK = 50  # lines: what a kill loses at most
 class EndWeights:
     """The characters that each part of the end translates, with some more for each line."""
 
+    search: float
     shortlist: float
     valid: float
     test: float
@@ -39,7 +42,7 @@ class EndWeights:
     @property
     def total(self) -> float:
         changed = self.lines * self.changed + self.short
-        return self.shortlist + self.valid + self.test + changed
+        return self.search + self.shortlist + self.valid + self.test + changed
 
 
 def weigh_texts(lines: Sequence[str]) -> float:
@@ -50,6 +53,7 @@ def measure_weights(texts: NightTexts, language: str | None) -> EndWeights:
     """Return the weights of the parts of the end, by the texts of a night."""
     train, valid, test = (texts.read(part)[0] for part in ("train", "valid", "test"))
     return EndWeights(
+        (1 + len(NO_REPEATS)) * weigh_texts(spread_evenly(valid, TRIED)),
         2 * weigh_texts(spread_evenly(train, HELD_OUT)),
         weigh_texts(valid),
         weigh_texts(test),

@@ -139,6 +139,7 @@ class Night:
 
         Of more than there are workers now, each has its share of these.
         """
+        self.count_begun()
         left, begun, at = count_left(self.state), self.state.begun, self.circumstances
         if not begun:
             self.explain_changes(at, left)
@@ -146,10 +147,17 @@ class Night:
         left = (left - at.measured_reserve) / -(-len(begun) // at.workers)
         steps = list[PlannedStep]()
         for step in begun[: at.workers]:
-            spent = read_spent(self.place(step.name)) if self.state.until is not None else 0.0
-            minutes = max(SHORTEST, min(step.minutes, left + spent))
-            steps.append(replace(step, minutes=minutes))
+            minutes = min(step.minutes, left + self.state.counted[step.name])
+            steps.append(replace(step, minutes=max(SHORTEST, minutes)))
         return steps
+
+    def count_begun(self) -> None:
+        """Count what trainings had spent before a kill, once for those that ran at a time."""
+        counted = self.state.counted
+        spent = {step.name: read_spent(self.place(step.name)) for step in self.state.begun}
+        more = (minutes - counted.get(name, 0.0) for name, minutes in spent.items())
+        self.state.spent += 60 * max(0.0, max(more, default=0.0))
+        self.state.counted = spent
 
     def explain_changes(self, at: Circumstances, left: float) -> None:
         """Say which steps, and which text, are left out of the plan, and why."""
@@ -224,12 +232,14 @@ class Night:
         """Count the time since the last step, and write the state."""
         self.state.spent -= self.state.under_way
         seconds, self.state.under_way = self.state.under_way + self.read_clock(), 0.0
-        minutes = max(seconds / 60, *(each.minutes for each in results), 0)  # before a kill, too
-        for each in results:
-            self.state.steps.append(replace(each, minutes=minutes))
+        counted = [self.state.counted.pop(each.name, 0.0) for each in results]
+        since = [each.minutes - before for each, before in zip(results, counted, strict=True)]
+        minutes = max(seconds / 60, *since, 0)
+        for each, before in zip(results, counted, strict=True):
+            self.state.steps.append(replace(each, minutes=before + minutes))
             self.state.chosen, self.state.ended = "", {}
             score = "" if each.score is None else f": chrF++ {each.score:.2f}"
-            self.say(f"{each.name} took {minutes:.1f} minutes{score}")
+            self.say(f"{each.name} took {before + minutes:.1f} minutes{score}")
             self.state.begun = [step for step in self.state.begun if step.name != each.name]
         self.state.spent += 60 * minutes
         write_state(self.folder, self.state)

@@ -1,19 +1,21 @@
 """The end of a night: its model is published, scored once on the test text, and reported on.
 
 It has parts, each of which is said, fits into the time that is left, and is not done again after a
-stop: the short-list, the trial of int8, the test text, and text as people write it.
+stop: the search, the short-list, the trial of int8, the test text, and text as people write it.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from glassformer.config import Decode
 from glassformer.evaluate.quality import score_quality
 from glassformer.foundation.disk import write_text
-from glassformer.model.files.directory import SHORTLIST, WEIGHTS
+from glassformer.model.files.directory import SHORTLIST, WEIGHTS, open_model
 from glassformer.train.publish.card import hash_file
 from glassformer.train.publish.markdown import escape_markdown
 from glassformer.translator import Translator
@@ -23,7 +25,7 @@ from ..lab.robustness import Translate
 from ..publish.limits import judge_scores
 from ..publish.publishing import publish_model
 from ..short_list.shortlisting import make_shortlist
-from .ending import MARGIN, KeptTranslations
+from .ending import MARGIN, NO_REPEATS, TRIED, KeptTranslations
 from .state import ENDING, count_left
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 SAME = 0.95  # of the lines that a short-list must not change
 LOSS = 0.2  # chrF++ that int8 may cost on the validation text
+GAIN = 0.1  # chrF++ that the validation text must gain by another search
+NO_REPEAT = "no_repeat_ngram_size"
 REPORT = "report.md"
 FEW = 50  # lines that int8 is tried on in any case
 NOT_MEASURED = "text as people write it is not measured, since no time is left"
@@ -40,6 +44,7 @@ def finish(night: Night) -> Path:
     """Publish the chosen model, score it, and write the report; return the model's folder."""
     out, best = night.folder / "model", night.place(night.state.chosen)
     if night.state.published != night.state.chosen:
+        tune_search(night, best)
         add_shortlist(night, best)
         if night.texts_in_one and not night.state.unused and best.name in ("auto", "parent"):
             why = "the models that learned from it are no better on the validation text"
@@ -76,6 +81,32 @@ def end_part(night: Night, name: str, result: float = 0.0) -> None:
     """Note that a part of the end is over, so that it is not done again after a stop."""
     night.state.ended[name] = result
     night.count_shard(0)
+
+
+def tune_search(night: Night, model: Path) -> None:
+    """Forbid the search to repeat sequences of tokens, where the validation text gains by it."""
+    if NO_REPEAT in night.state.ended or open_model(model)[0].decode.no_repeat_ngram_size:
+        return
+    best = 0
+    if read_left(night) < night.weights.search + night.weights.test:
+        night.say("no search is tried without repetitions: the time that is left is for the test")
+    else:
+        pairs = spread_evenly(list(zip(*night.texts.read("valid"), strict=True)), TRIED)
+        night.report.say(f"\nSearches without repetitions are tried on {len(pairs):,} lines")
+        scores = {n: score_kept(night, model, pairs, {NO_REPEAT: n}) for n in (0, *NO_REPEATS)}
+        best = max(scores, key=scores.__getitem__)
+        if scores[best] < scores[0] + GAIN:
+            best = 0
+        tried = ", ".join(f"{n} {score:.2f}" for n, score in scores.items())
+        rule = f"no sequence of {best} tokens is repeated" if best else "repetitions are allowed"
+        night.say(f"{rule}: chrF++ by {NO_REPEAT}: {tried}")
+    end_part(night, NO_REPEAT, best)
+
+
+def read_tuned(night: Night) -> dict[str, int]:
+    """Return the settings of the search that the validation text was better with."""
+    size = int(night.state.ended.get(NO_REPEAT, 0))
+    return {NO_REPEAT: size} if size else {}
 
 
 def add_shortlist(night: Night, model: Path) -> None:
@@ -122,7 +153,7 @@ def publish(night: Night, model: Path, out: Path) -> HeldOutReport:
 
     def watch(copy: Path, translate: Translate) -> Translate:
         nonlocal kept
-        kept = keep_translations(night, copy, translate)
+        kept = keep_translations(night, copy, translate, open_model(copy)[0].decode)
         return kept
 
     def count_lines() -> int:
@@ -131,7 +162,8 @@ def publish(night: Night, model: Path, out: Path) -> HeldOutReport:
     test = HeldOutText(model, sources, [[*targets]], training, watch, count_lines)
     shutil.rmtree(out, ignore_errors=True)
     remarks = [*filter(None, [night.state.unused])]
-    result = publish_model(model, out, int8=loss <= LOSS, test=test.examine, remarks=remarks)
+    options: dict[str, Any] = {"int8": loss <= LOSS, "decode": read_tuned(night)}
+    result = publish_model(model, out, test=test.examine, remarks=remarks, **options)
     report: HeldOutReport = result.report
     return report
 
@@ -139,21 +171,21 @@ def publish(night: Night, model: Path, out: Path) -> HeldOutReport:
 def try_int8(night: Night, model: Path, trial: Path) -> float:
     """Return how much chrF++ int8 costs on the validation text, or on as much as there is time for.
 
-    The score of the whole text without int8 is known.
+    The score of the whole text without int8 is known, unless the search was changed.
     """
-    pairs = list(zip(*night.texts.read("valid"), strict=True))
+    pairs, search = list(zip(*night.texts.read("valid"), strict=True)), read_tuned(night)
     left = read_left(night) - night.weights.test
     both = 2 * night.weights.valid / len(pairs)  # of a line, in both arithmetics
-    if left < night.weights.valid:
+    if search or left < night.weights.valid:
         pairs = spread_evenly(pairs, max(FEW, int(left / both)))
         before = None
     else:
         before = night.scores[night.state.chosen]
     night.report.say(f"\nint8 is tried on {len(pairs):,} lines of the validation text")
     if before is None:
-        before = score_kept(night, model, pairs)
+        before = score_kept(night, model, pairs, search)
     shutil.rmtree(trial, ignore_errors=True)
-    publish_model(model, trial, int8=True)
+    publish_model(model, trial, int8=True, decode=search)
     loss = before - score_kept(night, trial, pairs)
     shutil.rmtree(trial)
     if loss > LOSS:
@@ -163,17 +195,28 @@ def try_int8(night: Night, model: Path, trial: Path) -> float:
     return loss
 
 
-def score_kept(night: Night, model: Path, pairs: Sequence[tuple[str, str]]) -> float:
-    """Return the chrF++ of a model on pairs; its translations are kept."""
+def score_kept(
+    night: Night, model: Path, pairs: Sequence[tuple[str, str]], search: Mapping[str, int] = {}
+) -> float:
+    """Return the chrF++ of a model on pairs; its translations are kept.
+
+    search: settings other than its own.
+    """
     sources, targets = zip(*pairs, strict=True)
-    result = keep_translations(night, model, Translator.load(model).translate)(sources)
+    translator = Translator.load(model)
+    decode = translator.config.decode.override(search)
+    translate = partial(translator.translate, decode=decode)
+    result = keep_translations(night, model, translate, decode)(sources)
     return score_quality(result, [targets], target_lang=night.langs[1], metrics=["chrF++"])[
         "chrF++"
     ].value
 
 
-def keep_translations(night: Night, model: Path, translate: Translate) -> KeptTranslations:
-    path = night.folder / ENDING / f"{hash_file(model / WEIGHTS)[:16]}.jsonl"
+def keep_translations(
+    night: Night, model: Path, translate: Translate, decode: Decode
+) -> KeptTranslations:
+    name = f"{hash_file(model / WEIGHTS)[:16]}-{decode.no_repeat_ngram_size}.jsonl"
+    path = night.folder / ENDING / name
     return KeptTranslations(path, translate, night.report, night.count_shard, night.clock)
 
 

@@ -65,6 +65,7 @@ class NightState:
     copied: float | None = None  # of the pairs: those that the first model repeats
     steps: list[StepResult] = field(default_factory=list)
     begun: list[PlannedStep] = field(default_factory=list)  # those that are being made
+    counted: dict[str, float] = field(default_factory=dict)  # minutes of these before a kill
     under_way: float = 0.0  # seconds of what is spent: those of the step that is being made
     announced: list[str] = field(default_factory=list)  # the steps that were to come
     said: list[str] = field(default_factory=list)  # each choice, with its reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -111,9 +111,11 @@ def hide_addition(point: str) -> Iterator[None]:
 
 
 def read_spent(out: Path) -> float:
-    """Return the minutes that a training has spent until its last checkpoint."""
-    saved = checkpoints(out / RUN / CHECKPOINTS)
-    return read_progress(saved[-1]).spent / 60 if saved else 0.0
+    """Return the minutes that a training has spent until its last checkpoint that can be read."""
+    for path in reversed(checkpoints(out / RUN / CHECKPOINTS)):
+        with suppress(ValueError):
+            return read_progress(path).spent / 60
+    return 0.0
 
 
 def settle_config(job: TrainingJob) -> Config:

@@ -2,5 +2,6 @@
 
 VERBS = {
     "publish": ("Exchange", "export", "cli.publish.publish"),
+    "info": ("Use", "score", "cli.info.info"),
     "board": ("Measure", "evaluate", "cli.board.board"),
 }

@@ -1,7 +1,7 @@
 """Publishing: a copy of a model without its training, and the size of what is left behind."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from glassformer.model.files.directory import (
     open_model,
     write_text,
 )
-from glassformer.model.files.int8 import save_int8
 from glassformer.model.files.known_words import WORDS
 from glassformer.train.publish.card import FENCE, NEEDED, hash_files, read_facts, write_card
 from glassformer.train.publish.golden import write_golden
@@ -41,6 +40,7 @@ from glassformer.train.publish.leftovers import Contents, measure_run, tell_size
 from glassformer.train.publish.markdown import quote_for_shell
 
 from .hub_readme import README, write_readme
+from .int8 import save_int8
 from .looks import read_looks
 
 PUBLISHED = (
@@ -95,15 +95,16 @@ def publish_model(
     dockerfile: bool = False,
     test: Callable[[Path], Any] | None = None,
     remarks: Sequence[str] = (),
+    decode: Mapping[str, Any] | None = None,
 ) -> PublishedCopy:
     """Copy the files that translating needs, without the training text, to a new folder `out`.
 
     A README.md is added, as the Hugging Face hub shows it; `licence` and `datasets` stand in it.
     dockerfile: one that serves the copy is added too. int8: the weights are quantized, a quarter
     of fp32; golden translations and card follow them. test: what measures the copy on a test text,
-    for card and README. remarks: sentences on the data, for README. ValueError if `out` is there,
-    for a test text that does not fit, or if `doctor` would find an error in the copy; then nothing
-    is written.
+    for card and README. remarks: sentences on the data, for README. decode: settings of the copy's
+    own search. ValueError if `out` is there, for a test text that does not fit, or if `doctor`
+    would find an error in the copy; then nothing is written.
     """
     folder = locate(model)
     check_new(out)
@@ -114,9 +115,12 @@ def publish_model(
         for name in PUBLISHED:
             if (folder / name).is_file():
                 shutil.copyfile(folder / name, whole / name)
+        if decode:
+            write_text(whole / CONFIG, config.changed(decode=decode).to_toml())
         if int8:
             save_int8(weights, whole / WEIGHTS)
-            _follow_weights(whole)
+        if int8 or decode:
+            _follow_files(whole)
         if wrong := [each for each in examine_model(whole) if each.is_wrong]:
             message = "; ".join(f"{each.about}: {each.said}" for each in wrong)
             raise ValueError(
@@ -153,8 +157,8 @@ def _read_card(folder: Path) -> str:
     return read_text(folder / CARD).split(f"{FENCE}\n", 2)[2]
 
 
-def _follow_weights(folder: Path) -> None:
-    """Make golden translations and card of a copy anew, after its weights have changed."""
+def _follow_files(folder: Path) -> None:
+    """Make golden translations and card of a copy anew, after its files have changed."""
     if (folder / GOLDEN).is_file():
         golden = read_json(folder / GOLDEN)
         write_golden(folder, [line["source"] for line in golden["lines"]], golden.get("pair"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from glassformer.config import EOS
-from glassformer.engine.shortlist import IDS, ORIGIN, STARTS
+from glassformer.engine.shortlist import IDS, ORIGIN, STARTS, TAGS
 from glassformer.foundation.disk import write_bytes
 from glassformer.model.files.directory import (
     SHORTLIST,
@@ -59,10 +59,11 @@ def make_shortlist(
     """Write the short-list of a model into its folder, and try it on pairs that were held out.
 
     likely: how many translations each source token has at most; common: how many of the most
-    frequent target tokens every sentence has. A long text is sampled evenly. `check` is called
-    between the passes over the text. ValueError if the model is no translation Transformer that
-    the engine in C computes in int8, if it is of several languages and `model` names none, or if
-    there are no pairs.
+    frequent target tokens every sentence has. A long text is sampled evenly. Of a model of several
+    languages, the list is for the target that `model` names alone. `check` is called between the
+    passes over the text. ValueError if the model is no translation Transformer that the engine in C
+    computes in int8, if it is of several languages and `model` names none, or if there are no
+    pairs.
     """
     folder = locate(model)
     config, tokenizers, _ = open_model(folder)
@@ -79,7 +80,8 @@ def make_shortlist(
     check()
     rows = _list_likely(ids, tokenizers, likely, check)
     rows.append(_list_common(ids, len(tokenizers.target), common))
-    save_shortlist(folder / SHORTLIST, rows, tell_tokenizers(tokenizers))
+    tags = translator.reader.tags
+    save_shortlist(folder / SHORTLIST, rows, tell_tokenizers(tokenizers), tags)
     sources = [source for source, _ in tried]
     check()
     return ShortListTrial(
@@ -162,17 +164,19 @@ def _list_common(ids: Sequence[tuple[Ids, Ids]], vocabulary: int, common: int) -
     return np.sort(np.argsort(-counts, kind="stable")[:common])
 
 
-def save_shortlist(path: Path, rows: Sequence[Ids], origin: str) -> None:
+def save_shortlist(path: Path, rows: Sequence[Ids], origin: str, tags: Sequence[int] = ()) -> None:
     """Write the candidates of each source token, and last those of every sentence.
 
-    origin: the digest of the tokenizers whose ids these are.
+    origin: the digest of the tokenizers whose ids these are. tags: the ids that each source begins
+    with, which ask for the target language; none if the list is for all that there are.
     """
     import numpy as np
     from safetensors.numpy import save
 
     ends = np.cumsum([0, *map(len, rows)])
     tensors = {STARTS: ends.astype(np.int32), IDS: np.concatenate(rows).astype(np.int32)}
-    write_bytes(path, save(tensors, {NOTES: json.dumps({ORIGIN: origin})}))
+    notes = {ORIGIN: origin, TAGS: [*tags]}
+    write_bytes(path, save(tensors, {NOTES: json.dumps(notes)}))
 
 
 def _count_candidates(rows: Sequence[Ids], texts: Sequence[str], tokenizers: Tokenizers) -> float:

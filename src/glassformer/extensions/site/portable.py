@@ -22,7 +22,6 @@ from glassformer.extensions.serve.page import check_views, describe_equation
 from glassformer.extensions.unigram.learned_unigram import LearnedUnigram
 from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import CONFIG, Tokenizers, locate, open_model, split_pair
-from glassformer.model.files.int8 import quantize_file
 from glassformer.model.files.known_words import read_known_words
 from glassformer.model.files.weights_file import WeightsFile
 from glassformer.see.catalogue import read_catalogue
@@ -39,6 +38,7 @@ from glassformer.translate.familiarity import measure_usual
 from glassformer.translate.reading import SentenceReader
 from glassformer.translator import Translator
 
+from ..publish.int8 import quantize_file
 from .adapting import describe_adapting
 from .four_bits import shorten
 from .judging import describe_judging

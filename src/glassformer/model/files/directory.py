@@ -45,6 +45,7 @@ MODELS = "GLASSFORMER_MODELS"  # an environment variable
 DOUBT = "doubt.json"  # below which confidence a translation is doubted
 SHORTLIST = "shortlist.safetensors"
 ALIGNMENT, HEADS, EVALUATION = "alignment.json", "heads.json", "evaluation.json"
+LATER = (SHORTLIST, ALIGNMENT, DOUBT, GOLDEN)  # made for a model, and change what it translates
 # What a training leaves in the folder `run` of a model, for going on with it.
 RUN, RECORD, CHECKPOINTS, BEST = "run", "run.json", "checkpoints", "best"
 LOCK = "lock"  # in RUN, while it is being trained: the process that holds it

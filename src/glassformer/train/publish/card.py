@@ -90,9 +90,10 @@ def hash_file(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def hash_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that a training makes a model of."""
-    return {name: hash_file(folder / name) for name in HASHED if (folder / name).is_file()}
+def hash_files(folder: Path, more: Sequence[str] = ()) -> dict[str, str]:
+    """Return the SHA-256 of each file that a training makes a model of, and of `more`."""
+    names = [name for name in (*HASHED, *more) if (folder / name).is_file()]
+    return {name: hash_file(folder / name) for name in names}
 
 
 def list_changed(folder: Path, facts: Mapping[str, Any]) -> list[str]:

@@ -19,8 +19,7 @@ from glassformer.foundation.hub import name_model
 from glassformer.model.files.directory import (
     CARD,
     CONFIG,
-    SEPARATE,
-    SHARED,
+    LATER,
     SHIPPED,
     WEIGHTS,
     locate,
@@ -29,7 +28,7 @@ from glassformer.model.files.directory import (
 )
 from glassformer.model.files.known_words import read_known_words
 from glassformer.text.function_words import name_language
-from glassformer.train.publish.card import read_facts
+from glassformer.train.publish.card import HASHED, read_facts
 from glassformer.translator import Translator
 
 from ..api_error import ApiError, refuse_missing
@@ -98,17 +97,15 @@ class PooledModel:
     def digest(self) -> str:
         """Return the SHA-256 of all that decides what the model answers: its files and its pair."""
         result = sha256((self.pair or "").encode())
-        for name in (WEIGHTS, CONFIG, SHARED, *SEPARATE):
+        for name in (*HASHED, *LATER):
             with suppress(OSError), (self.folder / name).open("rb") as file:
                 result.update(name.encode() + file_digest(file, "sha256").digest())
         return result.hexdigest()
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that changes when the model's files do; None if there are none."""
-        result = tuple(
-            map(stamp_file, (self.folder / n for n in (WEIGHTS, CONFIG, SHARED, *SEPARATE)))
-        )
-        return result if result[0] and result[1] else None
+        result = {name: stamp_file(self.folder / name) for name in (*HASHED, *LATER)}
+        return tuple(result.values()) if result[WEIGHTS] and result[CONFIG] else None
 
 
 class ModelPool:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..foundation.plurals import tell_count
-from .language import open_reader
-from .options import AS_JSON, MODEL
-from .terminal import to_json
+from glassformer.cli.language import open_reader
+from glassformer.cli.options import AS_JSON, MODEL
+from glassformer.cli.terminal import to_json
+from glassformer.foundation.plurals import tell_count
 
 
 def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
@@ -16,9 +16,16 @@ def info(model: Path = MODEL, as_json: bool = AS_JSON) -> None:
     \b
     glassformer info my-model
     """
-    from ..model.files.directory import CARD, RUN, locate, name_pair, open_model, split_pair
-    from ..train.publish.card import list_changed, read_facts
-    from ..train.publish.leftovers import measure_run
+    from glassformer.model.files.directory import (
+        CARD,
+        RUN,
+        locate,
+        name_pair,
+        open_model,
+        split_pair,
+    )
+    from glassformer.train.publish.card import list_changed, read_facts
+    from glassformer.train.publish.leftovers import measure_run
 
     config = open_model(model)[0]
     _, pair = split_pair(model)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from ..foundation.extensions import need_addition
-from .options import AS_JSON, arg, flag, opt
-from .terminal import to_json
+from glassformer.cli.options import AS_JSON, arg, flag, opt
+from glassformer.cli.terminal import to_json
 
 if TYPE_CHECKING:
-    from ..train.publish.health import HealthFinding
+    from glassformer.train.publish.health import HealthFinding
 
 
 def doctor(
@@ -39,9 +38,7 @@ def doctor(
     glassformer doctor my-model
     glassformer doctor my-model --training
     """
-    if training and not model:
-        raise ValueError("--training needs a MODEL whose training is still there")
-    findings, facts = _examine(model, here) if not training else examine_run(model)
+    findings, facts = _examine(model, here) if not training else _examine_training(model)
     if as_json:
         print(to_json({**facts, "findings": [asdict(each) for each in findings]}))
     else:
@@ -59,15 +56,15 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
             f"torch cannot be loaded ({error}): install it anew, as "
             "https://pytorch.org/get-started says for your system"
         ) from None
-    from ..foundation.machine.properties import list_versions, look_at_machine
-    from ..foundation.shared_library import find_libraries
-    from ..model.files.directory import CHECKPOINTS, RUN, locate
-    from ..train.publish.health import examine_machine, examine_model
+    from glassformer.foundation.machine.properties import list_versions, look_at_machine
+    from glassformer.foundation.shared_library import find_libraries
+    from glassformer.model.files.directory import CHECKPOINTS, RUN, locate
+    from glassformer.train.publish.health import examine_machine, examine_model
 
     if model:
         result, folder = examine_model(model), locate(model)
         if (folder / RUN / CHECKPOINTS).is_dir():
-            from ..train.run.checkpoint import examine_checkpoints
+            from glassformer.train.run.checkpoint import examine_checkpoints
 
             result += examine_checkpoints(folder)
         return result, {}
@@ -78,9 +75,12 @@ def _examine(model: Path | None, here: Path) -> tuple[list[HealthFinding], dict[
     }
 
 
-def examine_run(model: Path | None) -> tuple[list[HealthFinding], dict[str, object]]:
-    """Return what an extension finds in the training of a model."""
-    return need_addition("examine_training", "--training")(model), {}
+def _examine_training(model: Path | None) -> tuple[list[HealthFinding], dict[str, object]]:
+    from ..diagnostics import examine_training
+
+    if not model:
+        raise ValueError("--training needs a MODEL whose training is still there")
+    return examine_training(model), {}
 
 
 def render_findings(findings: list[HealthFinding]) -> str:

@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 
 from glassformer.config import EOS, Config
 from glassformer.engine.native_engine import NativeEngine
+from glassformer.extensions.publish.int8 import quantize, save_int8
 from glassformer.extensions.publish.publishing import publish_model
 from glassformer.foundation.disk import read_json
 from glassformer.foundation.shared_library import load_library
@@ -27,7 +28,6 @@ from glassformer.model.files.directory import (
     open_model,
     save_model,
 )
-from glassformer.model.files.int8 import quantize, save_int8
 from glassformer.train.publish.card import hash_file, read_facts
 from glassformer.train.publish.golden import check_golden, write_golden
 from glassformer.translator import Translator

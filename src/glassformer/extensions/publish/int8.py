@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from ...foundation.disk import write_bytes
-from .weights_file import ALIASES, NOTES, SCALE, WeightsFile
+from glassformer.foundation.disk import write_bytes
+from glassformer.model.files.weights_file import ALIASES, NOTES, SCALE, WeightsFile
 
 LARGEST = 127
 

@@ -1,0 +1,1 @@
+"""The command line examines a machine, a model or its training."""
