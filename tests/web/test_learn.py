@@ -99,6 +99,29 @@ def test_a_card_that_another_tab_has_graded_is_not_asked(browser: Any, place: Pa
     context.close()
 
 
+def test_the_count_of_due_cards_is_that_of_now(browser: Any, place: Path) -> None:
+    """Behind a session, one in another tab, and where a browser stores nothing."""
+    count = "[data-place=recall] .soft"
+    for refuses in (False, True):
+        context = browser.new_context(offline=True, locale="en")
+        if refuses:
+            context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full') }")
+        page = context.new_page()
+        page.goto(f"{place.as_uri()}#/learn")
+        assert "Today: 10." in page.locator(count).inner_text()
+        page.locator("[data-place=recall]").click()
+        page.wait_for_selector("[data-flashcard]")
+        _answer(page, "I knew it")
+        page.go_back()
+        assert "Today: 9." in page.locator(count).inner_text()
+        if not refuses:
+            other = context.new_page()
+            other.goto(f"{place.as_uri()}#/recall")
+            _answer(other, "I knew it")
+            page.locator(count, has_text="Today: 8.").wait_for()
+        context.close()
+
+
 def test_a_page_of_a_site_leads_to_the_guide(browser: Any, place: Path) -> None:
     page = browser.new_context(offline=True, locale="zh-CN").new_page()
     page.goto(f"{place.as_uri()}#/learn")

@@ -9,6 +9,7 @@ import pytest
 from opening import find_faults
 
 from glassformer import Translator
+from glassformer.extensions.site.cutting import frame_threads
 
 SENTENCE = "The animal didn't cross the street because it was too wide."
 
@@ -42,3 +43,17 @@ def test_a_word_is_cut_by_a_click_or_a_key(browser: Any, tmp_path: Path) -> None
     assert max(inside.evaluate(box)) <= 0, "all of it is in sight"
     assert not find_faults(page)
     context.close()
+
+
+def test_a_word_is_cut_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in a longer word or number before it."""
+    trace = Translator.load("demo").see("  It isn't 1.5, so 1 is what it isn.")
+    cuts = list[tuple[str, int]]()
+
+    def cut(word: str, occurrence: int) -> Any:
+        cuts.append((word, occurrence))
+        return trace
+
+    monkeypatch.setattr(trace, "record_cut", cut)
+    frame_threads(trace)
+    assert ("1", 1) in cuts and ("isn", 1) in cuts and ("1.5", 0) in cuts

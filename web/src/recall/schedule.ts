@@ -45,7 +45,10 @@ export function listDue(ids: readonly string[], kept: Record<string, Kept>, day:
 
 export const PLACE = "glassformer.recall";
 
+let unstored: Record<string, Kept> | null = null; // what no storage took: kept as long as the page is open
+
 export function readKept(): Record<string, Kept> {
+  if (unstored) return unstored;
   try {
     const found = JSON.parse(localStorage.getItem(PLACE) ?? "{}") as Record<string, Kept>;
     return Object.fromEntries(Object.entries(found).filter(([, each]) => isKept(each)));
@@ -54,20 +57,18 @@ export function readKept(): Record<string, Kept> {
   }
 }
 
-let isStored = true;
-
 export function writeKept(kept: Record<string, Kept>): void {
   try {
     localStorage.setItem(PLACE, JSON.stringify(kept));
-    isStored = true;
+    unstored = null;
   } catch {
-    isStored = false; // then it is remembered as long as the page is open
+    unstored = kept;
   }
 }
 
-/** Keep a grade, with those that other tabs have written since `kept` was read. */
-export function keepGrade(kept: Record<string, Kept>, id: string, grade: Grade, day: number): Record<string, Kept> {
-  const latest = isStored ? readKept() : kept;
+/** Keep a grade, with those that other tabs have written. */
+export function keepGrade(id: string, grade: Grade, day: number): Record<string, Kept> {
+  const latest = readKept();
   const next = { ...latest, [id]: review(latest[id], grade, day) };
   writeKept(next);
   return next;
