@@ -236,6 +236,8 @@ PEOPLE = (
     "Laura\u2019s cat has 25 kittens; Peter O\u2019Brien has 3.",
     "\u201cHello,\u201d she said (in a low voice), \u201cTom.\u201d",
     "Happy birthday \U0001f389\U0001f389!",
+    "I don't know...",
+    "Maybe tomorrow\u2026",
     "She was born on 12 May 2019 in Łódź.",
     "From 3 April to 9 April it opens at 9:30 am on 20 dogs.",
     "Hello %1$s, you have {count} messages in C:\\Users\\me.",
@@ -324,7 +326,10 @@ PEOPLE = (
     "Tom, Aya, Noor, and Priya flew to Gy\u0151r from Cork; Ms. Aya, Xi, Wu and Emma's dog left.",
     "Our address: 22 Garden Drive, Austin, TX 78701; I study at Xi and Jean-Baptiste at Taco Bell",
     "Summer, can you help me? Au 12 bis rue de la Paix, 75002 Paris, chez Orange \u00e0 Tours",
-    "I'm going to Zeynep's party in Boston-upon-Xi with Spider-Man, Franco-Prussian or not.",
+    "I go to Mr. Xi, to Zeynep's party in Boston-upon-Xi with Spider-Man or Franco-Prussian.",
+    "Monday | 5 dogs \u00bb A cat :: @you \u00b7 Home / Blog \u00bb",
+    "\u00ab A dog | The cat \u00bb",
+    "Use -v, or [-H]: %%if %'d of %*d %#@n@ -I think- %<PRIu64> cats.",
 )
 
 # Texts, and what their translations begin with.

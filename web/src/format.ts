@@ -34,5 +34,13 @@ export const withSign = (value: number, decimals = 2): string => `${value >= 0 ?
 export const countLetters = (text: string, wide = 1.9): number =>
   Array.from(text).reduce((all, letter) => all + (letter > "⺀" ? wide : 1), 0);
 
+/** What cannot be seen; the second has the joiners, too, which shape the letters beside them. */
+const HIDDEN = /[\u00ad\u034f\u061c\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+const ONLY_HIDDEN = /^[ ▁]*[\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+$/u;
+
+/** A token's text with names in the place of what cannot be seen, as U+200B. */
+export const nameInvisible = (text: string): string =>
+  text.replace(ONLY_HIDDEN.test(text) ? /[^ ▁]/gu : HIDDEN, (each) => `U+${each.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`);
+
 /** A token as it is shown: a space at its beginning becomes a mark, so that it can be seen. */
-export const token = (text: string): string => text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎");
+export const token = (text: string): string => nameInvisible(text.replace(/^[ ▁]/, "▁").replaceAll("\n", "⏎"));

@@ -28,12 +28,13 @@ WORD = LazyPattern(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 # Georgian and Cherokee: Unicode has capitals, or small letters, that hardly anybody writes.
 ONE_CASE = "\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\uab70-\uabbf"
 _IN_ONE_CASE = LazyPattern(f"([{ONE_CASE}]+)")
-PRONOUN = LazyPattern("(?<![\\w.'\u2019-])i(?=['\u2019 ]|$)")  # English I
+# English I, but not the letter
+PRONOUN = LazyPattern("(?<![\\w.'\u2019-])(?<!the )(?<!letter )i(?=['\u2019](?!s\\b)| |$)")
 HONORIFICS = frozenset(
     ["Mr", "Mrs", "Ms", "Miss", "Dr", "Prof", "Sir", "Madam", "M", "Mme", "Mlle", "Herr", "Frau"]
 )
 BEFORE_NAMES = frozenset(["mr", "mrs", "ms", "dr", "mme", "mlle"])  # in any case
-ELIDED = re.compile("[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all'
+ELIDED = re.compile("(?!I['\u2019])[^\\W\\d_]{1,3}['\u2019]")  # l', qu', all', not I'
 # What an English title has in small letters, unless in front or at the end.
 SMALL_IN_TITLES = frozenset(
     re.split(
@@ -43,6 +44,7 @@ SMALL_IN_TITLES = frozenset(
     )
 )
 TURKIC = {ord("i"): "\u0130", ord("\u0131"): "I"}
+_SMALL_TURKIC = {ord(capital): chr(small) for small, capital in TURKIC.items()}
 TONOS = dict(zip(map(ord, "\u0386\u0388\u0389\u038a\u038c\u038e\u038f"), "ΑΕΗΙΟΥΩ", strict=True))
 
 
@@ -82,19 +84,25 @@ def is_usual(text: str) -> bool:
     return text[:1].isupper() and tail.lower() == tail != tail.upper()
 
 
-def truecase(text: str, case: Case, cut: Cut, known: Collection[str] | None = None) -> str:
+def truecase(
+    text: str,
+    case: Case,
+    cut: Cut,
+    known: Collection[str] | None = None,
+    language: str | None = None,
+) -> str:
     """Return a sentence in the case that a model knows; it has as many characters as before.
 
     known: the words of the training text, lower-cased. Others are names, if the tokens do not tell.
     """
     words = [word for word in WORD.finditer(text) if case != "words" or _is_emphatic(word[0])]
-    forms = _choose_forms([word[0] for word in words], case, cut, known)
+    forms = _choose_forms([word[0] for word in words], case, cut, known, language)
     if words and case != "words":
-        forms[0] = _capitalize(forms[0])
+        forms[0] = capitalize(forms[0], language)
         for place, (word, following) in enumerate(pairwise(words)):
             gap = text[word.end() : following.start()]
             if word[0].lower() in BEFORE_NAMES and gap in (" ", ". "):
-                forms[place : place + 2] = map(_capitalize, forms[place : place + 2])
+                forms[place : place + 2] = map(capitalize, forms[place : place + 2])
     left, at = list[str](), 0
     for word, form in zip(words, forms, strict=True):
         left += [text[at : word.start()], form]
@@ -114,18 +122,19 @@ def put_case_back(translation: str, case: Case, language: str | None) -> str:
     return translation
 
 
-def lower_first(text: str, cut: Cut) -> str:
+def lower_first(text: str, cut: Cut, language: str | None = None) -> str:
     """Return a text that begins with a small letter, unless its first word is a name.
 
-    cut: returns the tokens of each word of the translation's side.
+    cut: returns the tokens of each word of the translation's side. language: that side's.
     """
     first = WORD.match(text)
     if not first or not has_capital(text) or (len(first[0]) > 1 and first[0].isupper()):
         return text
     elided = ELIDED.match(first[0])  # the word behind it says nothing of the first letter
     word = elided[0] if elided else first[0]
-    low, high = cut([_lower(word), word])
-    return text if is_capitalized(_lower(word), low, high, None) else _lower(text[0]) + text[1:]
+    small = _lower(word, language)
+    low, high = cut([small, word])
+    return text if is_capitalized(small, low, high, None) else _lower(text[0], language) + text[1:]
 
 
 def write_capitals(text: str, language: str | None) -> str:
@@ -138,8 +147,18 @@ def write_capitals(text: str, language: str | None) -> str:
 
 def find_capitals(language: str | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
     """Return a language's own replacements before and after letters become capitals."""
-    base = name_base(language)
-    return TURKIC if base in ("tr", "az") else {}, TONOS if base == "el" else {}
+    return TURKIC if is_turkic(language) else {}, TONOS if name_base(language) == "el" else {}
+
+
+def is_turkic(language: str | None) -> bool:
+    """Return whether a language has two letters, i and \u0131, each with its capital."""
+    return name_base(language) in ("tr", "az")
+
+
+def to_small(word: str, language: str | None = None) -> str:
+    """Return a word in small letters by the rules of its language; an \u0130 is no two letters."""
+    own = word.translate(_SMALL_TURKIC) if is_turkic(language) else word
+    return own.lower().replace("i\u0307", "i")
 
 
 def _is_title(words: Sequence[str], cut: Cut, language: str | None) -> bool:
@@ -155,7 +174,7 @@ def _is_title(words: Sequence[str], cut: Cut, language: str | None) -> bool:
         each in SMALL_IN_TITLES if is_english else len(each) <= SMALL_WORD for each in small
     ):
         return False
-    both = zip(cut([_lower(word) for word in inner]), cut(inner), strict=True)
+    both = zip(cut([_lower(word, language) for word in inner]), cut(inner), strict=True)
     is_certain = len(words) < LEAST_TITLE  # then only what is no word with a capital tells
     usual = sum(len(low) + is_certain <= len(high) and len(low) == 1 for low, high in both)
     return usual >= max(1, len(inner) / 3)
@@ -166,10 +185,14 @@ def _is_emphatic(word: str) -> bool:
 
 
 def _choose_forms(
-    words: Sequence[str], case: Case, cut: Cut, known: Collection[str] | None = None
+    words: Sequence[str],
+    case: Case,
+    cut: Cut,
+    known: Collection[str] | None = None,
+    language: str | None = None,
 ) -> list[str]:
     """Return each word in small letters, capitalized or in capitals: as the model knows it."""
-    forms = [_list_forms(word) for word in words]
+    forms = [_list_forms(word, language) for word in words]
     tokens = iter(cut([form for each in forms for form in each]))
     chosen = list[str]()
     for low, high, own in forms:
@@ -184,11 +207,11 @@ def _choose_forms(
     return chosen
 
 
-def _list_forms(word: str) -> tuple[str, str, str]:
+def _list_forms(word: str, language: str | None) -> tuple[str, str, str]:
     """Return a word in small letters, capitalized, and as it is, or in capitals if it has none."""
-    low, capitals = _lower(word), word.upper()
+    low, capitals = _lower(word, language), word.translate(find_capitals(language)[0]).upper()
     has_none = low == word and len(capitals) == len(low)
-    return low, _capitalize(low), capitals if has_none else word
+    return low, capitalize(low, language), capitals if has_none else word
 
 
 def is_capitalized(
@@ -209,13 +232,15 @@ def _is_among(word: str, known: Collection[str] | None) -> bool:
     return known is None or word.replace("\u2019", "'") in known
 
 
-def _lower(text: str) -> str:
+def _lower(text: str, language: str | None = None) -> str:
     """Return small letters, a character for each character."""
-    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
+    small = [to_small(each, language) for each in text]
+    return "".join(new if len(new) == 1 else old for old, new in zip(text, small, strict=True))
 
 
-def _capitalize(text: str) -> str:
-    first = text[:1].upper()
+def capitalize(text: str, language: str | None = None) -> str:
+    """Return a text whose first letter is a capital, by the rules of its language."""
+    first = text[:1].translate(find_capitals(language)[0]).upper()
     return first + text[1:] if len(first) == 1 else text
 
 
@@ -223,6 +248,6 @@ def _write_title(text: str) -> str:
     words = re.split(r"(\s+)", text)
     last = len(words) - 1
     return "".join(
-        each if 0 < place < last and each in SMALL_IN_TITLES else _capitalize(each)
+        each if 0 < place < last and each in SMALL_IN_TITLES else capitalize(each)
         for place, each in enumerate(words)
     )

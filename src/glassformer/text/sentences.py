@@ -50,12 +50,14 @@ def _compile_marks(spaced: str) -> LazyPattern:
 MARKS = _compile_marks(ENDS_BEFORE_SPACE)
 GREEK_MARKS = _compile_marks(ENDS_BEFORE_SPACE + GREEK_ENDS)
 # Quotations in Chinese and Japanese brackets that the sentence goes on after: 「はい。」と言った。
+# And "etc." of Khmer, with the word before it: ផ្លែឈើ ។ល។
 QUOTATION = RarePattern(
     r"(?:「[^「」]{1,120}」|『[^『』]{1,120}』|（[^（）]{1,120}）)"
     r"(?=と(?!ころ|ても|うとう|にかく|もだち)|って|は(?!い)|が(?!ん)|を|に(?!ほん|わ)|の(?!ち|ど)|など"
     r"|から(?!だ)|まで|より|も(?!う|し|の)|で(?!も|は|す)|だ(?!か|が)|な(?!ぜ|に|る|ん)|、|，)"
-    r"|“[^“”]{1,120}”(?=[^\s。！？，；：…“”]{0,8}(?:说|說|问|問|喊|叫|答)(?:[道着了。，！\s]|\Z)(?!：))",
-    ("」", "』", "）", "”"),
+    r"|“[^“”]{1,120}”(?=[^\s。！？，；：…“”]{0,8}(?:说|說|问|問|喊|叫|答)(?:[道着了。，！\s]|\Z)(?!：))"
+    rf"|[^\s។]\s{{0,3}}។\s?(?:ល|បេ)\s?។[{CLOSERS}]*+",
+    ("」", "』", "）", "”", "ល", "បេ"),
 )
 NEXT_WORD = LazyPattern(rf"[\s{re.escape(OPENERS)}]*+(?P<word>\w*\.?)")
 BETWEEN_WORDS = LazyPattern(r"[\s\-–—/()\[\]«»‹›„“”\"‚‘]|(?<!\w)['’]")

@@ -19,6 +19,8 @@ EAST += "\U00020000-\U0003ffff"
 # Thai, Lao, Burmese and Khmer, without spaces between words, too. Of them, what belongs to the
 # letter after it, and the vowels that belong to the letter before them but are no combining marks.
 SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+# Scripts whose words or particles touch what is beside them: these, Tibetan and Korean.
+TOUCHING = rf"{EAST}{SOUTH_EAST}\u0f00-\u0fff\u1100-\u11ff\u3130-\u318f\uac00-\ud7ff"
 LEADING, FOLLOWING = "\u0e40-\u0e44\u0ec0-\u0ec4\u1039\u17d2", "\u0e30-\u0e33\u0e45\u0eb0-\u0eb3"
 _EASTERN = LazyPattern(f"[{EAST}]")
 _IDLE = LazyPattern(rf"(?<=[{EAST}])\s++(?=[{EAST}])")

@@ -31,6 +31,8 @@ SPELLINGS = (
     ("Anna", "Anne"),
 )
 GENITIVE = ("de", "nl", "sv", "da", "nb", "nn", "no")  # languages with an s behind a name of whose
+# Behind names that end like these, German has an apostrophe and no s.
+SIBILANTS, OWNED = ("s", "ß", "x", "z", "ce"), LazyPattern(r"[sS](?!\w)")
 YEARS = ("1990", "1914", "1945", "2013")
 DIGITS = 4  # of a number that another one is near to
 YEAR = LazyPattern("1[0-9]{3}|20[0-9]{2}")
@@ -44,7 +46,9 @@ NOUNS = {
 AMOUNTS = ("number", "phone", "date", "version", "formula")
 # More than a number: it has a unit or a sign, or is a code such as 0042.
 AMOUNT = LazyPattern(r"[^\d.,\u00a0\u202f '’+\u2212±\u2013-]|^0\d|\d{4}-\d{4}")
-NUMERIC = LazyPattern(r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[diufeEgG]|\{(?:n|count|num|number|total)\}")
+NUMERIC = LazyPattern(
+    r"%(?:\d+\$)?[-+#0']*\d*(?:\.\d+)?(?:hh?|ll?|z)?[diufeEgG]|\{(?:n|count|num|number|total)\}"
+)
 
 
 class StandIn(NamedTuple):
@@ -125,6 +129,14 @@ def stand_for_name(text: str, original: str, language: str | None) -> StandIn:
     spellings = "|".join(list_names_written(text))
     pattern = rf"(?<![\w])(?<!\d[.,])(?:{spellings})(?={ending}(?!\w|[.,:]\d))"
     return StandIn(text, original, pattern=pattern)
+
+
+def fit_genitive(behind: str, name: str, language: str | None, source: str) -> str:
+    """Return the text behind a name as German has it, with the apostrophe of the source: James'."""
+    is_bare = name_base(language) == "de" and name.lower().endswith(SIBILANTS)
+    if not (is_bare and OWNED.match(behind)):
+        return behind
+    return ("\u2019" if "\u2019" in source else "'") + behind[1:]
 
 
 def stand_for_amount(text: str, original: str, kind: str, language: str | None) -> StandIn:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from .patterns import LazyPattern
@@ -53,7 +54,12 @@ FEW = 80  # characters in which there are two words
 TOUCHES_NEXT, TOUCHES_FORMER = "([{«“„¿¡", ".,;:!?…)]}»”’"
 MARKS = LazyPattern(r"[.!?…‥。！？｡؟।]")
 END = LazyPattern(rf"{MARKS.pattern}{{0,3}}")
-SEPARATOR = LazyPattern(r"(?<=[^\W\d_]{2})\s{1,3}(?:[>|→⇒•·]|>>|[-=]>)\s{1,3}(?=[^\W\d_]{2})")
+# What signs may part: words, numbers and placeholders, but not single letters, as in formulas.
+_PARTED = (
+    r"(?<=[\w)\]}%.!?…\"”])(?<!\b[^\W\d_])",
+    r"(?=[\w(\[{%@$#\"“])(?![^\W\d_]\b(?! [^\W\d_]{2}))",
+)
+_ANGLES = "«»‹›"
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
@@ -128,14 +134,35 @@ def split_behind_faces(text: str, is_unknown: Callable[[str], object]) -> list[S
     return [*zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
-def split_at_separators(text: str, is_unknown: Callable[[str], object]) -> Iterator[Span]:
-    """Yield the spans of what unknown signs between words part: "File > Save", "Home | News"."""
+@cache
+def compile_separators(own_quotes: tuple[str, str]) -> LazyPattern:
+    """Return what finds signs that may part words; those in `own` do, though a model knows them.
+
+    own_quotes: those of the language; if they are others, « and » are such signs.
+    """
+    angles = "" if own_quotes[0] in _ANGLES else f"|[{_ANGLES}]"
+    own = rf"(?P<own>::|/(?=\s[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]){angles})"
+    signs = rf"(?:{own}|[|→⇒•·]|>>|[-=]>|>(?!\s{{1,3}}\d))"
+    before, behind = _PARTED
+    return LazyPattern(rf"(?:{before}\s{{1,3}}|^){signs}(?:\s{{1,3}}{behind}|\s*+$)")
+
+
+def split_at_separators(
+    text: str, is_unknown: Callable[[str], object], own_quotes: tuple[str, str] = ("“", "”")
+) -> Iterator[Span]:
+    """Yield the spans of what signs between words part: "File > Save", "Home | News"."""
+    signs = compile_separators(own_quotes).finditer(text)
+    cuts = [each for each in signs if each["own"] or is_unknown(each[0].strip())]
+    is_quoted = any(left in text and right in text for left, right in ("«»", "‹›"))
+    if is_quoted and all((each["own"] or "|") in _ANGLES for each in cuts):
+        cuts = []
     begin = 0
-    for match in SEPARATOR.finditer(text):
-        if is_unknown(match[0].strip()):
-            yield begin, match.start()
-            begin = match.end()
-    yield begin, len(text)
+    for cut in cuts:
+        if begin < cut.start():
+            yield begin, cut.start()
+        begin = cut.end()
+    if begin < len(text):
+        yield begin, len(text)
 
 
 class Enclosure(NamedTuple):
@@ -231,7 +258,8 @@ def _take_out(text: str, spans: Sequence[Span], enclosures: Sequence[Enclosure])
                 origins.append((first, last))
             left.append(gap)
             origins.append((stop - spaced[1], stop))
-        asides.append(Aside(text[first:last], (start, len(left)), spaced))
+        is_spaced = text[max(0, first - 1) : first].isspace(), spaced[1]  # also behind a former one
+        asides.append(Aside(text[first:last], (start, len(left)), is_spaced))
     left += text[at:]
     origins += [(i, i + 1) for i in range(at, len(text))]
     bare = "".join(left)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..foundation.disk import read_text
-from .casing import has_capital
+from .casing import has_capital, to_small
 from .patterns import LazyPattern
+from .spacing import TOUCHING
 
 _UNITS = (
     r"km/h|m/s|mph|kWh|kW|MW|GW|kg|mg|g|km|cm|mm|nm|m[²³]|km²|m|ml|cl|dl|l|kB|KB|MB|GB|TB|kHz|MHz"
@@ -41,23 +42,44 @@ STARTERS = (
 )
 # Initials that are more likely no person's: "the U.S. Army"
 _NO_INITIALS = r"(?:A\.?D|B\.?C|D\.C|E\.U|L\.A|M\.D|N\.Y|P\.O|P\. ?S|R\.I|U\.[AKNS]|V\.I)\."
+# The parts of addresses: 5 Hill Road, Leeds; 12 bis rue de la Paix, 75002 Paris; Hauptstraße 12
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*+(?:['\u2019][^\W\d_]++)?+(?:-[^\W\d_]++){0,4}+"
+_STREET = (
+    r"(?:Ave(?:nue|\b\.?)|Boulevard|Close|Court|Crescent|Drive|Gardens?|Grove|Hill|Lane|Mews|Place"
+    r"|R(?:oad|d\.?|ow)|Square|St(?:reet|\b\.?)|Terrace|Way)(?!\w)"
+)
+_RUE = (
+    r"(?:(?:[Aa]v(?:enue|\.)|[Bb](?:oulevard|d\b\.?)|[Aa]llée|[Cc]hemin|[Ii]mpasse|[Pp]assage|[Pp]lace"
+    r"|[Qq]uai|[Rr]oute|[Rr]ue|[Ss]quare) (?:(?:aux?|d[eu]|des|la|les?) |[dl]['\u2019]){0,3}+)"
+)
+_STRASSE = r"(?:(?:\w*er S|[\w-]*[Ss])tr(?:a(?:ß|ss)e|\.)|[\w-]*(?:[Ww]eg|[Aa]llee|platz))"
+_SEAT = "(?:Arbeits|Fenster|Liege|Park|Sitz|Spiel|Steh|Stell|Studien)platz"
+_HOUSE = r"(?<![\w.,:/-])(?<![Ii]n )\d{1,5}+[A-Za-z]?+(?: (?:bis|ter))?+"
+_CITY = rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}"
+_IN_CITY = (
+    rf"(?:,? (?:\d{{4,5}} {_CITY}(?![\w-])|{_CITY},? [A-Z]{{2}} \d{{5}}\b"
+    rf"|{_CITY} [A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)|, {_CITY}(?=[.!?;)]|$))?"
+)
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
     "code": r"`[^`\n]++`",
     "placeholder": r"\{\{[^{}\n]{0,200}+\}\}|[$#@]\{[^{}\n]{0,200}+\}"
     r"|\{\s*+\w++\s*+,(?:[^{}\n]|\{[^{}\n]*+\})*+\}|\{[\w.:!,\[\]-]{0,60}+\}"
-    r"|(?<![\d%])%(?:\(\w++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh?|ll?|z)?[sdifuxXeEgGcr@]"
-    rf"(?:{_BEHIND})?+(?!\w)|%(?:L?\d{{1,2}}|n)(?!\w)|%%(?!\w)"
-    r"|%[A-Z][A-Z0-9_]++%|__[A-Z]\w*+__|\$[A-Za-z_]\w++|\[\[[^\[\]\n]{1,80}+\]\]",
-    "tag": r"</?[A-Za-z][\w:-]*+(?:\s[^<>\n]{0,300}+)?/?>|&(?:[A-Za-z]{2,10}|#\d{1,6});",
+    r"|%%\w*+|(?<!\d)%(?:\(\w++\)|\d++\$)?[-+#0']*+(?:\d++|\*)?+(?:\.(?:\d++|\*))?"
+    rf"(?:(?:hh?|ll?|[zjtL])?[sdifuxXeEgGcropaA@](?:{_BEHIND})?+(?!\w)|<PRI\w++>)"
+    r"|%(?:\d++\$)?#@\w++@|%(?:L?\d{1,2}|n)(?!\w)"
+    r"|(?<!\d)%[A-Za-z]\w++%|__[A-Z]\w*+__|\$[A-Za-z_]\w++|\[\[[^\[\]\n]{1,80}+\]\]",
+    "tag": r"</?[A-Za-z][\w:-]*+(?:\s[^<>\n]{0,300}+)?/?>|&(?:[A-Za-z]\w{1,9}|#\w{1,7});",
     "link": r"(?:https?|ftp|file|mailto):/{0,2}[^\s<>\"“”«»]++|www\.[^\s<>\"“”«»]++"
     rf"|(?<![\w@.-])(?:[A-Za-z0-9][a-z0-9-]*+\.)+?{_TLD}(?![\w-]|\.\w)(?::\d{{2,5}})?+"
     r"(?:/[^\s<>\"“”«»]*+)?",
     "mail": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
-    "handle": r"(?<![\w@/])@[A-Za-z_]\w*+|(?<![\w&#/])\#\w*[A-Za-z_]\w*+",
+    "handle": r"(?<![\w@/])@[A-Za-z_]\w*+(?:[.-]\w++)*+(?:@\w++(?:[.-]\w++)*+)?+"
+    r"|(?<![\w&#/])\#\w*[A-Za-z_]\w*+",
     "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
     rf"|\b[A-Za-z]:\\[^\s<>\"]++|(?<![\w.-])[\w-]++(?:\.[\w-]++)*?\.{_FILE}\b",
-    "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++|(?<![\w-])-[a-z]\b(?=\s-)"
+    "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++"
+    r"|(?<![^\s(\[|'\"‘“])-(?!I\s[a-z])[A-Za-z](?![^\s)\]|/,;:.=!?'\"’”])"
     r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b",
     "keys": rf"\b{_MODIFIER}"
     rf"(?:\s?\+\s?(?:{_MODIFIER}|F\d{{1,2}}|[A-Z][a-z]{{1,8}}|[A-Za-z\d])(?!\w)){{1,4}}+",
@@ -76,6 +98,10 @@ _KINDS = {
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?!\d)"
     r"(?:\s?[ap](?:m\b|\.m\.(?=\s++[a-z])|\.m\b))?",
+    "location": rf"{_HOUSE} (?:{_CAPITAL} ){{1,4}}?{_STREET}{_IN_CITY}"
+    rf"|{_HOUSE},? {_RUE}{_CAPITAL}(?: (?:d[eu] |des |la )?{_CAPITAL}){{0,3}}"
+    rf"(?: à {_CAPITAL}|{_IN_CITY})"
+    rf"|(?<![\w-])(?!{_SEAT})[A-ZÄÖÜ]{_STRASSE} \d{{1,4}}[a-z]?\b{_IN_CITY}",
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
     r"|\b1-\d{3}-\d{3}-\d{4}\b|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
@@ -87,15 +113,22 @@ _KINDS = {
     rf"\d++(?:[.,]\d++)?+(?:(?=\s?(?:{_UNITS})(?!\w))|(?![-\w])))?"
     rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY}|[½¼¾⅓⅔])?(?![\w])",
     "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++){0,6}+\b"
-    r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b",
+    r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b|\b[A-Za-z\u00c0-\u024f]{2,}+\d[A-Za-z\d]*+\b",
 }
 SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")
 )
 _BEYOND = r"\u0000-\u024f\u1e00-\u1eff"  # letters of the Latin script
 _FOREIGN_WORD = rf"(?![{_BEYOND}])[^\W\d_][^\s{_BEYOND}\u2000-\u206f\u3000-\u3003\uff01-\uff1f]*+"
+# A letter of those scripts, but none in a name: {名前}, %(名前)s, /名前/, 名前.txt
+TOUCH = LazyPattern(
+    rf"(\{{[^{{}}\n]{{0,200}}+\}}|%\(\w++\)|(?<=/)\w++(?=/)|(?<![\w.-])[\w-]++\.{_FILE}\b)"
+    rf"|(?!\d)[{TOUCHING}]"
+)
+EDGE = '"'  # no part that is repeated goes beyond it
+COUNTED = "月월十百千万萬亿億兆십백천만억조"  # a number before these may be a word elsewhere
 FOREIGN = LazyPattern(rf"{_FOREIGN_WORD}(?: {_FOREIGN_WORD})*+")  # words of another script
-HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|\w\.\w|[A-Z]\. [A-Z]|\w\(\)|[a-z][A-Z]")
+HINT = LazyPattern(r"[\d@#/\\{}<>%`_$&+\[]|--|-[A-Za-z]\b|\w\.\w|[A-Z]\. [A-Z]|\w\(\)|[a-z][A-Z]")
 TRAILING = ".,;:!?…'’\"”»"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -120,8 +153,11 @@ def find_verbatim(text: str) -> list[Verbatim]:
     if not HINT.search(text):
         return []
     verbatim = list[Verbatim]()
-    for match in SCAN.finditer(text):
+    apart = text if text.isascii() else TOUCH.sub(lambda at: at[1] or EDGE, text)
+    for match in SCAN.finditer(apart):
         kind, (start, end) = str(match.lastgroup), match.span()
+        if kind == "number" and text[end : end + 1] in COUNTED and end < len(text):
+            continue
         if kind in ("link", "mail", "path"):
             end = start + len(_strip_end(match[0]))
         if end > start:
@@ -134,14 +170,15 @@ def find_names(
     is_name: Callable[[str, bool], bool],
     taken: Sequence[Verbatim] = (),
     belongs: Callable[[str, bool], bool] = lambda word, is_first: False,
-    follows: Callable[[str], bool] = lambda word: False,
+    follows: Callable[[str, bool], bool] = lambda word, is_named: False,
 ) -> Iterator[Verbatim]:
     """Yield the words with a capital that are names.
 
     is_name: says so of a word, and is told whether it is the first of a sentence. taken: what is
     not looked at. Names that follow each other with a space between are one, together with words
     that are no names for themselves but belong to one, such as Mary in Mary Okonkwo. follows: says
-    of a word behind a first name that all are one name, such as Woods in Tiger Woods.
+    of a word behind a first name that all are one name, such as Woods in Tiger Woods, and is told
+    whether that first name is one by itself.
     """
     last: Verbatim | None = None
     is_named = False
@@ -160,7 +197,7 @@ def find_names(
         is_own = is_name(own, begins)
         if last and is_next and not is_own:
             first = text[last.start : last.end].replace("\u00a0", " ").partition(" ")[0]
-            is_own = first in read_first_names() and follows(own)
+            is_own = first in read_first_names() and follows(own, is_named)
         if not is_own and not belongs(own, begins):
             continue
         if last and is_next:
@@ -180,12 +217,14 @@ def is_first(text: str, start: int) -> bool:
     return not start or text[start - 1] in BEGINNING
 
 
-def is_new_word(word: str, known: Collection[str], is_first: bool) -> bool:
+def is_new_word(
+    word: str, known: Collection[str], is_first: bool, language: str | None = None
+) -> bool:
     """Return whether a word, in any case, is none of the known ones, which are in small letters.
 
     Of the first word of a sentence, another form of a known one is no new word either.
     """
-    small = word.lower().replace("\u2019", "'")
+    small = to_small(word, language).replace("\u2019", "'")
     if small in known or all(part in known for part in small.split("-")):
         return False
     return not (is_first and _is_inflected(small, known))

@@ -18,12 +18,14 @@ from ..model.files.directory import Tokenizers
 from ..model.files.known_words import read_known_names, read_known_words
 from ..text.casing import (
     Case,
+    capitalize,
     find_case,
     has_capital,
     is_capitalized,
     is_usual,
     lower_first,
     put_case_back,
+    to_small,
     truecase,
 )
 from ..text.colons import COLON, is_label, strip_colon, write_colon
@@ -35,6 +37,7 @@ from ..text.stand_ins import (
     StandIn,
     StandIns,
     cut_at_stand_ins,
+    fit_genitive,
     has_each_once,
     replace_parts,
     stand_for_amount,
@@ -55,7 +58,7 @@ from ..text.verbatim import (
 if TYPE_CHECKING:
     from ..data.glossary import Glossary, TermPlace
 
-WITH_ARTICLES = ("fr",)  # languages in which no noun begins a sentence: Pierre is a name there
+WITH_ARTICLES = ("fr",)  # where no noun begins a sentence or has a capital: Pierre is a name
 MOST_CUTS = 10_000  # words whose tokens are kept
 TRIES = 3  # searches with other stand-ins
 LEAST_CAPITALS = 0.03  # of the tokens that begin a word
@@ -64,11 +67,17 @@ SHORT_NUMBER = 4  # digits
 LONGEST_ACRONYM = 4  # letters of an acronym that is also a known word, as nasa may be
 # Kinds that a network is left with if there is no stand-in.
 PLAIN_KINDS = ("name", "location", "woman", "number", "formula", "reference", "sign")
-BEFORE_PLACE = LazyPattern(r"(?:^|\s)(?:in|In|near|à|nach)\s$")
+BEFORE_PLACE = LazyPattern(
+    r"(?:^|\s)(?:in|In|near|à|nach|(?:been|bus|dr(?:ive|iving|ove)|fl(?:ew|ight|y|ying)|get|go|goes"
+    r"|going|gone|mov(?:e|ed|ing)|train|travel(?:l?ed|l?ing)?|trip|way|went) to"
+    r"|(?:ate|bought|buy|eat|met|stud(?:y|ied|ies|ying))(?: \w{1,9}){0,2} at)\s$"
+)
+LONGEST_BEFORE = 40  # characters
 ADDRESSED = LazyPattern(r",\s+[^\W\d_]+\W*$")  # Kind regards, Rose
 LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
 # At the end of a sentence, as often as they were typed.
-LAST_MARKS, LAST_MARK = LazyPattern(r"(?<![!?])[!?]{2,}$"), LazyPattern(r"(?<![!?])[!?]+$")
+LAST_MARKS = LazyPattern(r"(?<![!?])[!?]{2,}$|(?<![.…])(?:\.{3,}|…)$")
+LAST_MARK, LAST_DOTS = LazyPattern(r"(?<![!?])[!?]+$"), LazyPattern(r"(?<![.…])[.…]+$")
 JOINT = "\ua7f7"  # a letter that no text has, where a stand-in was
 _DIGIT = LazyPattern(r"\d")
 _FIRST_WORD = LazyPattern(r"[^\W\d_]+")
@@ -234,8 +243,11 @@ class Adapter:
         if adapted and adapted.is_only_stand_ins:
             return adapted
         read = adapted.text if adapted else sentence
-        behind = self.colon if read.endswith(COLON) else ""
-        bare = strip_colon(read) if behind else read
+        if dots := LAST_MARKS.search(read) if read.endswith((".", "…")) else None:
+            behind, bare = dots[0], read[: dots.start()].rstrip()
+        else:
+            behind = self.colon if read.endswith(COLON) else ""
+            bare = strip_colon(read) if behind else read
         stop = choose_stop(bare, self.usual_stop, None if behind else self.source_lang)
         if not stop:
             return adapted
@@ -319,8 +331,9 @@ class Adapter:
         parts = sorted([*parts, *self._find_names(text, parts)])
         if case in (None, "lower") and self.join_titles:
             parts, titled = self.join_titles(text, parts, self.languages, self._is_word)
-        parts = [_find_kind(text, each) for each in parts]
-        named = find_names(text, self._is_known_name, parts)
+        parts = [each if each in titled else _find_kind(text, each) for each in parts]
+        ways = self._belongs, lambda word, _: self._is_surname(word, True)
+        named = find_names(text, self._is_known_name, parts, *ways)
         return parts, [_find_kind(text, each) for each in named], titled
 
     def _find_names(self, text: str, taken: Sequence[Verbatim]) -> Iterator[Verbatim]:
@@ -328,7 +341,7 @@ class Adapter:
 
     def _is_word_in_front(self, word: str) -> bool:
         """Return whether a word that begins a sentence is one, and no name."""
-        is_word = self.words is not None and word.lower() in self.words
+        is_word = self.words is not None and self._lower(word) in self.words
         return is_word and not self._is_listed_name(word, True)
 
     def _find_foreign(self, text: str, taken: Collection[Verbatim]) -> Iterator[Verbatim]:
@@ -396,9 +409,14 @@ class Adapter:
         if case:
             shaped = [put_case_back(text, case, self.target_lang) for text in shaped]
         if case == "lower":
-            shaped[0] = lower_first(shaped[0], self._cut_target)
+            shaped[0] = lower_first(shaped[0], self._cut_target, self.target_lang)
+        elif sentence[:1].isupper() and self.has_names and not prefix:
+            shaped[0] = capitalize(shaped[0], self.target_lang)
+        for n, (_, own) in enumerate(segments[:-1], 1):
+            shaped[n] = fit_genitive(shaped[n], own, self.target_lang, sentence)
         if marks := LAST_MARKS.search(sentence):
-            shaped[-1] = LAST_MARK.sub(marks[0], shaped[-1])
+            last = LAST_DOTS if marks[0][0] in ".…" else LAST_MARK
+            shaped[-1] = last.sub(marks[0], shaped[-1])
         joined = "".join(text + own for text, (_, own) in zip(shaped, segments, strict=True))
         if self.fit_articles:
             joined = self.fit_articles(joined, self.target_lang)
@@ -425,10 +443,11 @@ class Adapter:
         if any(one.end > two.start for one, two in pairwise(parts)):
             parts = []
         if adapted.case == "upper":
-            translation = truecase(translation, "upper", self._cut_target)
+            own = self._cut_target, None, self.target_lang
+            translation = truecase(translation, "upper", *own)
         text, origins = replace_parts(translation, parts, [part.kind for part in parts])
-        if adapted.behind and text.endswith(COLON):
-            text = strip_colon(text)
+        if adapted.behind and text.endswith((COLON, adapted.behind)):
+            text = strip_colon(text.removesuffix(adapted.behind))
             origins = [*origins[: len(text)]]
         if adapted.stop and not is_begun and text[-1:].isalnum():
             space = " " * (adapted.stop == "?" and self.tokenizers.target.has_token(" ?"))
@@ -443,7 +462,7 @@ class Adapter:
         end, at = len(text), taken[-1].end if taken else 0
         for pair in stand_ins:
             for start in range(max(at, end - len(pair.original) + 1), end - 1):
-                half, word = text[start:], text[start:].strip().lower()
+                half, word = text[start:], to_small(text[start:].strip(), self.target_lang)
                 is_word = word.isalpha() and self.tokenizers.target.has_token(f" {word}")
                 begins = not text[:start][-1:].isalnum() and pair.original.startswith(half)
                 if begins and not is_word and pair.original not in text:
@@ -483,7 +502,8 @@ class Adapter:
 
     def _truecase(self, sentence: str, parts: Sequence[Verbatim], case: Case) -> str:
         """Return the sentence in its usual case; its parts stay as they are."""
-        text, at, left = truecase(_blank(sentence, parts), case, self._cut, self.words), 0, ""
+        own = self._cut, self.words, self.source_lang
+        text, at, left = truecase(_blank(sentence, parts), case, *own), 0, ""
         for start, end, _ in parts:
             left, at = left + text[at:start] + sentence[start:end], end
         return left + text[at:]
@@ -498,7 +518,8 @@ class Adapter:
 
     def _is_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name that training did not have, or not often enough."""
-        is_new = self.words is not None and is_new_word(word, self.words, is_first)
+        own = is_first, self.source_lang
+        is_new = self.words is not None and is_new_word(word, self.words, *own)
         if self._is_listed_name(word, is_first):
             return is_new or not self._is_word(word)
         return self._is_acronym(word) if word.isupper() else is_new
@@ -506,10 +527,11 @@ class Adapter:
     def _is_acronym(self, word: str) -> bool:
         """Return whether capitals like NASA are no token, and no word with emphasis like SO."""
         has_token = self.tokenizers.source.has_token
-        if self.words is not None and word.lower() not in self.words:
+        small = self._lower(word)
+        if self.words is not None and small not in self.words:
             return True  # SIM, though sim may be a token: the beginning of simple
         is_known = self.words is not None and len(word) > LONGEST_ACRONYM
-        return not (is_known or has_token(f" {word}") or has_token(f" {word.lower()}"))
+        return not (is_known or has_token(f" {word}") or has_token(f" {small}"))
 
     def _is_known_acronym(self, word: str, _: bool) -> bool:
         return word.isupper() and word in self.known_names
@@ -520,21 +542,31 @@ class Adapter:
 
     def _belongs(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a part of the name beside it: a name that is known."""
-        is_stand_in = word in NAMES and not (is_first and self._is_word(word.lower()))
+        is_stand_in = word in NAMES and not (is_first and self._is_word(self._lower(word)))
         return is_stand_in or self._is_listed_name(word, is_first)
 
-    def _is_surname(self, word: str) -> bool:
-        """Return whether a word with a capital behind a name is one, being none of another kind."""
-        low, high = self._cut([word.lower(), word])
-        return not is_capitalized(word.lower(), low, high, self.words)
+    def _is_surname(self, word: str, is_repeated: bool) -> bool:
+        """Return whether a word with a capital behind a name is one, being none of another kind.
+
+        is_repeated: whether a translation has to have that name.
+        """
+        small = self._lower(word)
+        low, high = self._cut([small, word])
+        has_nouns = name_base(self.source_lang) not in WITH_ARTICLES
+        is_sure = is_repeated and not has_nouns and not word.isupper()
+        return is_sure or not is_capitalized(small, low, high, self.words)
 
     def _is_listed_name(self, word: str, is_first: bool) -> bool:
         """Return whether a word is a name of the training text, or a frequent first name."""
-        parts = word.split("-")
-        if word in self.known_names or not all(part in read_first_names() for part in parts):
+        first, *others = word.split("-")
+        is_first_name = first in read_first_names() and all(map(has_capital, others))
+        if word in self.known_names or not is_first_name:
             return word in self.known_names
         may_be_word = is_first and name_base(self.source_lang) not in WITH_ARTICLES
-        return len(parts) > 1 or not (may_be_word and self._is_word(word.lower()))
+        return bool(others) or not (may_be_word and self._is_word(self._lower(word)))
+
+    def _lower(self, word: str) -> str:
+        return to_small(word, self.source_lang)
 
     def _is_word(self, word: str) -> bool:
         return self.tokenizers.source.has_token(f" {word}")
@@ -553,8 +585,11 @@ class Adapter:
 
 def _find_kind(sentence: str, part: Verbatim) -> Verbatim:
     """Return a name as that of a place, if the word before it says so."""
-    start = part.start
-    is_location = part.kind == "name" and BEFORE_PLACE.search(sentence, max(0, start - 6), start)
+    start, (first, *others) = part.start, sentence[part.start : part.end].split()
+    is_owner = sentence.startswith(("'", "\u2019"), part.end)
+    is_person = part.kind != "name" or is_owner or (others and first in read_first_names())
+    near = max(0, start - LONGEST_BEFORE)
+    is_location = not is_person and BEFORE_PLACE.search(sentence, near, start)
     return part._replace(kind="location") if is_location else part
 
 
@@ -589,10 +624,9 @@ def _place_apart(
 
 
 def _is_left(sentence: str, part: Verbatim) -> bool:
-    """Return whether a part is left to the network: &amp;, or a number of one digit."""
+    """Return whether a part is left to the network: a number of one digit."""
     own = sentence[part.start : part.end]
-    is_small = own.isdecimal() and len(own) <= SMALL_NUMBER
-    return own.startswith("&") or (is_small and not _is_bracketed(sentence, part))
+    return own.isdecimal() and len(own) <= SMALL_NUMBER and not _is_bracketed(sentence, part)
 
 
 def _is_in(part: Verbatim, others: Collection[Verbatim] | Sequence[TermPlace]) -> bool:

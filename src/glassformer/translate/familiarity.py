@@ -78,7 +78,7 @@ class Familiarity:
         if self.words is None:
             return []
         bare = PLACEHOLDER.replace(" ", ADDRESS.replace(" ", text))
-        return find_unknown_words(self.words, bare)
+        return find_unknown_words(self.words, bare, self.tokenizer.normalization.characters)
 
 
 def measure_confidence(translation: Translation) -> float:

@@ -11,6 +11,7 @@ from unicodedata import decimal, normalize
 
 from ..text.number_words import LARGEST, is_spelled_out
 from ..text.patterns import LazyPattern, RarePattern
+from ..text.spacing import TOUCHING
 from .sentence import Problem, Translation
 
 # The highest confidence that each problem allows. The last five mean that the model was not trained
@@ -40,11 +41,15 @@ HOUR = LazyPattern(
     r"\b[ap]\.?\s?m\b|o.clock|\dh|\bh\b|heure|uhr|\bhora|\bore\b|\buur|час|godzin|klock|\d:\d"
     r"|[时点時]|noon|night|evening|soir|nacht|abend|noche|\bsera\b"
 )
+_OWN = rf"(?![{TOUCHING}])[\w-]"  # a letter of an address
 ADDRESS = RarePattern(
-    r"(?:https?://|www\.)[^\s<>\"]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", ("://", "www.", "@")
+    rf"(?:https?://|www\.)[^\s<>\"{TOUCHING}]+"
+    rf"|(?<!{_OWN})(?<![.+])(?:{_OWN}|[.+])++@(?:{_OWN})+(?:\.(?:{_OWN})+)+",
+    ("://", "www.", "@"),
 )
 PLACEHOLDER = RarePattern(
-    r"\{\{?[\w.]*\}?\}|\$\{\w+\}|%\(\w+\)[sdif]|%\d*\$?[sdif]\b|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"
+    r"\{\{?[\w.]*\}?\}|\$\{\w+\}|%\(\w+\)[sdif]"
+    rf"|%\d*\$?[sdif](?![^\W{TOUCHING}])|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"
     r"|__[A-Z]\w*__",
     ("{", "%", "<", "__"),
 )

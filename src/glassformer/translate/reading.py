@@ -38,6 +38,7 @@ from ..text.symbols import (
     strip_symbols,
     touches,
 )
+from ..text.typography import find_quotes
 from ..text.unicode import Span, join_spans
 from .adapting import AdaptedSentence, Adapter
 from .sentence import Sentence
@@ -299,7 +300,7 @@ class SentenceReader:
 
     def _find_sentences(self, text: str) -> Iterator[Span]:
         """Yield the spans of the sentences with a letter or digit, without symbols around them."""
-        begin = 0
+        begin, quotes = 0, find_quotes(self.config.data.source_lang)
         for line in text.splitlines(keepends=True):
             for start, stop in self._split_line(line):
                 first, last = self._strip(line[start:stop])
@@ -308,7 +309,7 @@ class SentenceReader:
                 if has_letters(whole):
                     parts = split_at_colons(whole) if self.adapter.colon else [(0, len(whole))]
                     for left, right in parts:
-                        own = split_at_separators(whole[left:right], self._is_unread)
+                        own = split_at_separators(whole[left:right], self._is_unread, quotes)
                         yield from ((at + left + begins, at + left + ends) for begins, ends in own)
             begin += len(line)
 

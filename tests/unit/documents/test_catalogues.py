@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.extensions.documents.declared import declare_language
 from glassformer.extensions.documents.formats import TranslatableDocument, open_document
 from glassformer.extensions.documents.markup import read_markup
 
@@ -81,6 +82,24 @@ def test_po() -> None:
     assert after[2].msgstr.count("%d") == 1
     assert after[3].msgstr_plural == {0: "un fichier", 1: "{n} fichiers"}
     assert after[4].obsolete and after[0].msgctxt == "menu"
+
+
+def test_all_other_lines_of_po_stay() -> None:
+    """Also those of a head that others would write in another order, and fold."""
+    head = "\n".join(
+        [
+            f"# {'A long remark of a translator. ' * 4}",
+            'msgid ""',
+            r'msgstr "X-Generator: a\nLanguage: \n"',
+            r'"Project-Id-Version: b\n"',
+            rf'"Plural-Forms: nplurals=2; plural=({"n != 1 || " * 20}n > 1);\n"',
+        ]
+    )
+    rest = 'msgid ""\n"The cat "\n"is here."\nmsgstr%s\n\nmsgid "A dog."\nmsgstr ""\n"Ke"\n"pt."\n'
+    file = f"{head}\n\n#: a.c:1\n#: b.c:2\n{rest}".replace("\n", "\r\n")
+    made = translate(open_document((file % ' ""\r\n""').encode(), "a.po"))
+    assert made.decode() == file % ' "Le chat est là."'
+    assert declare_language(made, "a.po", "fr") == made.replace(b"Language: ", b"Language: fr")
 
 
 @pytest.mark.parametrize(

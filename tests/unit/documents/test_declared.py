@@ -101,3 +101,30 @@ def test_the_command_writes_and_says_the_languages(
         main(["translate", "demo", "--file", str(path), "--output", str(out)])
     assert '<html lang="fr">' in (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "a.po says that its translations are in de, not in fr" in capsys.readouterr().err
+
+
+UNSET = b'"Plural-Forms: nplurals=INTEGER; plural=EXPRESSION;\\n"\n'
+FORMS = b'\nmsgid "a"\nmsgid_plural "%d b"\nmsgstr[0] "c"\nmsgstr[1] ""\n"%d d"\n'
+
+
+@pytest.mark.parametrize("unset", [UNSET, b""])
+@pytest.mark.parametrize(
+    ("language", "count", "rule", "one"),
+    [
+        ("fr", 2, b"(n > 1)", b'"c"'),
+        ("de-AT", 2, b"(n != 1)", b'"c"'),
+        ("pt-BR", 2, b"(n > 1)", b'"c"'),
+        ("ja", 1, b"(0)", b"%d d"),
+        ("ru", 3, b"(n%10==1 && ", b"%d d"),
+        ("pl", 3, b"(n==1 ? ", b'"c"'),
+    ],
+)
+def test_gettext_gets_the_plural_forms_of_its_language(
+    unset: bytes, language: str, count: int, rule: bytes, one: bytes
+) -> None:
+    written = declare_language(PO % b"" + unset + FORMS, "a.po", language)
+    assert b"nplurals=%d; plural=%s" % (count, rule) in written
+    forms = written.partition(b"msgstr[0]")[2]
+    assert forms.count(b"msgstr[") == count - 1 and written.endswith(b'"%d d"\n')
+    assert one in forms.partition(b"msgstr[")[0]
+    assert declare_language(written, "a.po", "fr") == written

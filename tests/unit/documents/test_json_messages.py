@@ -57,6 +57,18 @@ def test_of_entries_with_a_message_that_alone_is_translated(key: str) -> None:
     assert made == {"a": entry | {key: "HELLO $user$!"}, "b": {key: "A DOG."}}
 
 
+def test_entries_may_be_in_an_array_or_within() -> None:
+    entry = {"id": "a", "description": "A cat.", "defaultMessage": "A dog."}
+    source = {"list": [entry], "en": {"a": {"comment": "A cat.", "message": "A dog."}}, "b": "It."}
+    expected = json.dumps(source).replace("A dog.", "A DOG.").replace("It.", "IT.")
+    assert fill(json.dumps(source)) == expected
+    assert json.loads(fill(json.dumps([entry]))) == [entry | {"defaultMessage": "A DOG."}]
+    dialogs = {"dialogs": {"open": {"title": "A cat.", "message": "A dog."}}}
+    assert fill(json.dumps(dialogs)) == json.dumps(dialogs).replace("A cat.", "A CAT.").replace(
+        "A dog.", "A DOG."
+    )
+
+
 @pytest.mark.parametrize(
     ("source", "result"),
     [
@@ -161,3 +173,30 @@ def test_arb_says_its_language() -> None:
     assert "its texts are in de, not in en" in compare_languages(data, "a.arb", "en", "fr")
     assert declare_language(data, "a.arb", "pt_BR") == data.replace(b'"de"', b'"pt-BR"')
     assert declare_language(data, "a.json", "fr") == data
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one apple|%count% apples", "ONE APPLE|%count% APPLES"),
+        ("{0} none|{1} one|]1,Inf[ many", "{0} NONE|{1} ONE|]1,Inf[ MANY"),
+        ("[0] none|[1,19] some|[20,*] many", "[0] NONE|[1,19] SOME|[20,*] MANY"),
+        ("{0} car | {0} cars", "{0} CAR | {0} CARS"),
+        ("one: an apple|more: apples", "one: AN APPLE|more: APPLES"),
+        ("a\nb|c", "A\nB|C"),
+    ],
+)
+def test_each_form_between_bars_is_a_text(text: str, expected: str) -> None:
+    (form, *_) = open_document(json.dumps([text]).encode(), "a.json").texts
+    assert "|" not in form and "1" not in re.sub("<[^<>]*>", "", form)
+    assert json.loads(fill(json.dumps([text]))) == [expected]
+    source = text.replace("\n", " ")
+    unit = f"<source>{source}</source>"
+    xliff = f"<xliff xmlns='urn:oasis:names:tc:xliff:document:1.2'><u>{unit}</u></xliff>"
+    target = expected.replace("\n", " ")
+    assert f"{unit}<target>{target}</target>" in fill(xliff, "a.xlf")
+
+
+@pytest.mark.parametrize("text", ["a || b", "{{ a|b }} c", "x {'|'} y"])
+def test_other_bars_are_no_borders(text: str) -> None:
+    assert len(open_document(json.dumps([text]).encode(), "a.json").texts) == 1

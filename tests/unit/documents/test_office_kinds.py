@@ -216,3 +216,12 @@ def test_placeholders_in_a_letter_stay() -> None:
 def test_a_field_in_thousands_of_fields() -> None:
     given = word(f"<w:p>{run('text')}{LINK * 3000}{run('text')}{mark('end') * 3000}</w:p>")
     assert read(shout(open_document(given, "a.docx"))).startswith("TEXT")
+
+
+def test_comments_of_opendocument_stay() -> None:
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    note = "<o:annotation><t:p>A dog.</t:p></o:annotation>"
+    body = f"<o:body xmlns:o='{names}:office:1.0' xmlns:t='{names}:text:1.0'>"
+    data = pack({"content.xml": f"{body}<t:p>A cat{note} is here.</t:p></o:body>"})
+    made = read(shout(open_document(data, "a.odt")), "content.xml")
+    assert sorted(re.split("(A dog.)", made)) == [" IS HERE.", "A CAT", "A dog."]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.extensions.documents.formats import open_document
-from glassformer.extensions.documents.subtitle_tags import SentenceMarkup
+from glassformer.extensions.documents.subtitle_tags import SentenceMarkup, close_at_cues
 from glassformer.extensions.documents.subtitles import Subtitles
 
 FILE = """1
@@ -68,6 +68,11 @@ def cut(text: str, sizes: list[int]) -> list[str]:
 
 def test_chinese_is_divided_between_characters() -> None:
     assert cut("猫在垫子上。", [1, 1]) == ["猫在垫", "子上。"]
+
+
+def test_marks_with_a_space_before_them_begin_no_line() -> None:
+    assert cut("Où es-tu ?", [9, 4]) == ["Où", "es-tu ?"]
+    assert cut("Il a dit « non » ? Oui !", [10, 8, 6]) == ["Il a dit", "« non » ?", "Oui !"]
 
 
 @given(st.lists(st.text("ab", min_size=1)), st.lists(st.integers(1, 50), min_size=1))
@@ -237,3 +242,17 @@ def test_where_a_cue_is_shown_stays_with_its_line() -> None:
 
 def test_cues_at_the_same_time_are_two_sentences() -> None:
     assert sentences(("01,0", "02,0", "one"), ("01,0", "02,0", "two")) == ["one", "two"]
+
+
+def test_a_pair_of_tags_ends_with_its_cue() -> None:
+    """Players do not carry it on into the next one."""
+    read = Subtitles(FILE)
+    said = 'un deux trois <span id="3">quatre cinq six sept</span> huit.'
+    written = read.fill([said, *read.texts[1:]])
+    first, second = (block.split("\n")[2] for block in written.split("\n\n")[:2])
+    assert (first, second) == ("un deux trois <i>quatre cinq</i>", "<i>six sept</i> huit.")
+    assert close_at_cues(["<i><b>a", "b</b></i> c"], [1, 1]) == ["<i><b>a", "b</b></i> c"]
+    assert close_at_cues(["<i><b>a", "b</b></i> c"], [1, 2]) == [
+        "<i><b>a</b></i>",
+        "<i><b>b</b></i> c",
+    ]

@@ -50,8 +50,34 @@ def test_what_is_read_of_a_tag(text: str, is_read: bool) -> None:
 
 def test_code_and_what_stays_is_read_as_code() -> None:
     run = read_run("Use <code>a &lt; b</code> or <b translate=no>Rex</b>, <code><i>x</i></code>.")
-    assert run.whole and run.whole.text == "Use `a < b` or `Rex`, ."
-    assert run.text == "Use or , ." and len(run.whole.marks) == 1
+    assert run.whole and run.whole.text == "Use `a < b` or `Rex`, `#3`."
+    assert run.text == "Use or , ." and not run.whole.marks
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("Press [<img>] or (<i></i>).", "Press [`#1`] or (`#2`)."),
+        ("[<img><img>] It is here.", "[`#1``#2`] It is here."),
+        ("It has <img>, <img> and <img>.", "It has , `#1` and `#2`."),
+        ("Click on <b><img></b> to go on.", "Click on `#1` to go on."),
+        ("<img>, a cat", "`#1`, a cat"),
+        ("The cat <img> and<img>, (<!-- a -->) a dog <img>.", ""),
+        ("It is with <img>and without.", ""),
+        ("I see the cat, <img> the dog, and <img> a bird <wbr>, too.", ""),
+    ],
+)
+def test_what_has_no_words_is_read_where_its_sentence_has_a_hole(text: str, whole: str) -> None:
+    run = read_run(text)
+    assert (run.whole.text if run.whole else "") == whole
+    assert len(run.points) == whole.count("#")
+
+
+def test_brackets_around_a_picture_stay(everyday: Translator) -> None:
+    document = open_document(b"Press the button [<img src=a>] to go on.", "a.html")
+    options = choose_options(everyday.config.decode)
+    written = translate_document(document, everyday, locate(EVERYDAY), options).decode()
+    assert "[<img src=a>]" in written and not re.search(r"\bX\b", written)
 
 
 def test_only_what_is_repeated_is_read_and_all_of_it_counts() -> None:

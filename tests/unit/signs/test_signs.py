@@ -56,6 +56,27 @@ def test_lone_signs(text: str, read: str) -> None:
     assert read_text(ENGLISH, text) == read
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Fish &amp; chips &#38; AT&amp;T", "Fish and chips and AT&T"),
+        ("I don&#39;t, don&#x27;t, don&rsquo;t &#039;", "I don't, don't, don’t '"),
+        ("&quot;Caf&eacute;&quot; for 5&nbsp;min", '"Café" for 5\u00a0min'),
+        ("a &lt;b&gt; c, &there4; &nothing; R&D;", "a &lt;b&gt; c, &there4; &nothing; R&D;"),
+        ("AT &amp;amp; x", "AT &amp; x"),
+    ],
+)
+def test_entities_are_the_characters_that_they_name(text: str, read: str) -> None:
+    assert read_text(ENGLISH, text) == read
+
+
+def test_other_entities_stay_as_they_are() -> None:
+    everyday = Translator.load("everyday-en-fr")
+    assert everyday.translate("I like fish &amp; tea.") == everyday.translate("I like fish & tea.")
+    assert everyday.translate("I don&#39;t know.") == "Je ne sais pas."
+    assert "&there4;" in everyday.translate("The cat &there4; is here.")
+
+
 def read_text(signs: Signs, text: str) -> str:
     parts = signs.find(text)
     return replace_parts(text, [part for part, _ in parts], [word for _, word in parts])[0]
@@ -69,6 +90,11 @@ def read_text(signs: Signs, text: str) -> str:
         ("It takes 1.5 hrs.", "It takes 1.5 hours."),
         ("He is 6ft tall and weighs 150 lbs.", "He is 6 feet tall and weighs 150 pounds."),
         ("At 9am, 9 am, 9 PM, 12pm", "At 9 am, 9 am, 21:00, 12:00"),
+        ("At 10am or 12 AM; of 10 am I one", "At 10:00 or 0:00; of 10 am I one"),
+        ("On 2 May at 8am, 9 AM", "On 2 May at 8:00, 9:00"),
+        ("I may be 5 on 12/5 at 9am", "I may be 5 on 12/5 at 9:00"),
+        ("The 7:30 bus, my 3 pm class", "The bus of 7:30, my class of 15:00"),
+        ("The 7:30 bus stop, at 7:30 trains", "The 7:30 bus stop, at 7:30 trains"),
         ("At 8 p.m. we left at 8 p.m.", "At 20:00 we left at 20:00."),
         ("Back in 2-3 min", "Back in 2-3 minutes"),
         ("WAIT 5 MIN", "WAIT 5 MINUTES"),
@@ -125,6 +151,25 @@ def test_short_forms(text: str, read: str) -> None:
 )
 def test_short_forms_of_french(text: str, read: str) -> None:
     assert read_text(FRENCH, text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Tom and i think i\u2019m late, i", "Tom and I think I\u2019m late, I"),
+        ("i live in Paris", "I live in Paris"),
+        ("i live here", "i live here"),
+        ("A letter i, the i, (i), i.e. X's i's", "A letter i, the i, (i), i.e. X's i's"),
+    ],
+)
+def test_a_small_i_is_read_as_i(text: str, read: str) -> None:
+    assert read_text(ENGLISH, text) == read
+    assert read_text(FRENCH, text) == text
+
+
+def test_germans_read_a_bus_at_its_time() -> None:
+    german = make_signs(("en", "de"), {}, WORDS)
+    assert read_text(german, "The 7:30 bus is late.") == "The bus at 7:30 is late."
 
 
 def test_short_forms_whose_words_a_network_lacks_stay() -> None:

@@ -20,7 +20,7 @@ from glassformer.text.casing import (
 
 # The tokens of a model that has often read these words; what it never read is cut into letters.
 OFTEN = """I the The cat is Tom London on mat not like do that you a of TV My name We won't go and
-won\u2019t"""
+won\u2019t I'm"""
 FREQUENT = {word: 10 * place + 300 for place, word in enumerate(OFTEN.split())}
 
 
@@ -114,5 +114,6 @@ def test_a_translation_begins_small_unless_with_a_name() -> None:
     assert lower_first("The cat", cut) == "the cat"
     assert lower_first("Tom is", cut) == "Tom is"
     assert lower_first("TV is", cut) == "TV is"
+    assert lower_first("I'm late", cut) == "I'm late"
     assert lower_first("L'homme est l\u00e0", cut) == "l'homme est l\u00e0"
     assert lower_first("\u00ab ", cut) == "\u00ab "

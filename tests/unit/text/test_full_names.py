@@ -25,6 +25,22 @@ from glassformer.extensions.titles.full_names import find_full_names
         ("en", "Will is late. May and Tom. Will said so.", ["Will", "May", "Will"]),
         ("en", "Will you come? May I? May is warm. Will Tom and May come?", []),
         ("fr", "Will is late.", []),
+        ("en", "I come from Cork, near Bath. In Reading classes I read.", ["Cork", "Bath"]),
+        (
+            "en",
+            "Coca-Cola at Burger King with Spider-Man",
+            ["Coca-Cola", "Burger King", "Spider-Man"],
+        ),
+        ("en", "African-American, Franco-Prussian, North-West, Chinese-English, Self-Service", []),
+        (
+            "en",
+            "Miracle is my sister, I met Summer. Star, can you come?",
+            ["Miracle", "Summer", "Star"],
+        ),
+        ("en", "Summer is my favourite season. Autumn came, a Miracle", []),
+        ("fr", "Victoire est ma soeur, chez Orange \u00e0 Tours", ["Victoire", "Orange", "Tours"]),
+        ("en", "Mary-Kate Olsen, Ann Mary-Kate and Johnny Cash said it to Summer Ray.", []),
+        ("fr", "Chez Maman, chez Papa, chez Madame, \u00e0 Noël", []),
     ],
 )
 def test_names_of_several_parts(language: str | None, text: str, names: list[str]) -> None:
@@ -32,7 +48,9 @@ def test_names_of_several_parts(language: str | None, text: str, names: list[str
     assert [text[start:end] for start, end, _ in found] == names
 
 
-@pytest.mark.parametrize("unit", ["Van ", "van ", "A-", "name is ", "Ab van ", "O'", "A"])
+@pytest.mark.parametrize(
+    "unit", ["Van ", "van ", "A-", "name is ", "Ab van ", "O'", "A", "Ab-", "chez Ab "]
+)
 def test_names_of_several_parts_take_linear_time(unit: str) -> None:
 
     def find(text: str) -> None:

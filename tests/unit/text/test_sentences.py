@@ -46,11 +46,19 @@ the cat is on the mat .|the dog runs .|yes
 """.strip().splitlines()
 
 
+KHMER = """
+ខ្ញុំទិញផ្លែឈើ ។ល។ ហើយត្រឡប់មកផ្ទះវិញ។|គាត់មក។
+ផ្លែឈើ។ ល ។ ហើយត្រឡប់ (ផ្លែឈើ ។ល។) មកផ្ទះ។
+ខ្ញុំទិញផ្លែឈើ ។ល។
+ខ្ញុំទិញផ្លែឈើ ។ល។។|គាត់មក។
+""".strip().splitlines()
+
+
 def cut(text: str, language: str | None = None) -> list[str]:
     return [text[start:end] for start, end in split_sentences(text, language)]
 
 
-@pytest.mark.parametrize("row", TEXTS)
+@pytest.mark.parametrize("row", TEXTS + KHMER)
 def test_sentences_of(row: str) -> None:
     east = any("\u3040" <= character <= "\u9fff" for character in row)
     gap = "" if east else "  "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 from damage.growth import is_linear
 from tests.checked import translate_checked
@@ -18,6 +20,7 @@ from glassformer.text.symbols import (
     split_behind_faces,
     strip_symbols,
 )
+from glassformer.translate.align.symbols import _Placement
 from glassformer.translate.options import choose_options
 from glassformer.translator import Translator
 
@@ -205,6 +208,11 @@ def test_symbols_within_a_sentence_are_placed_by_its_alignment(everyday: Transla
     assert twice.replace(" 🎉", "") == f"{once} 🍕 {once}"
 
 
+def test_tags_beside_each_other_stay_apart(everyday: Translator) -> None:
+    translation = everyday.translate("Good morning #monday #coffee #work")
+    assert translation == "Bonjour #monday #coffee #work"
+
+
 def test_symbols_keep_their_order(everyday: Translator) -> None:
     found = everyday.translate("The red 🍎 apple 🍏 and the 🍊 orange 🍋 are 🍇 good.")
     assert [each for each in found if each in "🍎🍏🍊🍋🍇"] == [*"🍎🍏🍊🍋🍇"]
@@ -329,6 +337,10 @@ def test_faces_take_linear_time(everyday: Translator, part: str) -> None:
         ("If x > y, a->b and 5 > 3", ["If x > y, a->b and 5 > 3"]),
         ("« Oui » dit-il", ["« Oui » dit-il"]),
         ("A menu -> an entry >  the button", ["A menu", "an entry", "the button"]),
+        ("Monday | 5 comments", ["Monday", "5 comments"]),
+        ("%d files | {n} folders | @us", ["%d files", "{n} folders", "@us"]),
+        ("In 2019 · (new) · A dog", ["In 2019", "(new)", "A dog"]),
+        ("> Well, 5 > 3 for x > 2 |", ["Well, 5 > 3 for x > 2"]),
     ],
 )
 def test_unknown_signs_part_what_stands_beside_them(text: str, parts: list[str]) -> None:
@@ -337,6 +349,46 @@ def test_unknown_signs_part_what_stands_beside_them(text: str, parts: list[str])
     assert [*split_at_separators(text, lambda sign: False)] == [(0, len(text))]
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Home » Blog » Contact", ["Home", "Blog", "Contact"]),
+        ("Read more »", ["Read more"]),
+        ("« Back | Next »", ["Back", "Next"]),
+        ("A :: B1 :: The end", ["A :: B1", "The end"]),
+        ("Home / Blog", ["Home", "Blog"]),
+        ("he / she", ["he / she"]),
+        ("It is › new ‹ now", ["It is › new ‹ now"]),
+    ],
+)
+def test_some_signs_part_words_though_a_model_knows_them(text: str, parts: list[str]) -> None:
+    def cut(quotes: tuple[str, str]) -> list[str]:
+        spans = split_at_separators(text, "|".__eq__, quotes)
+        return [text[start:end] for start, end in spans]
+
+    assert cut(("“", "”")) == parts
+    assert ("»" in "".join(cut(("«", "»")))) == ("»" in text)
+
+
 def test_separators_take_linear_time() -> None:
-    for part in ("ab > ", " ", "ab  ", "> "):
+    for part in ("ab > ", " ", "ab  ", "> ", "« a", "a » "):
         assert is_linear(lambda text: [*split_at_separators(text, bool)], part.__mul__)
+
+
+@pytest.mark.parametrize(
+    ("translation", "linked", "expected"),
+    [
+        ("ฉันชอบอาหารไทย", [(1, 4)], "ฉันชอบ 🙂 อาหารไทย"),
+        ("ฉันชอบเกมส์ไทย", [], "ฉันชอบเก 🙂 มส์ไทย"),  # in proportion, and in no syllable
+        ("ខ្ញុំចូលចិត្តម្ហូប", [(1, 4)], "ខ្ញុំចូលចិត្ត 🙂 ម្ហូប"),
+        ("J'aime bien-être et thé", [(1, 1)], "J'aime bien-être 🙂 et thé"),
+    ],
+)
+def test_a_symbol_stays_at_its_word_in_text_without_spaces(
+    translation: str, linked: list[tuple[int, int]], expected: str
+) -> None:
+    source = set_aside("I like 🙂 Thai food", lambda symbols: True)
+    assert source is not None
+    placement = _Placement(cast("Any", None), None, source, translation)
+    placement.links = [(s, t, 1.0) for s, t in linked]
+    assert placement.write() == expected

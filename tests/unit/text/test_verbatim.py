@@ -58,10 +58,22 @@ KNOWN |= {"table", "tables"}  # a known word with an ending tells that others ma
         ("Issue #1234, bug #7 and #1", ["#1234", "#7", "#1"]),
         ("No. 55-AB/2, 2024/INV-7 or 5-HT2A", ["55-AB/2", "2024/INV-7", "5-HT2A"]),
         ("Seats A1,B2,C3", ["A1", "B2", "C3"]),
+        ("I live at 5 Hill Road, Leeds.", ["5 Hill Road, Leeds"]),
+        ("At 221B Baker Street, London NW1 6XE now", ["221B Baker Street, London NW1 6XE"]),
+        ("350 Fifth Avenue, New York, NY 10118", ["350 Fifth Avenue, New York, NY 10118"]),
+        ("au 12 bis rue de la Paix, 75002 Paris.", ["12 bis rue de la Paix, 75002 Paris"]),
+        ("le 6, rue des Écoles à Lille", ["6, rue des Écoles à Lille"]),
+        (
+            "Karl-Marx-Stra\u00dfe 5, 10178 Berlin; Parkplatz 12",
+            ["Karl-Marx-Stra\u00dfe 5, 10178 Berlin", "12"],
+        ),
+        ("In 2008 Wall Street fell. 20 houses, 3 places de cinéma", ["2008", "20", "3"]),
         ("A 15-YEAR-OLD BOY, 24-HOUR SERVICE, MUM&DAD, ON/OFF", ["15", "24"]),
         ("Go on? (Y/N) (LH 1234) He is 1m75, A/C", ["Y/N", "LH 1234", "1m75"]),
         ("AT&T, R&B and/or COVID-19, A/C", ["AT&T", "R&B", "COVID-19"]),
         ("Ask @anna_b about #MT2024!", ["@anna_b", "#MT2024"]),
+        ("Ask @a.b.c, @anne-marie or @me@x.org.", ["@a.b.c", "@anne-marie", "@me@x.org"]),
+        ("Sunflower2024, blue1234 or Été24x", ["Sunflower2024", "blue1234", "Été24x"]),
         (
             "Open /etc/hosts, ~/a.txt, C:\\a\\b or report-2.pdf.",
             ["/etc/hosts", "~/a.txt", "C:\\a\\b", "report-2.pdf"],
@@ -93,6 +105,10 @@ KNOWN |= {"table", "tables"}  # a known word with an ending tells that others ma
             ["%d%%", "%dMB", "%1$.1fx", "%1", "%n", "%s"],
         ),
         ("a %increase of 5 %, 100%sure", ["5 %", "100"]),
+        ("%%if, %'d %#@n@ %1$#@n@ %%%s", ["%%if", "%'d", "%#@n@", "%1$#@n@", "%%", "%s"]),
+        ("%*d %-8.*f %<PRIu64> %Lf %o", ["%*d", "%-8.*f", "%<PRIu64>", "%Lf", "%o"]),
+        ("-h, [-q] -I=x or -v.", ["-h", "-q", "-I", "-v"]),
+        ("It is -I think- a-t-il -le -", []),
         (
             "Go to example.com. Or Amazon.com, bbc.co.uk!",
             ["example.com", "Amazon.com", "bbc.co.uk"],
@@ -158,6 +174,9 @@ def test_parts_are_apart_and_in_order(text: str) -> None:
         "A&",
         "1=",
         "55-AB/",
+        "1 Ab ",
+        "1 rue ",
+        "Ab-",
     ],
 )
 @pytest.mark.parametrize("tail", ["", "1a", "Aa"])

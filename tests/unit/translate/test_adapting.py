@@ -122,6 +122,8 @@ def test_small_letters_and_greetings_are_read_as_usual(
         ("Name: ____________", "Nom : ____________"),
         ("Happy birthday!!!!", "Joyeux anniversaire !!!!"),
         ("Where are you?!", "Où es-tu ?!"),
+        ("I don't know...", "Je ne sais pas..."),
+        ("Maybe tomorrow…", "Peut-être demain…"),
         ("I'll be there at 6pm.", "Je serai là à 18:00."),
         ("I was born on Feb. 12, 1990.", "Je suis né le 12 février 1990."),
     ],
@@ -203,6 +205,51 @@ def test_two_names_stand_in_one_sentence(text: str, translation: str) -> None:
     assert Translator.load("everyday-en-de", device="cpu").translate(text) == translation
 
 
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("James's car is red.", "James' Auto ist rot."),
+        ("Aziz\u2019s house is big.", "Aziz\u2019 Haus ist groß."),
+        ("JAMES'S CAR IS RED.", "JAMES' AUTO IST ROT."),
+        ("Zoltán's car is red.", "Zoltáns Auto ist rot."),
+    ],
+)
+def test_a_german_genitive_fits_its_name(text: str, translation: str) -> None:
+    assert Translator.load("everyday-en-de", device="cpu").translate(text) == translation
+
+
+@pytest.mark.parametrize(
+    ("text", "translation"),
+    [
+        ("I'm going to Krak\u00f3w tomorrow.", "Ich gehe morgen nach Krak\u00f3w."),
+        ("She studied at Yale.", "Sie hat in Yale studiert."),
+        ("I go to Dr. Smith.", "Ich gehe zu Dr. Smith."),
+        ("I'm going to Zeynep's party.", "Ich gehe zu Zeyneps Party."),
+        ("I live at 5 Hill Road, Leeds.", "Ich wohne in 5 Hill Road, Leeds."),
+    ],
+)
+def test_what_is_before_a_name_tells_whether_it_is_a_place(text: str, translation: str) -> None:
+    assert Translator.load("everyday-en-de", device="cpu").translate(text) == translation
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Tom, Aya, Noor, and Zeynep came.", ["Tom, Aya, Noor,", "Zeynep"]),
+        ("Yesterday Aya, Noor, Zeynep and I went home.", ["Aya, Noor, Zeynep"]),
+        ("Aya, Noor and Zeynep came.", ["Aya", "Noor", "Zeynep"]),
+        ("Aya, Noor, Boston and Zeynep came.", ["Aya", "Noor", "Zeynep"]),
+        ("Ms. Aya, Noor, Kwame and Zeynep came.", ["Mme Aya", "Noor", "Kwame", "Zeynep"]),
+        ("Where is Jean-Baptiste?", ["Jean-Baptiste"]),
+    ],
+)
+def test_a_long_list_of_names_is_one_but_for_the_last(
+    adapter: Adapter, text: str, names: list[str]
+) -> None:
+    adapted = adapter.adapt(text)
+    assert adapted and [each.original for each in adapted.stand_ins] == names
+
+
 def test_a_known_first_name_goes_with_the_name_behind_it(adapter: Adapter) -> None:
     adapted = adapter.adapt("Mary Okonkwo\u2019s house is big.")
     assert adapted and [each.original for each in adapted.stand_ins] == ["Mary Okonkwo"]
@@ -261,6 +308,11 @@ def test_what_stands_in_brackets_is_taken_out_and_put_back() -> None:
         ("Mr Okonkwo is here.", "Monsieur Okon", "Monsieur Okonkwo est l\u00e0."),
         ("I have 12,345 books.", "J'ai 12 345", "J'ai 12 345 livres."),
         ("I have 12,345 books.", "J'ai 12345", "J'ai 12345 livres."),
+        ("It costs 1,234 dollars.", "Il coûte 1 2", "Il coûte 1 234 dollars."),
+        ("It costs 1,234 dollars.", "Il coûte 1.2", "Il coûte 1.234 dollars."),
+        ("It costs $1,234.50 here.", "Ça coûte 1 234,5", "Ça coûte 1 234,50 $ ici."),
+        ("It costs 3.55 euros.", "Ça coûte 3,5", "Ça coûte 3,55 euros."),
+        ("I have 12345 books.", "J'ai 12\u202f3", "J'ai 12\u202f345 livres."),
         ("It costs $5.99 here.", "\u00c7a co\u00fbte 5,99 $", "\u00c7a co\u00fbte 5,99 $ ici."),
         ("On 2024-03-09 he left.", "Le 09/03/2024,", "Le 09/03/2024, il est parti."),
         ("Mary Okonkwo is here.", "Mary", "Mary Okonkwo est ici."),
@@ -361,7 +413,7 @@ def test_the_n_best_all_have_the_name() -> None:
     [
         ("Hello, 世界.", "Bonjour, 世界."),
         ("Я люблю тебя", "Я люблю тебя"),
-        ("I don’t know…", "Je ne connais pas…"),
+        ("I don’t know…", "Je ne sais pas…"),
         ("He owes me $25.", "Il me doit $25."),
         ("It is 3.5 km from here.", "C'est 3.5 km d'ici."),
         ("The shop opens at 9AM.", "Le magasin ouvre à 9 heures."),
@@ -390,6 +442,13 @@ def test_a_noun_behind_a_number_alone_stays(adapter: Adapter) -> None:
         ("Pierre mange une pomme.", "Pierre eats an apple."),
         ("La voiture d'Olivier est rouge.", "Olivier's car is red."),
         ("Le magasin ouvre à 9h.", "The shop opens at 9:00."),
+        ("Je connais Maria Schmidt.", "I know Maria Schmidt."),
+        (
+            "J'ai parlé à Yuki Tanaka au téléphone.",
+            "I talked to Yuki Tanaka on the phone.",
+        ),
+        ("Les devoirs sont difficiles.", "Homework is difficult."),
+        ("je suis en retard", "I'm late"),
     ],
 )
 def test_names_and_hours_of_french(text: str, translation: str) -> None:

@@ -3,12 +3,12 @@
  * what its translation repeats is read as stand-ins, capitals as the usual case, symbols not at all.
  */
 
-import { capitalize, Casing, isUsual, type Case, type Cut } from "./casing";
+import { capitalize, Casing, isUsual, toSmall, type Case, type Cut } from "./casing";
 import { findEnclosures } from "./enclosures";
 import { Placement, type Attend } from "./placement";
 import { Symbols, type SetAside, type Span } from "./symbols";
 import type { Tokenizer } from "./tokenizer";
-import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, skipSpace, skipSpaceBack, type AdaptingTables, type ShortWords } from "./tables";
+import { count, firstOf, hasAlnum, hasCapital, hasLetter, isAlnum, isSpace, isUpper, Patterns, skipSpace, skipSpaceBack, type AdaptingTables, type ShortForm } from "./tables";
 
 interface Part {
   start: number;
@@ -51,9 +51,12 @@ const isAlone = (text: string, mark: string, other: string): boolean =>
   mark === other ? countOf(text, mark) % 2 > 0 : text.includes(mark) && !text.includes(other);
 const spaceOf = (before: string, next: string | undefined): string => (before === "«" && next && isSpace(next) ? next : "");
 /** What the network reads for a short form; "" if it knows no words for it. */
-function readShort(match: RegExpMatchArray, { words, kind }: { words: ShortWords; kind: string }): string {
-  const { before, short, hour, minute, half } = match.groups!;
-  if (short === undefined) return `${half ? (Number(hour) % 12) + (/^p/iu.test(half) ? 12 : 0) : Number(hour)}:${minute || "00"}`;
+function readShort(match: RegExpMatchArray, { words, kind, joint }: Omit<ShortForm, "pattern">): string {
+  const { before, short, hour, minute, half, noun } = match.groups!;
+  if (short === undefined) {
+    const time = `${half ? (Number(hour) % 12) + (/^p/iu.test(half) ? 12 : 0) : Number(hour)}:${minute || "00"}`;
+    return joint ? `${noun!} ${joint} ${time}` : time;
+  }
   const read = (words[short] ?? words[short.toLowerCase()])?.[before === "1" ? 0 : 1] ?? "";
   const isFirst = kind === "capitals" && match.index === 0;
   const own = isFirst || (kind === "typed" && isUpper(firstOf(short))) ? capitalize(read) : read;
@@ -67,7 +70,7 @@ export class Adapter {
   private readonly casing: Casing;
   private readonly firstNames: ReadonlySet<string>;
   private readonly knownNames: ReadonlySet<string>;
-  private readonly shortForms: { pattern: RegExp; words: ShortWords; kind: string }[];
+  private readonly shortForms: (Omit<ShortForm, "pattern"> & { pattern: RegExp })[];
   private readonly cuts = new Map<string, number[]>();
 
   constructor(
@@ -89,7 +92,7 @@ export class Adapter {
     return { ...adapted, origins: adapted.origins.map(([start, end]) => joinSpan(origins, start, end)) };
   }
 
-  /** The lone signs and short forms of a text, of which the network reads `kind`. */
+  /** The lone signs, short forms and entities of a text, of which the network reads `kind`. */
   private findSigns(text: string): Part[] {
     const { spoken, short_kinds } = this.tables;
     const found: Part[] = [];
@@ -102,16 +105,20 @@ export class Adapter {
       if (!this.firstNames.has(name!) && this.isMet(name!.toLowerCase())) continue;
       found.push({ start, end: start + own.length - name!.length, kind: `${sign}e ` });
     }
+    if (this.tables.from_english && text !== text.toLowerCase()) {
+      for (const { index: start } of this.patterns.all("pronoun", text)) found.push({ start, end: start + 1, kind: "I" });
+    }
     const isShouted = isUpper(text) && this.patterns.all("cased_word", text).length > 1;
     const low = isShouted && text.toLowerCase().length === text.length ? text.toLowerCase() : text;
     for (const form of this.shortForms) {
+      if (form.beside && !new RegExp(form.beside, "u").test(low)) continue;
       for (const match of low.matchAll(form.pattern)) {
         const kind = readShort(match, form);
         if (kind && kind !== match[0]) found.push({ start: match.index, end: match.index + match[0].length, kind });
       }
     }
     if (!found.length) return [];
-    const repeated = this.findVerbatim(text).filter(({ kind }) => !short_kinds.includes(kind));
+    const repeated = this.findVerbatim(text).filter(({ start, kind }) => !short_kinds.includes(kind) && text[start] !== "&");
     const meets = (one: Part, two: Part) => one.start < two.end && two.start < one.end;
     const parts: Part[] = [];
     for (const part of found.sort((one, two) => one.start - two.start || two.end - one.end)) {
@@ -153,9 +160,9 @@ export class Adapter {
       parts = [...parts, ...this.findFullNames(cased, parts)].sort((one, two) => one.start - two.start);
       parts = [...parts, ...this.findNames(cased, parts, this.isName, this.belongs, this.isSurname)];
       if (!kind || kind === "lower") parts = this.joinTitles(cased, parts, titled);
-      for (const part of parts) if (part.kind === "name" && this.isPlace(cased, part)) part.kind = "location";
+      for (const part of parts) if (part.kind === "name" && !titled.has(part) && this.isPlace(cased, part)) part.kind = "location";
       parts.sort((one, two) => one.start - two.start);
-      repeated = this.findNames(cased, parts, this.isKnownName, () => false).map(({ start, end }) => cased.slice(start, end));
+      repeated = this.findNames(cased, parts, this.isKnownName, this.belongs, (word) => this.isSurname(word, true)).map(({ start, end }) => cased.slice(start, end));
     }
     let inside = parts.filter((part) => !isApart(cased, part));
     let chosen = this.choose(cased, inside, days);
@@ -168,10 +175,11 @@ export class Adapter {
     const names = new Map(standIns.flatMap((each) => each.names));
     const spans = placeApart(cased, parts, inside, chosen);
     const isOnlyStandIns = standIns.length > 0 && !hasAlnum(this.cutAt(replaced, standIns).map(([own]) => own).join(""));
+    const [dots] = /[.…]$/.test(replaced) ? (this.patterns.all("repeated_marks", replaced)[0] ?? []) : [];
     const colon = replaced.endsWith(":") ? this.tables.stop.colon : "";
-    const bare = colon ? stripColon(replaced) : replaced;
-    const stop = isOnlyStandIns ? "" : this.chooseStop(bare, colon === "");
-    const behind = stop ? colon : "";
+    const bare = dots ? replaced.slice(0, -dots.length).trimEnd() : colon ? stripColon(replaced) : replaced;
+    const stop = isOnlyStandIns ? "" : this.chooseStop(bare, !dots && !colon);
+    const behind = stop ? (dots ?? colon) : "";
     const text = stop ? bare + stop : replaced;
     if (stop) origins.splice(bare.length, Infinity, [origins[bare.length]?.[0] ?? sentence.length, sentence.length]);
     const aside = this.setAside(text, spans);
@@ -215,9 +223,10 @@ export class Adapter {
     const parts = whole.filter(({ start }) => start >= 0).sort((one, two) => one.start - two.start);
     parts.push(...this.findHalf(standIns, prefix, parts.at(-1)?.end ?? 0));
     const isClear = parts.every(({ start }, n) => !n || parts[n - 1]!.end <= start);
-    const casing = new Casing(this.tables, this.patterns, null);
+    const casing = new Casing(this.tables, this.patterns, null, this.tables.locales[1]);
     const cased = kind === "upper" ? casing.truecase(prefix, kind, (word) => this.target.encode(word)) : prefix;
     const { text } = isClear ? replaceParts(cased, parts, parts.map((part) => part.kind)) : { text: cased };
+    if (behind && text.endsWith(behind)) return text.slice(0, -behind.length);
     return behind && text.endsWith(":") ? stripColon(text) : text;
   }
 
@@ -226,7 +235,7 @@ export class Adapter {
     for (const { original, text: own, message = own } of standIns) {
       for (let start = Math.max(at, text.length - original.length + 1); start < text.length - 1; start++) {
         const half = text.slice(start);
-        const word = half.trim().toLowerCase();
+        const word = toSmall(half.trim(), this.tables.locales[1]);
         const isWord = /^\p{L}+$/u.test(word) && this.target.hasToken(` ${word}`);
         const isBegun = original.startsWith(half) && !isAlnum(text.slice(0, start).slice(-1));
         if (isBegun && !isWord && !text.includes(original)) return [{ start, end: text.length, kind: message }];
@@ -248,14 +257,24 @@ export class Adapter {
     const joined = segments
       .map(([, original], n) => {
         let text = shaped[n]!;
+        if (n) text = this.fitGenitive(text, segments[n - 1]![1], sentence);
         if (kind) text = this.casing.putBack(text, kind);
         if (kind === "lower" && !n) text = this.casing.lowerFirst(text, (word) => this.target.encode(word));
+        else if (!n && this.tables.has_names && isUpper(firstOf(sentence))) text = capitalize(text, this.tables.locales[1]);
         return text + original;
       })
       .join("");
     const [marks] = this.patterns.all("repeated_marks", sentence)[0] ?? []; // as often as they were typed
-    const marked = marks ? this.patterns.replace("final_mark", joined, () => marks) : joined;
+    const last = marks && ".…".includes(marks[0]!) ? "final_dots" : "final_mark";
+    const marked = marks ? this.patterns.replace(last, joined, () => marks) : joined;
     return this.closeQuote(sentence, this.openQuote(sentence, this.fitArticles(marked)));
+  }
+
+  /** The text behind a name as a language has it: James' house, in German. */
+  private fitGenitive(behind: string, name: string, sentence: string): string {
+    const isBare = this.tables.stand_ins.sibilants.some((end) => name.toLowerCase().endsWith(end));
+    if (!isBare || !this.patterns.at("owned", behind, 0)) return behind;
+    return (sentence.includes("\u2019") ? "\u2019" : "'") + behind.slice(1);
   }
 
   /** A translation whose words fit its titles: "du roi", and "Chère Mme Lopez". */
@@ -343,10 +362,14 @@ export class Adapter {
   findVerbatim(text: string): Part[] {
     if (!this.patterns.has("hint", text)) return [];
     const found: Part[] = [];
-    for (const match of this.patterns.all("verbatim", text)) {
+    const { edge, counted } = this.tables;
+    const apart = this.patterns.replace("touch", text, (own, name) => name ?? edge.repeat(own!.length));
+    for (const match of this.patterns.all("verbatim", apart)) {
       const kind = Object.entries(match.groups!).find(([name, own]) => !name.startsWith("_") && own !== undefined)![0];
       const own = ["link", "mail", "path"].includes(kind) ? this.stripEnd(match[0]) : match[0];
-      if (own) found.push({ start: match.index, end: match.index + own.length, kind });
+      const end = match.index + own.length;
+      const isCounted = kind === "number" && end < text.length && counted.includes(text[end]!);
+      if (own && !isCounted) found.push({ start: match.index, end, kind });
     }
     return found;
   }
@@ -369,7 +392,7 @@ export class Adapter {
   }
 
   private findNames(
-    text: string, taken: readonly Part[], isNamed = this.isName, belongs = this.belongs, follows: (word: string) => boolean = () => false,
+    text: string, taken: readonly Part[], isNamed = this.isName, belongs = this.belongs, follows: (word: string, isNamed: boolean) => boolean = () => false,
   ): Part[] {
     const found: Part[] = [];
     const named = new Set<Part>(); // the others are names that are known, and belong to nobody
@@ -381,7 +404,7 @@ export class Adapter {
       const isFirst = this.isFirst(text, start);
       const last = found.at(-1);
       const isNext = last !== undefined && NAME_JOINS.includes(text.slice(last.end, start));
-      const isName = isNamed.call(this, own, isFirst) || (isNext && this.firstNames.has(text.slice(last.start, last.end).split(/[ \u00a0]/u, 1)[0]!) && follows.call(this, own));
+      const isName = isNamed.call(this, own, isFirst) || (isNext && this.firstNames.has(text.slice(last.start, last.end).split(/[ \u00a0]/u, 1)[0]!) && follows.call(this, own, named.has(last)));
       if (!isName && !belongs.call(this, own, isFirst)) continue;
       if (isNext) last.end = end;
       else found.push({ start, end, kind: "name" });
@@ -395,10 +418,11 @@ export class Adapter {
     const found: Part[] = [];
     for (const { 0: own, index, groups } of this.patterns.all("full_name", text)) {
       const first = own.split(" ", 1)[0]!;
-      const isWord = !groups!["sure"] && this.tables.has_words && this.known.has(first.toLowerCase());
+      if (groups!["none"]) continue; // a part of another name
+      const isWord = !groups!["place"] && !groups!["sure"] && this.tables.has_words && this.known.has(this.lower(first));
       const start = isWord && this.isFirst(text, index) && !this.isListed(first, true) ? index + first.length + 1 : index;
       const end = index + own.length;
-      if (!taken.some((part) => start < part.end && part.start < end)) found.push({ start, end, kind: "name" });
+      if (!taken.some((part) => start < part.end && part.start < end)) found.push({ start, end, kind: groups!["place"] ? "location" : "name" });
     }
     return found;
   }
@@ -413,27 +437,33 @@ export class Adapter {
     return !this.tables.stand_ins.names.includes(word) && this.source.hasToken(` ${word}`) && this.isListed(word, isFirst);
   }
 
-  /** Whether a word with a capital behind a name is one, being none of another kind. */
-  private isSurname(word: string): boolean {
-    return !this.casing.isCapitalized(word.toLowerCase(), this.cut(word.toLowerCase()), this.cut(word));
+  /** Whether a word with a capital behind a name is one, being none of another kind; `isRepeated`: so is that name. */
+  private isSurname(word: string, isRepeated: boolean): boolean {
+    if (isRepeated && this.tables.with_articles && !isUpper(word)) return true; // nouns have no capital there
+    const small = this.lower(word);
+    return !this.casing.isCapitalized(small, this.cut(small), this.cut(word));
   }
 
   /** Whether a word is a part of the name beside it: a name that is known. */
   private belongs(word: string, isFirst: boolean): boolean {
-    const isStandIn = this.tables.stand_ins.names.includes(word) && !(isFirst && this.source.hasToken(` ${word.toLowerCase()}`));
+    const isStandIn = this.tables.stand_ins.names.includes(word) && !(isFirst && this.source.hasToken(` ${this.lower(word)}`));
     return isStandIn || this.isListed(word, isFirst);
   }
 
   /** Whether a word is a name of the training text, or a frequent first name. */
   private isListed(word: string, isFirst: boolean): boolean {
-    const parts = word.split("-");
-    if (this.knownNames.has(word) || !parts.every((part) => this.firstNames.has(part))) return this.knownNames.has(word);
-    return parts.length > 1 || !(isFirst && !this.tables.with_articles && this.source.hasToken(` ${word.toLowerCase()}`));
+    const [first, ...others] = word.split("-");
+    const isFirstName = this.firstNames.has(first!) && others.every(hasCapital);
+    if (this.knownNames.has(word) || !isFirstName) return this.knownNames.has(word);
+    return others.length > 0 || !(isFirst && !this.tables.with_articles && this.source.hasToken(` ${this.lower(word)}`));
   }
 
   /** Whether the word before a name says that it is one of a place. */
-  private isPlace(text: string, { start }: Part): boolean {
-    return this.patterns.has("before_place", text.slice(Math.max(0, start - 6), start));
+  private isPlace(text: string, { start, end }: Part): boolean {
+    const [first, ...others] = text.slice(start, end).split(/\s+/u);
+    const isOwner = ["'", "\u2019"].includes(text[end] ?? "");
+    if (isOwner || (others.length && this.firstNames.has(first!))) return false; // a person
+    return this.patterns.has("before_place", text.slice(Math.max(0, start - this.tables.longest_before_place), start));
   }
 
   /** The parts with titles in front of names, which `titled` gets as they are written: Mme Abernathy. */
@@ -455,7 +485,19 @@ export class Adapter {
       left = [...left.filter((each) => each.end <= start || each.start >= end), part];
       titled.set(part, `${written} ${text.slice(at, end)}`);
     }
-    return left;
+    return this.joinLists(text, left, titled);
+  }
+
+  /** The parts with those of a long list of names as one, but for the last: "Aya, Noor, Priya and Zeynep". */
+  private joinLists(text: string, parts: readonly Part[], titled: ReadonlyMap<Part, string>): Part[] {
+    const ends = new Map(parts.filter((part) => part.kind === "name" && !titled.has(part)).map((part) => [part.end, part]));
+    const joined = this.patterns.all("list_of_names", text).flatMap(({ 0: list, index }): Part[] => {
+      const items = this.patterns.all("listed", list);
+      const own = items.map((item) => ends.get(index + item.index + item[0].length));
+      const isList = own.some(Boolean) && items.every(([item], n) => own[n] ?? this.firstNames.has(item));
+      return isList ? [{ start: own[0]?.start ?? index, end: index + list.length, kind: "name" }] : [];
+    });
+    return [...parts.filter(({ start }) => !joined.some((list) => list.start <= start && start < list.end)), ...joined];
   }
 
   /** Where the words with a capital end that begin here, each after one space. */
@@ -488,14 +530,18 @@ export class Adapter {
 
   /** Capitals like NASA that are no token, and no word with emphasis like SO. */
   private isAcronym(word: string): boolean {
-    const small = word.toLowerCase();
+    const small = this.lower(word);
     if (this.tables.has_words && !this.known.has(small)) return true;
     const isKnown = this.tables.has_words && count(word) > this.tables.longest_acronym;
     return !isKnown && !this.source.hasToken(` ${word}`) && !this.source.hasToken(` ${small}`);
   }
 
+  private lower(word: string): string {
+    return toSmall(word, this.tables.locales[0]);
+  }
+
   private isNew(word: string, isFirst: boolean): boolean {
-    const small = word.toLowerCase().replaceAll("\u2019", "'");
+    const small = this.lower(word).replaceAll("\u2019", "'");
     if (this.known.has(small) || small.split("-").every((part) => this.known.has(part))) return false;
     const isInflected = this.tables.endings.some((ending) => {
       const stem = small.slice(0, -ending.length);
@@ -511,7 +557,7 @@ export class Adapter {
 
   private isLeft(text: string, part: Part): boolean {
     const own = text.slice(part.start, part.end);
-    return own.startsWith("&") || (isDecimal(own) && own.length <= this.tables.small_number && !isBracketed(text, part));
+    return isDecimal(own) && own.length <= this.tables.small_number && !isBracketed(text, part);
   }
 
   private truecase(sentence: string, parts: readonly Part[], kind: Case): string {

@@ -14,7 +14,10 @@ export function isUsual(text: string): boolean {
 }
 
 export class Casing {
-  constructor(private readonly tables: AdaptingTables, private readonly patterns: Patterns, private readonly known: ReadonlySet<string> | null) {}
+  constructor(
+    private readonly tables: AdaptingTables, private readonly patterns: Patterns,
+    private readonly known: ReadonlySet<string> | null, private readonly locale = tables.locales[0],
+  ) {}
 
   /** In which case a sentence is written, if it is not the usual one. */
   find(text: string, cut: Cut): Case | null {
@@ -42,7 +45,7 @@ export class Casing {
     words.forEach((word, number) => {
       const form = this.chooseForm(word[0], kind, cut);
       const isHigh = kind !== "words" && (!number || isBefore(number) || isBefore(number - 1));
-      left += text.slice(at, word.index) + (isHigh ? capitalize(form) : form);
+      left += text.slice(at, word.index) + (isHigh ? capitalize(form, this.locale) : form);
       at = word.index + word[0].length;
     });
     return left + text.slice(at);
@@ -62,7 +65,8 @@ export class Casing {
     if (!word || !hasCapital(text) || (count(word) > 1 && isUpper(word))) return text;
     const own = this.patterns.at("elided", word, 0)?.[0] ?? word;
     const first = firstOf(text);
-    return this.isCapitalized(null, cut(lower(own)), cut(own)) ? text : lower(first) + text.slice(first.length);
+    const low = (each: string) => lower(each, this.tables.locales[1]);
+    return this.isCapitalized(null, cut(low(own)), cut(own)) ? text : low(first) + text.slice(first.length);
   }
 
   private isTitle(words: readonly string[], cut: Cut): boolean {
@@ -74,7 +78,7 @@ export class Casing {
     if (!small.every((word) => (from_english ? small_in_titles.includes(word) : count(word) <= small_word))) return false;
     const margin = Number(words.length < least_title); // then only what is no word with a capital tells
     const usual = inner.filter((word) => {
-      const low = cut(lower(word));
+      const low = cut(lower(word, this.locale));
       return low.length === 1 && low.length + margin <= cut(word).length;
     });
     return usual.length >= Math.max(1, inner.length / 3);
@@ -85,9 +89,9 @@ export class Casing {
   }
 
   private chooseForm(own: string, kind: Case, cut: Cut): string {
-    const low = lower(own);
-    const high = capitalize(low);
-    const capitals = low.toUpperCase();
+    const low = lower(own, this.locale);
+    const high = capitalize(low, this.locale);
+    const capitals = low.toLocaleUpperCase(this.locale);
     const other = low === own && count(capitals) === count(low) ? capitals : own;
     const [lowCut, highCut, ownCut] = [cut(low), cut(high), cut(other)];
     if (kind === "words") return lowCut.length === 1 && ownCut.length > 1 && this.isKnown(low) ? low : own;
@@ -115,12 +119,16 @@ export class Casing {
 }
 
 /** Small letters, a character for each character. */
-function lower(text: string): string {
-  return Array.from(text, (each) => (count(each.toLowerCase()) === 1 ? each.toLowerCase() : each)).join("");
+function lower(text: string, locale = "en"): string {
+  return Array.from(text, (each) => (count(toSmall(each, locale)) === 1 ? toSmall(each, locale) : each)).join("");
 }
 
-export function capitalize(text: string): string {
+/** A word in small letters by the rules of its language; an \u0130 is no two letters. */
+export const toSmall = (word: string, locale = "en"): string => word.toLocaleLowerCase(locale).replaceAll("i\u0307", "i");
+
+/** A text whose first letter is a capital, by the rules of its language. */
+export function capitalize(text: string, locale = "en"): string {
   const first = firstOf(text);
-  const high = first.toUpperCase();
+  const high = first.toLocaleUpperCase(locale);
   return count(high) === 1 ? high + text.slice(first.length) : text;
 }

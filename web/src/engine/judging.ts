@@ -2,6 +2,7 @@
 
 import type { Problem } from "../data/document";
 import { count, hasAlnum, strip } from "./tables";
+import type { Tokenizer } from "./tokenizer";
 import { findUnknown } from "./unknown";
 
 /** How words that a translation drops are found: see `extensions/coverage/dropped.py`. */
@@ -62,7 +63,7 @@ const digits = (text: string): string[] => text.match(/\p{Nd}+/gu) ?? [];
 export class Judge {
   private readonly functionWords: Map<string, ReadonlySet<string>>;
 
-  constructor(private readonly tables: JudgingTables, private readonly known: ReadonlySet<string> | null) {
+  constructor(private readonly tables: JudgingTables, private readonly known: ReadonlySet<string> | null, private readonly source: Tokenizer) {
     this.functionWords = new Map(Object.entries(tables.function_words).map(([code, own]) => [code, new Set(own)]));
   }
 
@@ -110,7 +111,7 @@ export class Judge {
     if (!hasAlnum(text)) return;
     if (unknown.length) yield this.describe("unknown", { list: unknown.join(" ") });
     if (isCopied) return;
-    const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read))) : [];
+    const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read)), this.source) : [];
     if (unmet.length) yield this.describe("words", { list: unmet.join(", ") });
     const { languages, limit, own } = this.tables;
     const isMet = this.known && !unmet.length; // a text of words that training met is in no other language

@@ -32,7 +32,6 @@ interface Unit {
   share: Map<number, number>;
 }
 
-const REST = /(?:[^\s.,;:!?…)\]}»”]|[.,:](?=[\p{L}\p{N}_]))*/uy; // of a word, with what hyphens join
 const EAST = /[\u2e80-\u2fff\u3001-\u312f\u3190-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f\u{20000}-\u{3ffff}]/u;
 
 export class Placement {
@@ -71,11 +70,18 @@ export class Placement {
     return written + message.slice(at);
   }
 
-  private writeSymbols({ symbols, spaced }: Aside, left: string | undefined, right: string | undefined): string {
-    const needsLeft = left !== undefined && !isSpace(left) && (spaced[0] || meet(left, symbols));
+  private writeSymbols({ symbols, spaced, gap: [begin, end] }: Aside, left: string | undefined, right: string | undefined): string {
+    const text = symbols.startsWith("<") ? "" : this.source.text; // a tag is no word
+    const needsLeft = left !== undefined && !isSpace(left) && (spaced[0] || this.isApart(text[begin - 1], left) || meet(left, symbols));
     const isOpen = right !== undefined && !isSpace(right) && !this.tables.closing.includes(right);
-    const needsRight = isOpen && (spaced[1] || meet(symbols, right));
+    const needsRight = isOpen && (spaced[1] || this.isApart(text[end], right) || meet(symbols, right));
     return (needsLeft ? " " : "") + symbols + (needsRight ? " " : "");
+  }
+
+  /** Whether a space is beside a letter of the message that none is beside in the source. */
+  private isApart(source: string | undefined, message: string): boolean {
+    const isTouched = (letter: string) => this.patterns.has("touched", letter);
+    return source !== undefined && isTouched(source) && isAlnum(message) && !isTouched(message);
   }
 
   /** Where an opening or closing mark belongs; null if what it encloses is missing. */
@@ -125,8 +131,7 @@ export class Placement {
     if (right.length && (!left.length || (spaced[0] && !spaced[1]))) place = words[right[0]!]![0];
     const near = message.slice(Math.max(0, place - 1), place + 1);
     if (isSpace(near[0]) || EAST.test(near)) return place;
-    REST.lastIndex = place;
-    return place + (REST.exec(message)?.[0].length ?? 0);
+    return place + (this.patterns.at("rest_of_word", message, place)?.[0].length ?? 0);
   }
 
   private beforeLastMarks(): number {

@@ -3,6 +3,8 @@
 import type { Enclosure } from "./enclosures";
 import { firstOf, hasAlnum, isAlnum, isLower, isSpace, isUpper, skipSpaceBack, type AdaptingTables, type Patterns } from "./tables";
 
+const ANGLES = "«»‹›";
+
 export type Span = [start: number, end: number]; // in halves of characters, as JavaScript counts
 
 export interface Aside {
@@ -61,11 +63,14 @@ export class Symbols {
     return isEmoji || (this.patterns.has("heart", run) && before.trim().split(/\s+/u).length > 1);
   }
 
-  /** The spans of what unknown signs between words part: "File > Save". */
+  /** The spans of what signs between words part: "File > Save". */
   splitAtSeparators(text: string): Span[] {
-    const cuts = this.patterns.all("separator", text).filter(([sign]) => this.isUnknown(sign.trim()));
+    const own = ({ groups }: RegExpExecArray) => groups!["own"];
+    let cuts = this.patterns.all("separator", text).filter((cut) => own(cut) || this.isUnknown(cut[0].trim()));
+    const isQuoted = ["«»", "‹›"].some(([left, right]) => text.includes(left!) && text.includes(right!));
+    if (isQuoted && cuts.every((cut) => ANGLES.includes(own(cut) ?? "|"))) cuts = [];
     const starts = [0, ...cuts.map(({ 0: sign, index }) => index + sign.length)];
-    return starts.map((start, n): Span => [start, cuts[n]?.index ?? text.length]);
+    return starts.map((start, n): Span => [start, cuts[n]?.index ?? text.length]).filter(([start, end]) => start < end);
   }
 
   /** Runs of symbols; a face may touch a word where no bracket is open. */
@@ -124,7 +129,8 @@ export class Symbols {
         left += " ";
         origins.push([stop - Number(spaced[1]), stop]);
       }
-      asides.push({ symbols: text.slice(first, last), gap: [start, left.length], spaced, around: null });
+      const isSpaced: [boolean, boolean] = [isSpace(text[first - 1]), last < stop]; // also behind a former one
+      asides.push({ symbols: text.slice(first, last), gap: [start, left.length], spaced: isSpaced, around: null });
     }
     keep(at, text.length);
     for (const { both, marks } of enclosures) {

@@ -13,6 +13,7 @@ export interface AdaptingTables {
   stand_ins: {
     copies: string[]; names: string[]; numbers: string[]; years: string[];
     places: string[]; women: string[]; spellings: string[][]; genitive: boolean;
+    sibilants: string[]; // ends of names behind which an apostrophe stands, and no s
     nouns: string | null; amounts: string[]; amount: string; // see `text/stand_ins.py`
   };
   titles: Record<string, [written: string, isWoman: boolean]>;
@@ -25,13 +26,15 @@ export interface AdaptingTables {
   before_names: string[]; // titles in small letters
   with_articles: boolean; // before each noun
   longest_before: number; // characters of a word before a title that is looked at
+  longest_before_place: number; // characters
   fitted: Record<string, string>; // words before a title
   quotes: [string, string];
   single_quotes: string;
   quoted: [before: string, behind: string][]; // quotes around what is said
   bracketed: [before: string, behind: string][]; // what a colon parts has no half of these
+  locales: [source: string, target: string]; // Turkish ones have other capitals
   capitals: [before: Record<string, string>, after: Record<string, string>];
-  short_forms: { pattern: string; words: ShortWords; kind: "numbered" | "typed" | "capitals" }[]; // see `extensions/signs`
+  short_forms: ShortForm[];
   short_kinds: string[]; // kinds of what is repeated that a short form may look like
   spoken: Record<string, string>; // a sign that the network reads as a word: see `extensions/signs`
   dates: DateTables;
@@ -39,6 +42,8 @@ export interface AdaptingTables {
   enclosures: EnclosureTables;
   patterns: Record<PatternName, string>;
   trailing: string;
+  edge: string; // for letters that touch what is repeated
+  counted: string; // behind a number that may be a word elsewhere
   brackets: Record<string, string>; // the closing one: the opening one
   beginning: string;
   of_numbers: string[];
@@ -66,6 +71,14 @@ export interface AdaptingTables {
 
 /** What short forms are read as, behind 1 and behind other numbers. */
 export type ShortWords = Record<string, [one: string, several: string]>;
+/** See `extensions/signs`. */
+export interface ShortForm {
+  pattern: string;
+  words: ShortWords;
+  kind: "numbered" | "typed" | "capitals";
+  joint: string; // between a noun and the time that is read behind it
+  beside: string | null; // what the text has to have, too
+}
 
 /** How days are found, what stands for them, and how the target language writes them: see `extensions/days/dates.py`. */
 interface DateTables {
@@ -98,9 +111,9 @@ interface EnclosureTables {
 }
 
 type PatternName =
-  | "hint" | "verbatim" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "before_title" | "particles" | "elided_name" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "title" | "cased_word" | "pronoun" | "repeated_marks" | "final_mark" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
+  | "hint" | "verbatim" | "touch" | "touched" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "before_title" | "particles" | "elided_name" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "list_of_names" | "listed" | "title" | "cased_word" | "pronoun" | "owned" | "repeated_marks" | "final_mark" | "final_dots" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
-  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "lone" | "tag" | "addressed" | "separator";
+  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "rest_of_word" | "lone" | "tag" | "addressed" | "separator";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
 export class Patterns<Name extends string = PatternName> {

@@ -107,10 +107,15 @@ export class Tokenizer {
     return text.replace(/^ /, "");
   }
 
+  /** The characters of a text, or those that the model has seen in their place. */
+  replaceCharacters(text: string): Letter[] {
+    const typed = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"), (each, at) => ({ text: each, start: at, end: at + 1 }));
+    return this.characters ? mapCharacters(typed, this.characters) : typed;
+  }
+
   /** The characters that the network reads, in NFC, with the spans that they came from. */
   private clean(text: string, unspaced: boolean): Letter[] {
-    const typed = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"), (each, at) => ({ text: each, start: at, end: at + 1 }));
-    const letters = compose(this.characters ? mapCharacters(typed, this.characters) : typed);
+    const letters = compose(this.replaceCharacters(text));
     return unspaced ? closeUp(letters) : letters;
   }
 

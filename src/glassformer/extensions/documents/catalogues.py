@@ -7,16 +7,24 @@ set aside and put back as it was, at the word that it stood beside.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Protocol
 
+from glassformer.text.symbols import touches
+from glassformer.text.unicode import Span
 from glassformer.text.verbatim import find_verbatim
 
+from .bars import cut_at_bars
 from .failures import Failures
 from .subtitle_tags import SentenceMarkup, SubtitleToken
 
-_BREAK = re.compile(r"(\n|\t|<br\s?/?>)", re.IGNORECASE)
+# Marks of a line break or tab; not the \n that is quoted, as in: separated by "\n".
+_MARKS = r"(?i:<br\s?/?>)|(?<!\\)\\[nrt](?!(?<=['\"`]\\.)['\"`])"
+BREAKS = re.compile(rf"\n|\t|{_MARKS}")
+BREAKS_IN_LAYOUT = re.compile(
+    rf"\n[ \t]*+\n|{_MARKS}"
+)  # where single ones are of the file's layout
 SET_ASIDE = frozenset(("code", "placeholder", "tag", "link", "mail"))
 
 
@@ -34,33 +42,63 @@ def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[Subt
 
     pattern: what is not translated in this format, besides placeholders, tags and links.
     """
+    tokens, at = list[SubtitleToken](), 0
+    for start, end in _find_kept(text, pattern):
+        tokens.append(SubtitleToken(text[at:start], False))
+        tokens.append(SubtitleToken(text[start:end], True))
+        at = end
+    tokens.append(SubtitleToken(text[at:], False))
+    return [token for token in tokens if token.text]
+
+
+def _find_kept(text: str, pattern: re.Pattern[str] | None) -> Iterator[Span]:
+    """Yield the spans of what is not translated, in order."""
     spans = [(each.start, each.end) for each in find_verbatim(text) if each.kind in SET_ASIDE]
     if pattern:
         spans += [match.span() for match in pattern.finditer(text)]
         spans.sort(key=lambda span: (span[0], -span[1]))
-    tokens, at = list[SubtitleToken](), 0
+    at = 0
     for start, end in spans:
         if start >= at:
-            tokens.append(SubtitleToken(text[at:start], False))
-            tokens.append(SubtitleToken(text[start:end], True))
+            yield start, end
             at = end
-    tokens.append(SubtitleToken(text[at:], False))
-    return [token for token in tokens if token.text]
+
+
+def cut_at_breaks(text: str, breaks: re.Pattern[str] = BREAKS) -> list[str]:
+    r"""Return what is between the breaks of a text, at even places, and those.
+
+    The \n of C:\new is none.
+    """
+    spans = find_verbatim(text) if "\\" in text else ()
+    paths = [(each.start, each.end) for each in spans if each.kind == "path"]
+    parts, at = list[str](), 0
+    for match in breaks.finditer(text):
+        if not touches(match.span(), paths):
+            parts += [text[at : match.start()], match[0]]
+            at = match.end()
+    return [*parts, text[at:]]
+
+
+def cut_message(text: str, pattern: re.Pattern[str] | None = None) -> list[str]:
+    """Return what is translated on its own of a text, at even places, and what is between."""
+    forms = cut_at_bars(text, [*_find_kept(text, pattern)] if "|" in text else ())
+    cut = (cut_at_breaks(each) if n % 2 == 0 else [each] for n, each in enumerate(forms))
+    return [*chain.from_iterable(cut)]
 
 
 class PlainMessage:
     """A message without markup of its file; `write` takes its translation.
 
-    What is between line breaks or tabs is translated on its own, and the white space around it
-    stays. pattern: what is not translated in this format.
+    What is between line breaks or tabs is translated on its own, and so is each form of a plural;
+    the white space around it stays. pattern: what is not translated in this format.
     """
 
     def __init__(
         self, text: str, write: Callable[[str], object], pattern: re.Pattern[str] | None = None
     ) -> None:
-        self.lines, self.write = _BREAK.split(text), write
+        self.lines, self.write = cut_message(text, pattern), write
         self.markups = dict[int, tuple[str, SentenceMarkup, str]]()
-        for number, line in enumerate(self.lines):
+        for number, line in [*enumerate(self.lines)][::2]:
             inner = line.strip()
             tokens = cut_verbatim(inner, pattern)
             if any(map(str.isalnum, "".join(each.text for each in tokens if not each.is_tag))):

@@ -1,7 +1,8 @@
 """The languages that a file says it has: a page its own, XLIFF both, gettext that of translations.
 
 A translated page or book says that of the target. XLIFF has to name the language of its targets,
-and gettext's head has a line for it, so both get it where they say none.
+and gettext's head has a line for it, so both get it where they say none; gettext's also gets the
+rule of the plural forms.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from glassformer.text.unicode import Span
 
 from .epub import find_package, list_pages
 from .packed import Package
+from .plural_forms import write_plural_forms
 
 Languages = tuple[str | None, str | None]  # of the source and of the target
 KINDS = "texts", "translations"
@@ -29,7 +31,11 @@ _TARGET = re.compile(rb"(?P<name>\s(?:trgLang|target-language)\s*=\s*)" + _STRIN
 _BOOK = re.compile(
     rb"(?P<line><(?:\w{1,20}:)?language\b[^<>]{0,500}>\s*)(?P<code>[\w-]{1,35})(?=\s*<)"
 )
-_HEAD = re.compile(rb'^(?P<line>"Language: *)(?P<code>[\w@-]{0,35})(?=\\n")', re.MULTILINE)
+_HEAD = re.compile(
+    rb'^(?P<line>(?:msgstr\s{1,9})?"(?:[^"\n]{0,4096}\\n)?Language: *)'
+    rb"(?P<code>[\w@-]{0,35})(?=\\n)",
+    re.MULTILINE,
+)
 _LOCALE = re.compile(rb'(?P<line>"@@locale"\s{0,99}:\s{0,99}")(?P<code>[\w-]{0,35})(?=")')
 
 
@@ -87,6 +93,7 @@ def declare_language(data: bytes, name: str, target: str | None) -> bytes:
     if ending == BOOK:
         return _declare_book(data, code)
     if ending in PO:
+        data = write_plural_forms(data, target)
         return _HEAD.sub(lambda line: line["line"] + (line["code"] or code), data, count=1)
     if ending == ARB:
         return _LOCALE.sub(lambda line: line["line"] + code, data, count=1)

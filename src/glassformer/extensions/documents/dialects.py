@@ -9,7 +9,7 @@ from typing import Any
 
 TRANSITIONAL = "http://schemas.openxmlformats.org/"
 STRICT = "http://purl.oclc.org/ooxml/"  # ISO/IEC 29500 Strict has other namespaces
-_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Dialect:
     pair_begins: frozenset[str] = frozenset()  # elements that begin a pair, as in XLIFF
     pair_ends: frozenset[str] = frozenset()
     verbatim: re.Pattern[str] | None = None  # what is not translated, besides placeholders
+    text_breaks: re.Pattern[str] | None = None  # in a text: part it, as `breaks` do
+    comments: frozenset[str] = frozenset()  # elements with paragraphs that are not translated
 
 
 def name_elements(namespace: str, names: str) -> frozenset[str]:
@@ -70,7 +72,7 @@ def _make_word(w: str) -> Dialect:
         field_code=name("instrText"),
         simple_field=name("fldSimple"),
         instruction=name("instr"),
-        text_attributes={_SPACE: "preserve"},
+        text_attributes={SPACE: "preserve"},
     )
 
 
@@ -100,6 +102,7 @@ def _make_open(t: str) -> Dialect:
         first=name_elements(t, "bookmark-start soft-page-break"),
         last=name_elements(t, "bookmark-end"),
         breaks=name_elements(t, "line-break tab"),
+        comments=name_elements(t.replace(":text:", ":office:"), "annotation"),
     )
 
 

@@ -16,7 +16,7 @@ _MARKS = (
 PAGE_CHARSET = re.compile(
     rb"<meta\s[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE
 )
-_XML = re.compile(rb"\s*<\?xml\s[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
+XML_CHARSET = re.compile(rb"\s*<\?xml\s[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
 PO_CHARSET = re.compile(rb"\"Content-Type:[^\"]{0,200}?charset=\s*([\w.:-]{1,40})")
 HEAD = 4096  # bytes in which a page says what its encoding is
 SAMPLE = 1 << 16  # bytes by which an encoding is guessed
@@ -61,7 +61,7 @@ def decode(
         if data.startswith(mark):
             return _decode(data[len(mark) :], name), Encoding(name, mark)
     if declared := _find_declared(data, declared_by) if declared_by else "":
-        if declared_by is not PO_CHARSET and declared in ("iso8859-1", "ascii"):
+        if declared_by is PAGE_CHARSET and declared in ("iso8859-1", "ascii"):
             declared = "cp1252"  # as browsers read them
         return _decode(data, declared), Encoding(declared)
     if name := _find_unmarked(data):
@@ -85,7 +85,7 @@ def _decode(data: bytes, name: str) -> str:
 def _find_declared(data: bytes, pattern: re.Pattern[bytes]) -> str:
     """Return Python's name of the encoding that a file declares; "" if it is UTF-8 or unknown."""
     head = data[:HEAD]
-    match = pattern.search(head) or _XML.match(head)
+    match = pattern.search(head) or XML_CHARSET.match(head)
     try:
         name = codecs.lookup(match[1].decode("ascii")).name if match else "utf-8"
         "".encode(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import unquote
 
 from .encodings import PAGE_CHARSET, decode
@@ -50,8 +50,9 @@ class Book:
         self.package = Package(data)
         self.pages = list[BookPage]()
         for name, kind in list_pages(self.package.parts):
+            data = self.package.parts[name]
             with self.failures.leave(name):
-                self.pages.append(BookPage(name, self.package.parts[name], kind))
+                self.pages.append(BookPage(name, data, kind))
         self.texts = [text for page in self.pages for text in page.texts]
 
     def fill(self, translations: Sequence[str]) -> bytes:
@@ -62,7 +63,7 @@ class Book:
         return self.package.write(changed)
 
 
-def find_package(parts: dict[str, bytes]) -> str:
+def find_package(parts: Mapping[str, bytes]) -> str:
     """Return the name of the entry that lists a book's pages. ValueError if it has none."""
     if _CONTAINER not in parts:
         raise ValueError("the document is damaged: it has no META-INF/container.xml")
@@ -72,7 +73,7 @@ def find_package(parts: dict[str, bytes]) -> str:
     raise ValueError("the document is damaged: its list of pages is missing")
 
 
-def list_pages(parts: dict[str, bytes]) -> Iterator[tuple[str, str]]:
+def list_pages(parts: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """Yield the name and the kind of each entry with text, once each."""
     package, seen = find_package(parts), set[str]()
     locked = _list_encrypted(parts)
@@ -87,7 +88,7 @@ def list_pages(parts: dict[str, bytes]) -> Iterator[tuple[str, str]]:
         yield name, kind
 
 
-def _list_encrypted(parts: dict[str, bytes]) -> set[str]:
+def _list_encrypted(parts: Mapping[str, bytes]) -> set[str]:
     if _ENCRYPTED not in parts:
         return set()
     names = parse_xml(parts[_ENCRYPTED], _ENCRYPTED).iter("{*}CipherReference")

@@ -1,9 +1,9 @@
 """The formats of documents that can be translated, by the ending of the file's name."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from .apple_strings import read_strings
 from .catalogues import TranslatableMessage
@@ -14,7 +14,9 @@ from .json_messages import read_json_messages
 from .office import OPEN, SLIDES, WORD, OfficeDocument
 from .po import read_po
 from .subtitles import Subtitles
-from .xml_messages import XmlCatalogue, read_android, read_resx, read_xliff
+from .xliff import read_xliff
+from .xml_file import XmlFile
+from .xml_messages import XmlCatalogue, read_android, read_resx
 
 OFFICE = {".docx": WORD, ".odp": OPEN, ".odt": OPEN, ".pptx": SLIDES}
 
@@ -77,7 +79,7 @@ class EncodedDocument:
         return self.encoding.encode(text, as_markup=is_markup, declared_by=declares)
 
 
-XML: dict[str, Callable[[Any], Iterator[TranslatableMessage]]] = {
+XML: dict[str, Callable[[XmlFile], Iterable[TranslatableMessage]]] = {
     ".resx": read_resx,
     ".xlf": read_xliff,
     ".xliff": read_xliff,

@@ -27,6 +27,7 @@ class InlinePart:
     closing: list[InlinePart] = field(default_factory=list)
     is_opaque: bool = False  # whether the opening is all of it, and no text is translated
     verbatim: str = ""  # text that is not translated, such as a placeholder
+    is_break: bool = False  # whether that parts the text
 
     @property
     def is_text(self) -> bool:

@@ -1,7 +1,8 @@
 """The messages of programs in JSON: of i18next, vue-i18n, react-intl, Chrome, and Flutter's ARB.
 
-The values are translated, the keys and the layout of the file stay. Where each entry is an object
-with a `message`, a `defaultMessage` or a `string`, that is the message, and the rest describes it.
+The values are translated, the keys and the layout of the file stay. Where each entry of an object
+or array is an object with a `defaultMessage`, that is the message, and the rest describes it. So it
+is with a `message` or `string`, of the whole file or beside nothing but what describes it.
 Of a message of ICU with forms (`{n, plural, one {# file} other {# files}}`), each form is one, with
 the text around it. Comments may stand between values.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,6 +19,10 @@ from typing import Any, NamedTuple
 from .catalogues import Catalogue, PlainMessage, TranslatableMessage
 
 MESSAGE_KEYS = ("message", "defaultMessage", "string")
+SURE_KEY = "defaultMessage"  # what nobody else calls so
+DESCRIBING = (
+    "id key name description comment context note file start end line col hash placeholders"
+)
 APART = ("@", "$", "//")  # keys of metadata begin so
 NAMING = ("lang", "language", "locale")  # keys whose value may be the code of a language
 MOST_FORMS, DEEPEST = 40, 4  # of a message with several choices between forms; of these in another
@@ -44,18 +49,20 @@ _DOUBLED = re.compile(r"(?<=\w)''(?=\w)")  # an apostrophe of ICU
 
 def read_json_messages(text: str) -> Catalogue:
     """Return the messages of a JSON file. ValueError if it is no JSON, or nested too deeply."""
-    names = choose_keys(parse(text))
+    names = list_keys(parse(text))
     parts, messages, at = list[str](), list[TranslatableMessage](), 0
     style, left = EscapeStyle.find(text), list[tuple[str, str]]()
-    keys = list[str]()  # of the objects and arrays around a place
+    keys, own = list[str](), list[str | None]()  # of the objects and arrays around a place
     for match in _TOKEN.finditer(text):
         if match[0] in ("{", "["):
             keys.append("")
+            own.append(next(names))
         elif match[0] in ("}", "]"):
             keys.pop()
+            own.pop()
         elif match[2]:
             keys[-1] = read_string(match[1])
-        elif match[1] and is_message(keys, names, match[1]):
+        elif match[1] and is_message(keys, own[-1] if own else "", match[1]):
             start, end = match.span(1)
             parts += [text[at:start], match[1]]
             write = partial(parts.__setitem__, len(parts) - 1)
@@ -71,10 +78,16 @@ def read_json_messages(text: str) -> Catalogue:
     return catalogue
 
 
+class Members(tuple[tuple[str, Any], ...]):
+    """The keys and values of an object, in order; a key may be there twice."""
+
+    __slots__ = ()
+
+
 def parse(text: str) -> Any:
     """Return the value of a JSON file, which may have comments and a comma after the last entry."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=Members)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -83,7 +96,7 @@ def parse(text: str) -> Any:
         if bare == text:
             raise ValueError(f"no valid JSON: {error}") from None
         try:
-            return json.loads(bare)
+            return json.loads(bare, object_pairs_hook=Members)
         except (json.JSONDecodeError, RecursionError):
             raise ValueError(f"no valid JSON: {error}") from None
 
@@ -110,19 +123,51 @@ class EscapeStyle(NamedTuple):
         return spell
 
 
-def choose_keys(value: object) -> tuple[str, ...]:
-    """Return the key of the messages where all entries are objects that have it; else none."""
-    entries = [*value.values()] if isinstance(value, dict) else []
+def list_keys(value: Any) -> Iterator[str | None]:
+    """Yield for each object and array, in the order in which they begin, the key of its message.
+
+    "" where each value may be one, and None where none is.
+    """
+    waiting: list[tuple[Any, str | None]] = [(value, "")]
+    is_whole = True
+    while waiting:
+        value, key = waiting.pop()
+        if not isinstance(value, (list, Members)):
+            continue
+        yield key
+        is_object = isinstance(value, Members)
+        entries = [each for _, each in value] if is_object else value
+        inner = None if key != "" else choose_key(entries, may_differ=is_whole and is_object)
+        waiting += [(each, inner) for each in reversed(entries)]
+        is_whole = False
+
+
+def choose_key(entries: Sequence[Any], *, may_differ: bool) -> str:
+    """Return the key of the messages if all entries are objects that have it; else "".
+
+    may_differ: what is beside a `message` or `string` may be anything.
+    """
+    if not entries or not all(isinstance(each, Members) for each in entries):
+        return ""
+    members = [dict(each) for each in entries]
     for name in MESSAGE_KEYS:
-        if entries and all(isinstance(e, dict) and isinstance(e.get(name), str) for e in entries):
-            return (name,)
-    return ()
+        is_sure = may_differ or name == SURE_KEY
+        if all(
+            isinstance(each.get(name), str)
+            and (is_sure or each.keys() <= {name, *DESCRIBING.split()})
+            for each in members
+        ):
+            return name
+    return ""
 
 
-def is_message(keys: Sequence[str], names: Sequence[str], value: str) -> bool:
-    """Return whether the string at a place is a message; keys: of what is around it."""
-    if names:
-        return len(keys) == 2 and keys[-1] in names
+def is_message(keys: Sequence[str], own: str | None, value: str) -> bool:
+    """Return whether the string at a place is a message.
+
+    keys: of what is around it. own: that of the message of the object that it is in; see list_keys.
+    """
+    if own != "":
+        return keys[-1] == own
     is_name = bool(keys) and keys[-1].lower() in NAMING and _CODE.fullmatch(value)
     return not is_name and not any(key.startswith(APART) for key in keys)
 

@@ -9,9 +9,9 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .dialects import choose_dialect
+from .dialects import Dialect, choose_dialect
 from .failures import Failures
 from .packed import Package, parse_xml, write_xml
 from .paragraphs import Paragraph
@@ -66,6 +66,8 @@ class OfficeDocument:
         for root in self.roots.values():
             dialect = choose_dialect(format.kind, root)
             for element in [*root.iter(*dialect.paragraphs)]:
+                if _is_in_comment(element, dialect):
+                    continue
                 with self.failures.leave("".join(islice(element.itertext(), SHOWN))):
                     paragraph = Paragraph(element, dialect)
                     if any(map(str.isalnum, paragraph.plain)):
@@ -81,6 +83,11 @@ class OfficeDocument:
             with self.failures.leave(paragraph.plain):
                 paragraph.fill(markup)
         return self.package.write({name: write_xml(root) for name, root in self.roots.items()})
+
+
+def _is_in_comment(element: Any, dialect: Dialect) -> bool:
+    around = element.iterancestors(*dialect.comments) if dialect.comments else iter(())
+    return next(around, None) is not None
 
 
 def _list_parts(parts: Mapping[str, bytes], format: OfficeFormat) -> list[str]:

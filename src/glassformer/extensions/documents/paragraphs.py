@@ -16,7 +16,7 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
-from .catalogues import cut_verbatim
+from .catalogues import cut_at_breaks, cut_verbatim
 from .dialects import Dialect
 from .inline_parts import (
     DEEPEST,
@@ -62,15 +62,20 @@ class Paragraph:
         return [each for part in merge_texts(parts) for each in self._set_aside(part)]
 
     def _set_aside(self, part: InlinePart) -> Iterator[InlinePart]:
-        """Yield a part; a placeholder, link or tag in a text is a part of its own."""
+        """Yield a part; a placeholder, link, tag or break in a text is a part of its own."""
         if not part.text:
             yield part
             return
-        for token in cut_verbatim(part.text, self.dialect.verbatim):
-            if token.is_tag:
-                yield InlinePart(verbatim=token.text, format=part.format)
-            else:
-                yield InlinePart(token.text, format=part.format)
+        breaks = self.dialect.text_breaks
+        for number, text in enumerate(cut_at_breaks(part.text, breaks) if breaks else [part.text]):
+            if number % 2:
+                yield InlinePart(verbatim=text, is_break=True)
+                continue
+            for token in cut_verbatim(text, self.dialect.verbatim):
+                if token.is_tag:
+                    yield InlinePart(verbatim=token.text, format=part.format)
+                else:
+                    yield InlinePart(token.text, format=part.format)
 
     def _list_parts(self, element: Any, depth: int) -> Iterator[InlinePart]:
         names = self.dialect
@@ -125,7 +130,7 @@ class Paragraph:
     def _mark(self, part: InlinePart) -> str:
         """Return a part as markup, and number it if it gets a tag."""
         if part.kept or part.is_opaque or part.verbatim:
-            is_break = part.kept and part.kept[0].tag in self.dialect.breaks
+            is_break = part.is_break or (part.kept and part.kept[0].tag in self.dialect.breaks)
             own = write_attribute(part.verbatim) if part.verbatim else ""
             return f'<{"br" if is_break else "img"} id="{self._number(part)}"{own}>'
         number = self._number(part) if self._needs_tag(part) else None

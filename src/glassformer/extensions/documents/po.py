@@ -3,21 +3,20 @@
 A plural has a form for each group of numbers, by a rule in the head of the file. The form of 1 is
 translated from the singular, and the others from the plural; so is that of 1 if it serves greater
 numbers, too, as 21, and only the plural has the place of the number: "One file", "%d files".
+
+All lines but those of new translations stay as they are.
 """
 
 from __future__ import annotations
 
-import gettext
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import dropwhile
 from typing import Any
 
-from glassformer.text.verbatim import find_verbatim
-
+from .access_keys import AccessKeys
 from .catalogues import Catalogue, PlainMessage
-
-RULE = re.compile(r"plural\s*=\s*([^;]{1,400})")
-USUAL, TRIED = "n != 1", range(200)  # the rule if none is there; numbers that it is tried with
+from .plural_forms import RULE, USUAL, is_for_one, list_served
 
 
 def read_po(text: str) -> Catalogue:
@@ -33,58 +32,60 @@ def read_po(text: str) -> Catalogue:
     except (OSError, UnicodeError) as error:
         raise ValueError(f"the file is no PO: {' '.join(str(error).split())}") from None
     newline = "\r\n" if "\r\n" in text else "\n"
-    served = _list_served(entries.metadata.get("Plural-Forms", ""))
-    messages = [message for entry in entries for message in _read_entry(entry, served)]
-    has_head = text.lstrip().startswith("#")
+    rule = RULE.search(entries.metadata.get("Plural-Forms", ""))
+    served = list_served(rule[1] if rule else USUAL)
+    keys = AccessKeys([entry.msgid for entry in entries])
+    messages = [message for entry in entries for message in _read_entry(entry, served, keys)]
+    before = [_spell_translation(entry) for entry in entries]
 
     def write() -> str:
-        written = str(entries) if has_head else str(entries).removeprefix("#\n")
-        return (written.rstrip("\n") + "\n").replace("\n", newline)
+        ended = text if text.endswith("\n") else text + newline
+        lines, written, at = ended.splitlines(keepends=True), list[str](), 0
+        for entry, former in zip(entries, before, strict=True):
+            if (translation := _spell_translation(entry)) != former:
+                first, end = _find_translation(lines, max(entry.linenum - 1, at))
+                written += lines[at:first]
+                written += [line + newline for line in translation]
+                at = end
+        return "".join([*written, *lines[at:]])
 
     return Catalogue(messages, write)
 
 
-def _list_served(plural_forms: str) -> Mapping[int, set[int]]:
-    """Return the numbers that each plural form serves, of those that are tried."""
-    match = RULE.search(plural_forms)
-    try:
-        choose = gettext.c2py(match[1] if match else USUAL)
-        forms = [choose(number) for number in TRIED]
-    except (ValueError, ZeroDivisionError, RecursionError):
-        choose = gettext.c2py(USUAL)
-        forms = [choose(number) for number in TRIED]
-    served: dict[int, set[int]] = {}
-    for number, form in zip(TRIED, forms, strict=True):
-        served.setdefault(form, set()).add(number)
-    return served
+def _spell_translation(entry: Any) -> list[str]:
+    """Return the lines of a file that are the translation of an entry."""
+    lines: list[str] = str(entry).rstrip("\n").split("\n")
+    return [*dropwhile(lambda line: not line.startswith("msgstr"), lines)]
 
 
-def _read_entry(entry: Any, served: Mapping[int, set[int]]) -> Iterator[PlainMessage]:
+def _find_translation(lines: Sequence[str], start: int) -> tuple[int, int]:
+    """Return the first line of the translation of the entry at a line, and the line behind it."""
+    first = start
+    while first < len(lines) and not lines[first].lstrip().startswith("msgstr"):
+        first += 1
+    end = first
+    for number in range(first, len(lines)):
+        if (line := lines[number].strip()).startswith(("msgstr", '"')):
+            end = number + 1
+        elif line:
+            break
+    return first, end
+
+
+def _read_entry(
+    entry: Any, served: Mapping[int, set[int]], keys: AccessKeys
+) -> Iterator[PlainMessage]:
     if entry.obsolete:
         return
     if not entry.msgid_plural:
         if entry.msgstr in ("", entry.msgid):
-            yield PlainMessage(entry.msgid, lambda text: setattr(entry, "msgstr", text))
+            write = partial(setattr, entry, "msgstr")
+            yield PlainMessage(*keys.hide(entry.msgid, write))
         return
     for number, translation in entry.msgstr_plural.items():
         if translation in ("", entry.msgid, entry.msgid_plural):
             numbers = served.get(number, set())
-            is_one = 1 in numbers and (max(numbers) == 1 or not _has_own_place(entry))
-            source = entry.msgid if is_one else entry.msgid_plural
-            yield PlainMessage(source, _make_plural_writer(entry, number))
-
-
-def _has_own_place(entry: Any) -> bool:
-    """Return whether only the plural of a message has a placeholder, that of the number."""
-    singular, plural = (
-        {text[each.start : each.end] for each in find_verbatim(text) if each.kind == "placeholder"}
-        for text in (entry.msgid, entry.msgid_plural)
-    )
-    return not plural <= singular
-
-
-def _make_plural_writer(entry: Any, number: int) -> Callable[[str], None]:
-    def write(text: str) -> None:
-        entry.msgstr_plural[number] = text
-
-    return write
+            both = entry.msgid, entry.msgid_plural
+            source = both[not is_for_one(numbers, *both)]
+            write = partial(entry.msgstr_plural.__setitem__, number)
+            yield PlainMessage(*keys.hide(source, write))

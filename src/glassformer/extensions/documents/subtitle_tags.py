@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 )
 
 _EASTERN = re.compile(f"[{EAST}]")
+# Of French, with a space before: they begin no line. A space stands behind the quote that opens.
+_ENDING, _OPENING = re.compile(r"[?!:;»%€][?!:;»%€.,…)\]”\"']*"), "«"
 
 
 class SubtitleToken(NamedTuple):
@@ -67,6 +69,24 @@ def find_partners(tokens: Sequence[SubtitleToken]) -> dict[int, int]:
             if len(opened) < DEEPEST:
                 partners[begin] = number
     return partners
+
+
+def close_at_cues(lines: Sequence[str], cues: Sequence[object]) -> list[str]:
+    """Return the lines of a sentence, in which no pair of tags goes on from one cue into another.
+
+    cues: that of each line. A pair that did so is there once in each.
+    """
+    numbers, tokens = list[int](), list[SubtitleToken]()
+    for number, line in enumerate(lines):
+        tokens += cut_tags(line)
+        numbers += [number] * (len(tokens) - len(numbers))
+    closed = [*lines]
+    for begin, end in sorted(find_partners(tokens).items(), reverse=True):  # the inner ones first
+        for number in range(numbers[begin], numbers[end]):
+            if cues[number] is not cues[number + 1]:
+                closed[number] += tokens[end].text
+                closed[number + 1] = tokens[begin].text + closed[number + 1]
+    return closed
 
 
 class SentenceMarkup:
@@ -159,11 +179,13 @@ class _Words:
 
     def add_text(self, text: str) -> None:
         is_word = _EASTERN.match(text) is None
-        if not (self.is_open and is_word):
+        is_tied = self.words and (_ENDING.fullmatch(text) or self.words[-1].parts[-1] == _OPENING)
+        if not (is_tied or (self.is_open and is_word)):
             self.words.append(_GrowingWord(self.space, []))
+            self.space = ""
         word = self.words[-1]
-        word.parts += [*self.waiting, text]
-        word.size += len(text)
+        word.parts += [self.space, *self.waiting, text]
+        word.size += len(self.space) + len(text)
         self.space, self.waiting, self.is_open = "", [], is_word
 
     def finish(self) -> list[SubtitleWord]:

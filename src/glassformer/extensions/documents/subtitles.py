@@ -11,7 +11,14 @@ from glassformer.text.spacing import looks_unspaced
 
 from .cues import Cue, CueFile
 from .failures import Failures
-from .subtitle_tags import SentenceMarkup, SubtitleToken, cut_tags, find_partners, name_tag
+from .subtitle_tags import (
+    SentenceMarkup,
+    SubtitleToken,
+    close_at_cues,
+    cut_tags,
+    find_partners,
+    name_tag,
+)
 
 _VOICES = re.compile(r"(?<=[.!?…。！？؟।])\s+(?=[-–—]\s*[^\s\d–—-])")  # two in one line
 _PLACE = re.compile(r"\{\\(?:an?\d|pos|move|org|fade?)[^{}]*+\}")  # where a cue is shown
@@ -98,7 +105,9 @@ class Subtitles:
             sizes[-1] -= 1
             parts = ["".join(each.text for each in phrase.tokens) for phrase in sentence.phrases]
             with self.failures.leave(markup.text):
-                parts = markup.divide(translation, sizes)
+                lines = markup.divide(translation, sizes)
+                cues = [phrase.cue for phrase in sentence.phrases]
+                parts = close_at_cues(lines, cues) if all(lines) else lines
             for phrase, part in zip(sentence.phrases, parts, strict=True):
                 whole = f"{phrase.before}{part}{phrase.after}" if part else ""
                 whole = _ARROW.sub("->", whole)

@@ -2,6 +2,7 @@
 
 A sentence without them has a hole, which a network fills with words of its own. So it reads what
 stands there, which is repeated letter by letter, and the tags go where that is in the translation.
+A picture is read like that only where its sentence has a hole without it: "Press [], or use and ."
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from glassformer.text.verbatim import find_verbatim
 
+from .elements import RAW
 from .run_parts import RunPart
 
 READ = frozenset(("code", "link", "mail", "placeholder"))  # kinds of what a translation repeats
@@ -23,6 +25,20 @@ _ELEMENT = re.compile(
     r"<(?P<name>code|kbd|samp|tt|var|b|em|i|span|strong)(?:\s[^<>]*)?>"
     r"(?P<text>[^<>`\n]{1,60})</(?P=name)>"
 )
+_JOINING = "and|or|et|ou|und|oder|y|e|o"
+_LEADING = (
+    "a|an|the|at|by|for|from|in|of|on|to|with|à|au|de|des|du|dans|en|la|le|les|par|pour|sur|un|une"
+    "|auf|aus|bei|das|dem|den|der|die|durch|ein|eine|für|im|mit|von|vom|zu|zum|con|da|di|el|il|para|por"
+)
+# A point, \0, where the text around it has a hole.
+_HOLE = re.compile(
+    rf"[(\[]\s*\0\s*[)\]]|^\s*\0,|,\s+\0(?:\s*[,.;:!?]|\s+(?:{_JOINING})\b)"
+    rf"|\b(?:{_JOINING}|{_LEADING})\s+\0\s*(?:[,.;:!?)\]]|$)"
+    rf"|\b(?:{_LEADING})\s+\0\s+(?:{_JOINING}|to|pour|um)\b",
+    re.IGNORECASE,
+)
+_NEAR = 12  # characters on both sides in which that is seen
+_UNSEEN = RAW | {"", "wbr", "template", "noscript"}  # comments have no name
 
 
 class VerbatimPoint(NamedTuple):
@@ -45,25 +61,48 @@ def _is_repeated(text: str) -> bool:
 
 def find_points(parts: Sequence[RunPart]) -> tuple[list[VerbatimPoint], list[RunPart]]:
     """Return the points of a run that are read as text, and the run with that text for them."""
-    points, whole, number = list[VerbatimPoint](), list[RunPart](), 0
+    points, whole, number, before = list[VerbatimPoint](), list[RunPart](), 0, ""
+    following = _list_following(parts)
     while number < len(parts):
         tags = _gather_tags(parts, number)
         text = next((text for each in tags if (text := _read_point(each))), "")
+        around = f"{before}\0{following[number + len(tags)]}"
+        is_hole = not text and _is_seen(tags) and bool(_HOLE.search(around))
+        if is_hole:
+            text = f"`#{len(points) + 1}`"
         if text:
             points.append(VerbatimPoint(text, "".join(each.raw for each in tags)))
             whole.append(RunPart(html.escape(text, quote=False), "text"))
         else:
             tags = tags[:1]
             whole += tags
+        if whole[-1].kind == "text" and not is_hole:
+            before = (before + html.unescape(whole[-1].raw[-10 * _NEAR :]))[-_NEAR:]
         number += len(tags)
     return points, whole
 
 
+def _is_seen(tags: Sequence[RunPart]) -> bool:
+    """Return whether tags stand for something without words, such as a picture."""
+    return len(tags) > 1 or (tags[0].kind == "point" and tags[0].name not in _UNSEEN)
+
+
+def _list_following(parts: Sequence[RunPart]) -> list[str]:
+    """Return for each part, and for the end, the first characters of the text that begins there."""
+    following = [""]
+    for part in reversed(parts):
+        text = html.unescape(part.raw[: 10 * _NEAR]) if part.kind == "text" else ""
+        following.append((text + following[-1])[:_NEAR])
+    return following[::-1]
+
+
 def _gather_tags(parts: Sequence[RunPart], number: int) -> Sequence[RunPart]:
-    """Return a part, and if it opens an element around a point alone, all of that."""
-    around = parts[number : number + 3]
-    is_around = [each.kind for each in around] == ["open", "point", "close"]
-    return around if is_around and around[0].name == around[2].name else around[:1]
+    """Return a part, and if it opens an element around nothing or a point alone, all of that."""
+    for around in (parts[number : number + 2], parts[number : number + 3]):
+        kinds = [each.kind for each in around]
+        if kinds in (["open", "close"], ["open", "point", "close"]):
+            return around if around[0].name == around[-1].name else around[:1]
+    return parts[number : number + 1]
 
 
 def _read_point(part: RunPart) -> str:

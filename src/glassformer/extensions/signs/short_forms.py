@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from html.entities import name2codepoint
 from typing import Literal, NamedTuple
 
 from glassformer.extensions.days.dates import read_day_formats
@@ -80,13 +81,29 @@ DAYS = {
 _OF_MONTHS = r"(?<![\w-])(?P<before>)(?P<short>{})\.?(?=[ ]\d{{1,2}}\b)"
 _OF_DAYS = r"(?<![\w-])(?P<before>)(?P<short>{})\.(?=[ ][a-z\d])"
 HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
-_HALF = r"(?:pm|PM|[ap]\.m\.(?=\s+[a-z])|[ap]\.m(?!\w))"
+_HALF = r"(?:[ap]m(?! I\b)|[AP]M|[ap]\.m\.(?=\s+[a-z])|[ap]\.m(?!\w))"
 # Times of the day; those of English for languages that count to 24, which lose the afternoon else.
 TIMES = {
     "en": rf"(?P<before>)(?P<hour>1[0-2]|0?[1-9])(?P<minute>){_SPACE}(?P<half>{_HALF})",
     "fr": rf"(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}[hH]{_SPACE}(?P<minute>[0-5]\d)(?P<half>)",
 }
 _HOUR = rf"(?P<before>)(?P<hour>1\d|2[0-3]|0?[1-9]){_SPACE}[hH](?P<minute>)(?P<half>)"
+_SMALL = rf"0?\d{_SPACE}(?:am|AM)"  # a network translates these, but loses them behind a day
+_DAY = r"\d[/.]\d|\d(?:st|nd|rd|th)? (?:of )?(?:{0})\b|\b(?:{0})\.? (?:the )?\d"
+# What has a time in front, which a network rather reads behind it: the bus at 7:30. In French, the
+# bus of 7:30.
+_OF = ("fr",)
+_DETERMINERS = ("the", "The", "my", "My", "our", "Our", "your", "his", "her", "their", "a")
+_TIMED = "|".join(rf"(?<=\b{each} )" for each in _DETERMINERS)
+_NOUN = (
+    "appointment|boat|bus|call|class|concert|express|ferry|film|flight|game|lesson|match|meeting"
+    "|movie|news|performance|plane|reservation|session|show|tram|train"
+)
+TIMED = {
+    "en": rf"(?:{_TIMED})(?P<before>)(?=\d{{1,2}}(?::|{_SPACE}[aApP]\.?[mM]))"
+    rf"(?P<hour>1\d|2[0-3]|0?\d)(?::(?P<minute>[0-5]\d))?(?:{_SPACE}(?P<half>{_HALF}))?"
+    rf" (?P<noun>{_NOUN})(?! (?:stop|station|schedule|ticket|tickets|time|times)\b)"
+}
 SHARP = {  # full hours, which are no durations
     "fr": (
         rf"(?<=\b[àÀ] ){_HOUR}",
@@ -226,25 +243,34 @@ _PART = LazyPattern("[A-Z][a-z]*")
 _ARTICLES = ("a", "an", "the", "un", "une", "le", "la", "les", "das", "der", "die", "ein", "eine")
 _NO_NOUN = "".join(rf"(?<!\b{each} )" for each in _ARTICLES)
 _TYPED = r"(?<![\w@#&/.\\-])(?<!\d )(?P<before>)(?P<short>{})(?![\w@&/\\-]|['’](?!s\b)\w)"
+# What entities of HTML name: marks, which are often written by number, and letters of Latin-1.
+_MARKS = "\u00a0\"&'«»‘’“”„–—•…€™"
+_LATIN = range(0xA0, 0x100)
+_ENTITY = r"(?P<before>)(?P<short>&[A-Za-z#][A-Za-z\d]{1,7};)"
+_LONE_AND = r"(?<=\S[ \u00a0])(?P<before>)(?P<short>&(?:amp|#38);)(?=[ \u00a0]\S)"
 
 
 class ShortForm(NamedTuple):
     """Short forms with one pattern, which has the groups `before` and `short`, or that of a time.
 
-    The groups of a time of the day are `before`, `hour`, `minute` and `half`.
+    The groups of a time of the day are `before`, `hour`, `minute` and `half`; and `noun`, if the
+    network reads it behind that.
     """
 
     pattern: LazyPattern
     words: Words | None = None  # for each short form: behind 1, and behind other numbers
     kind: Literal["numbered", "typed", "capitals"] = "numbered"
+    joint: str = ""  # between a noun and the time that is read behind it
+    beside: LazyPattern | None = None  # what the text has to have, too
 
     def read(self, match: re.Match[str]) -> str:
         """Return what a network reads for a match of the pattern; "" if it knows no words."""
         before = match["before"]
         if not self.words:
-            hour, half = int(match["hour"]), match["half"].lower()
+            hour, half = int(match["hour"]), (match["half"] or "").lower()
             hour = hour % 12 + 12 * half.startswith("p") if half else hour
-            return f"{hour}:{match['minute'] or '00'}"
+            time = f"{hour}:{match['minute'] or '00'}"
+            return f"{match['noun']} {self.joint} {time}" if self.joint else time
         short = match["short"]
         words = self.words.get(short) or self.words.get(short.lower()) or ("", "")
         result = words[before != "1"]
@@ -252,6 +278,24 @@ class ShortForm(NamedTuple):
         if result and (is_first or (self.kind == "typed" and short[0].isupper())):
             result = result[0].upper() + result[1:]
         return f"{before} {result}" if before and result else result
+
+
+def list_entities(ampersand: str) -> Iterator[ShortForm]:
+    """Yield the entities of HTML in plain text, but for those of < and >, which would make tags.
+
+    ampersand: what is read for a lone one.
+    """
+    lone = (ampersand, ampersand)
+    yield ShortForm(LazyPattern(_LONE_AND), {"&amp;": lone, "&#38;": lone})
+    named = {name: chr(code) for name, code in name2codepoint.items() if code in _LATIN}
+    named |= {name: chr(code) for name, code in name2codepoint.items() if chr(code) in _MARKS}
+    numbered = {
+        number.format(ord(mark)): mark
+        for mark in _MARKS
+        for number in ("#{}", "#{:03}", "#x{:x}", "#x{:X}")
+    }
+    words = {f"&{each};": (mark, mark) for each, mark in (named | numbered | {"apos": "'"}).items()}
+    yield ShortForm(LazyPattern(_ENTITY), words)
 
 
 def list_typed(base: str | None) -> Iterator[ShortForm]:
@@ -295,7 +339,14 @@ def list_numbered(
             both = {short: (name, name) for short, name in names.items()}
             yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
     if language in TIMES and (language, target) != ("en", "en"):
-        yield ShortForm(LazyPattern(f"{_FREE}{TIMES[language]}{_LAST}"))
+        pattern = TIMES[language] + _LAST
+        yield ShortForm(LazyPattern(f"{_FREE}(?!{_SMALL}){pattern}"))
+        if months := _list_cases(list_months(language)):
+            day = LazyPattern(_DAY.format("|".join(months)))
+            yield ShortForm(LazyPattern(f"{_FREE}(?={_SMALL}){pattern}"), beside=day)
+        if language in TIMED:
+            joint = "of" if target in _OF else "at"
+            yield ShortForm(LazyPattern(f"{_FREE}{TIMED[language]}{_LAST}"), joint=joint)
     for pattern in SHARP.get(language, ()):
         yield ShortForm(LazyPattern(f"{_FREE}{pattern}{_LAST}"))
     percent, following = PERCENT.get(language, ("", ""))
@@ -337,10 +388,14 @@ def shorten_months() -> dict[str, str]:
 
 def _write_days(months: list[str]) -> tuple[str, str]:
     """Return patterns of what no month stands before, and behind."""
-    names = [each for month in months for each in dict.fromkeys((month, month.lower()))]
+    names = _list_cases(months)
     behind = ("", r"\.", " the") if "May" in months else ("",)
     before = "".join(rf"(?<!{each}{more} )" for each in names for more in behind)
     return before, rf"(?!\.? (?:of )?(?:{'|'.join(names)})\b)" if names else ""
+
+
+def _list_cases(names: list[str]) -> list[str]:
+    return [each for name in names for each in dict.fromkeys((name, name.lower()))]
 
 
 def _write_cases(word: str) -> str:

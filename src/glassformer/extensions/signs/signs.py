@@ -1,7 +1,8 @@
 """Signs and short forms that are read as words: "salt & pepper" as "salt and pepper".
 
 A network whose training text hardly had a sign has learned nothing of it, but knows the word. So it
-is with 5 min and the 2nd floor, which `short_forms` has by language.
+is with 5 min and the 2nd floor, which `short_forms` has by language, and with entities of HTML that
+came along with a text: &eacute; is read as é.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from glassformer.text.casing import WORD
+from glassformer.text.casing import PRONOUN, WORD
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.symbols import touches
 from glassformer.text.unicode import Span
 from glassformer.text.verbatim import Verbatim, find_verbatim, read_first_names
 
-from .short_forms import ELIDED, ELIDING, ShortForm, list_numbered, list_typed
+from .short_forms import (
+    ELIDED,
+    ELIDING,
+    ShortForm,
+    list_entities,
+    list_numbered,
+    list_typed,
+)
 
 RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
@@ -62,11 +70,13 @@ class Signs:
             if has_token(f" {word}")
             and (not has_token(sign) or (counts and counts.get(sign, 0) < RARE))
         }
+        self.entities = [*list_entities(self.spoken.get("&", "&"))]
 
     @cached_property
     def forms(self) -> list[ShortForm]:
         """Return all short forms; those beside numbers depend on which words the network knows."""
-        return [*self.typed, *list_numbered(*self.bases, self.is_word, self.has_token)]
+        numbered = list_numbered(*self.bases, self.is_word, self.has_token)
+        return [*self.typed, *self.entities, *numbered]
 
     def find(self, text: str) -> list[tuple[Verbatim, str]]:
         """Return the signs and short forms of a text, each with the words for it.
@@ -77,9 +87,14 @@ class Signs:
         shouted = text.isupper() and len(WORD.findall(text)) > 1
         read = text.lower() if shouted and len(text.lower()) == len(text) else text
         pairs, at = [*self._find_lone(text), *self._find_elided(text), *self._find_short(read)], 0
+        pairs += self._find_pronouns(text)
         pairs.sort(key=lambda pair: (pair[0][0], -pair[0][1]))  # the longest first
         parts = find_verbatim(text) if pairs else ()
-        repeated = [(each.start, each.end) for each in parts if each.kind not in OWN]
+        repeated = [
+            (each.start, each.end)
+            for each in parts
+            if each.kind not in OWN and text[each.start] != "&"
+        ]
         results = list[tuple[Verbatim, str]]()
         for (start, end), word in pairs:
             if start >= at and not touches((start, end), repeated):
@@ -103,11 +118,19 @@ class Signs:
             if name in read_first_names() or not self.is_word(name.lower()):
                 yield (match.start(), match.start("name")), f"{match['sign']}e "
 
+    def _find_pronouns(self, text: str) -> Iterator[tuple[Span, str]]:
+        """Yield the English i for which I is read; a sentence all in small letters is truecased."""
+        if self.bases[0] == "en" and text != text.lower():
+            yield from ((match.span(), "I") for match in PRONOUN.finditer(text))
+
     def _find_short(self, text: str) -> Iterator[tuple[Span, str]]:
         has_number = DIGIT.search(text) or DAY.search(text)
-        forms = self.forms if has_number else self.typed if self._may_be_typed(text) else ()
+        forms = self.forms if has_number else self.typed if self._may_be_typed(text) else []
+        if "&" in text and not has_number:
+            forms = [*forms, *self.entities]
         for form in forms:
-            for match in form.pattern.finditer(text):
+            is_possible = form.beside is None or form.beside.search(text)
+            for match in form.pattern.finditer(text) if is_possible else ():
                 words = form.read(match)
                 is_known = form.kind == "typed" and self.is_word(match["short"].lower())
                 if words and words != match[0] and not is_known:

@@ -30,26 +30,32 @@ from glassformer.translate import adapting
 from glassformer.translate.adapting import LONGEST_ACRONYM, Adapter
 from glassformer.translate.align.marked_words import CLOSING
 from glassformer.translate.align.marked_words import WORD as MARKED_WORD
-from glassformer.translate.align.symbols import LAST_MARKS
+from glassformer.translate.align.symbols import LAST_MARKS, REST, TOUCHED
 
 from .regexp import write_for_javascript
 
 PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "hint": verbatim.HINT,
     "verbatim": verbatim.SCAN,
+    "touch": verbatim.TOUCH,
+    "touched": TOUCHED,
     "word": verbatim.WORD,
     "foreign": verbatim.FOREIGN,
     "possessive": verbatim.POSSESSIVE,
     "year": stand_ins.YEAR,
     "numeric": stand_ins.NUMERIC,
+    "owned": stand_ins.OWNED,
     "cased_word": casing.WORD,
     "elided": casing.ELIDED,
     "pronoun": casing.PRONOUN,
     "before_place": adapting.BEFORE_PLACE,
+    "list_of_names": titles.LIST,
+    "listed": titles.LISTED,
     "addressed": adapting.ADDRESSED,
     "letter": adapting.LETTER,
     "repeated_marks": adapting.LAST_MARKS,
     "final_mark": adapting.LAST_MARK,
+    "final_dots": adapting.LAST_DOTS,
     "enclosed_end": final_stops.ENCLOSED_END,
     "symbols": symbols.RUN,
     "aside": symbols.ASIDE,
@@ -68,7 +74,6 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "colon_label": colons.LABEL,
     "end": symbols.END,
     "moved": symbols.MOVED,
-    "separator": symbols.SEPARATOR,
     "mark": symbols.MARKS,
     "curly": typography.CURLY,
     "curly_double": typography.CURLY_DOUBLE,
@@ -77,10 +82,13 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "spaced_dash": typography.SPACED_DASH,
     "dash": typography.DASHES,
     "marked_word": MARKED_WORD,
+    "rest_of_word": REST,
     "lone": signs.LONE,
 }
 LISTS = {
     "trailing": verbatim.TRAILING,
+    "edge": verbatim.EDGE,
+    "counted": verbatim.COUNTED,
     "brackets": verbatim.BRACKETS,
     "beginning": verbatim.BEGINNING,
     "of_numbers": stand_ins.OF_NUMBERS,
@@ -102,6 +110,7 @@ LIMITS = {
     "digits": stand_ins.DIGITS,
     "least_stem": verbatim.LEAST_STEM,
     "small_number": adapting.SMALL_NUMBER,
+    "longest_before_place": adapting.LONGEST_BEFORE,
     "least_title": casing.LEAST_TITLE,
     "share": casing.SHARE,
     "least_sentence": casing.LEAST_SENTENCE,
@@ -121,6 +130,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
     patterns = {
         **PATTERNS,
         "label": find_list_labels(adapter.source_lang),
+        "separator": symbols.compile_separators(typography.find_quotes(adapter.source_lang)),
         "title": titles.make_pattern(*adapter.languages),
         "before_title": titles.BEFORE,
         "particles": full_names.compile_particles(adapter.source_lang),
@@ -153,6 +163,7 @@ def describe_adapting(adapter: Adapter) -> dict[str, Any] | None:
         "short_forms": _describe_short_forms(adapter.signs),
         "short_kinds": signs.OWN,
         "single_quotes": typography.SINGLE_QUOTES.get("".join(quotes), "‘’"),
+        "locales": ["tr" if casing.is_turkic(each) else "en" for each in adapter.languages],
         "capitals": [
             {chr(code): capital for code, capital in table.items()}
             for table in casing.find_capitals(adapter.target_lang)
@@ -184,6 +195,8 @@ def _describe_short_forms(own: signs.Signs) -> list[dict[str, Any]]:
                 if not (form.kind == "typed" and own.is_word(short))
             },
             "kind": form.kind,
+            "joint": form.joint,
+            "beside": write_for_javascript(form.beside.pattern) if form.beside else None,
         }
         for form in own.forms
     ]
@@ -196,6 +209,7 @@ def _describe_names(adapter: Adapter) -> dict[str, Any]:
         "women": stand_ins.WOMEN,
         "spellings": stand_ins.SPELLINGS,
         "genitive": name_base(adapter.target_lang) in stand_ins.GENITIVE,
+        "sibilants": stand_ins.SIBILANTS if name_base(adapter.target_lang) == "de" else (),
         "nouns": stand_ins.NOUNS.get(name_base(adapter.target_lang)),
         "amounts": stand_ins.AMOUNTS,
         "amount": write_for_javascript(stand_ins.AMOUNT.pattern),

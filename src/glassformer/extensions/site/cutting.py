@@ -12,6 +12,7 @@ from html import escape
 from typing import NamedTuple
 
 from glassformer.see.trace import Trace
+from glassformer.text.spacing import word_pattern
 
 from .threads import ROW, draw_threads, locate_words
 
@@ -80,12 +81,17 @@ def _list_sides(trace: Trace) -> tuple[list[str], list[str]]:
 
 def _cut_each(trace: Trace) -> Iterator[CutPanel]:
     """Yield what the model says without each word."""
-    words, translated = _list_sides(trace)
+    words = locate_words(trace.source, trace.text)
+    _, translated = _list_sides(trace)
     if trace.record_cut is None or len(words) > MOST:
         return
-    for place, word in enumerate(words):
-        if any(map(str.isalnum, word)):
-            other = trace.record_cut(word, words[:place].count(word))
+    for place, (tokens, word) in enumerate(words):
+        if not any(map(str.isalnum, word)):
+            continue
+        start = trace.text.index(word, trace.source[tokens[0]].start)
+        starts = [match.start() for match in word_pattern(word).finditer(trace.text)]
+        if start in starts:  # else it is within what is a word for a cut
+            other = trace.record_cut(word, starts.index(start))
             changes = list(_list_changes(translated, _list_sides(other)[1]))
             caption = ", ".join(f"{was or '∅'} → {now or '∅'}" for was, now, _ in changes)
             fresh = tuple(n for *_, places in changes for n in places)

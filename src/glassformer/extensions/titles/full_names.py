@@ -10,6 +10,8 @@ from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
 from glassformer.text.verbatim import STARTERS, Verbatim, is_first
 
+from .word_names import CAPITAL, list_word_names
+
 # Between the parts of a name, in languages where they are no words.
 PARTICLES = (
     *("van", "von", "de", "da", "di", "del", "della", "der", "den", "la", "los", "las"),
@@ -21,7 +23,6 @@ NAMED = {  # what a name follows, be it another word, too: my dog's name is Luck
     "en": ("name is ", "name's ", "name\u2019s ", "name was ", "named "),
     "fr": ("m'appelle ", "s'appelle ", "m\u2019appelle ", "s\u2019appelle ", "nom est "),
 }
-CAPITAL = "[A-ZÀ-ÖØ-Þ]"
 # Names that are verbs, too, are names in front of another verb: Will said, May and Tom.
 _SAID = (
     "asked|called|came|gave|got|knows|left|likes|liked|lives|loves|met|needs|said|says|told|took"
@@ -45,13 +46,15 @@ def compile_full_names(language: str | None) -> LazyPattern:
     """Return a pattern of the full names in texts of a language."""
     particles = compile_particles(language).pattern
     named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(name_base(language), ()))
-    others = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
+    said = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
     begins = rf"\b(?!(?:{STARTERS}) ){_PROPER}"
     verbs = VERBS.get(name_base(language), "(?!)")
+    places, brands, others = list_word_names(language)
     return LazyPattern(
-        rf"\b(?P<sure>{verbs})"
+        rf"(?P<place>{places})|(?P<none>{begins} (?:{others}))"
+        rf"|(?P<sure>\b{verbs}|{brands}|(?:{others})(?! {CAPITAL}))"
         rf"|{begins}(?: {_PROPER}){{0,3}},? [JS]r\b(?:\.(?=,? [a-z\d]))?"  # Robert Downey Jr. is
-        rf"|(?:{begins} |\b){particles}{_PROPER}\b{others}"
+        rf"|(?:{begins} |\b){particles}{_PROPER}\b{said}"
     )
 
 
@@ -64,6 +67,9 @@ def find_full_names(
     """
     for match in compile_full_names(language).finditer(text):
         start, first = match.start(), match[0].partition(" ")[0]
-        if not match["sure"] and is_first(text, start) and is_word(first):
+        if match["none"]:
+            continue
+        is_sure = match["place"] or match["sure"]
+        if not is_sure and is_first(text, start) and is_word(first):
             start += len(first) + 1
-        yield Verbatim(start, match.end(), "name")
+        yield Verbatim(start, match.end(), "location" if match["place"] else "name")

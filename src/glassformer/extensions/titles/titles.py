@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from glassformer.foundation.disk import read_text
 from glassformer.text.function_words import WORDS
 from glassformer.text.patterns import LazyPattern
 from glassformer.text.spacing import name_base
-from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim
+from glassformer.text.verbatim import POSSESSIVE, WORD, Verbatim, read_first_names
 
-from .full_names import CAPITAL, compile_particles
+from .full_names import compile_particles
+from .word_names import CAPITAL
 
 # What a word becomes before a title, that of a woman or of a man with an article, or a name.
 FITTED = {
@@ -26,6 +27,11 @@ FITTED = {
         **{"de ": "d'", "De ": "D'", "que ": "qu'", "Que ": "Qu'"},  # before a vowel
     },
 }
+# Three names or more with commas between, behind which the last one follows.
+LISTED = LazyPattern(rf"{CAPITAL}[\w'\u2019-]*+(?: {CAPITAL}[\w'\u2019-]*+){{0,2}}")
+LIST = LazyPattern(
+    rf"(?<!\w){LISTED.pattern}(?:, {LISTED.pattern}){{2,}},?(?= (?:and|or|et|ou) \w)"
+)
 _VOWEL = "[AÀÂEÉÈÊIÎOÔU][a-zà-ÿ]"
 BEFORE = LazyPattern(rf"(?<!\w)({CAPITAL}[^\W\d_]+) \Z")  # a word with a capital
 LONGEST = 24  # characters of such a word
@@ -150,7 +156,28 @@ def join_titles(
         following = bisect_right(ends, part.start)  # the first that does not end before it
         return following == len(titled) or titled[following].start >= part.end
 
-    return sorted([*filter(is_apart, parts), *titled]), written
+    joined = join_lists(text, sorted([*filter(is_apart, parts), *titled]), written)
+    return joined, written
+
+
+def join_lists(
+    text: str, parts: Sequence[Verbatim], titled: Collection[Verbatim]
+) -> list[Verbatim]:
+    """Return the parts of a text, those of a long list of names as one but for the last name.
+
+    Four stand-ins in a row are too many: of "Aya, Noor, Priya and Zeynep" two are left.
+    """
+    ends = {each.end: each for each in parts if each.kind == "name" and each not in titled}
+    joined = list[Verbatim]()
+    for match in LIST.finditer(text):
+        items = [*LISTED.finditer(match[0])]
+        own = [ends.get(match.start() + item.end()) for item in items]
+        known = [item[0] in read_first_names() for item in items]
+        if any(own) and all(map(any, zip(own, known, strict=True))):
+            start = own[0].start if own[0] else match.start()
+            joined.append(Verbatim(start, match.end(), "name"))
+    apart = [each for each in parts if not any(x.start <= each.start < x.end for x in joined)]
+    return sorted([*apart, *joined])
 
 
 @cache

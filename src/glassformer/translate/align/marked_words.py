@@ -7,9 +7,10 @@ from ...text.unicode import Span
 
 _MARKS = list_combining() + "\u00ad\u200c\U000e0100-\U000e01ef"  # invisible ones of words, too
 _SPACED = rf"(?![{EAST}{SOUTH_EAST}])"
+TIED = rf"[{FOLLOWING}{_MARKS}]|(?<=[{LEADING}])(?=\w)[{SOUTH_EAST}]"  # to the letter before
 WORD = re.compile(
     rf"(?:[{EAST}]|[^\w\s])[{_MARKS}]*"
-    rf"|(?=\w)[{SOUTH_EAST}](?:[{FOLLOWING}{_MARKS}]|(?<=[{LEADING}])(?=\w)[{SOUTH_EAST}])*"
+    rf"|(?=\w)[{SOUTH_EAST}](?:{TIED})*"
     rf"|{_SPACED}\w(?:{_SPACED}[\w{_MARKS}]|['’](?={_SPACED}\w))*"
 )
 CLOSING = frozenset(".,;:!?…)]}»”’。，、；：！？）】」』》")

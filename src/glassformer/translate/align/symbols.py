@@ -8,16 +8,20 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from ...text.spacing import is_eastern
+from ...text.patterns import LazyPattern
+from ...text.spacing import EAST, SOUTH_EAST, TOUCHING, is_eastern
 from ...text.symbols import Aside, SetAside
 from ...text.unicode import Span
 from .alignments import Alignments, ParallelText
-from .marked_words import CLOSING, MarkedLink, find_marked_words, find_unmarked_words
+from .marked_words import CLOSING, TIED, MarkedLink, find_marked_words, find_unmarked_words
 from .pairs import Attending
 
 _ALIGNMENTS = Alignments()
 LAST_MARKS = " \u00a0\u202f.!?…。！？"
-_REST = re.compile(r"(?:[^\s.,;:!?…)\]}»”]|[.,:](?=\w))*")  # of a word, with what hyphens join
+# Of a word, with what hyphens join.
+REST = re.compile(rf"(?:{TIED}|[^\s.,;:!?…)\]}}»”{EAST}{SOUTH_EAST}]|[.,:](?=\w))*")
+
+TOUCHED = LazyPattern(f"[{TOUCHING}]")
 
 
 def place_symbols(model: Attending, folder: Path | None, source: SetAside, message: str) -> str:
@@ -78,9 +82,13 @@ class _Placement:
         return written + self.message[at:]
 
     def _write_symbols(self, aside: Aside, left: str, right: str) -> str:
-        needs_left = left and not left.isspace() and (aside.spaced[0] or _meet(left, aside.symbols))
+        text, (begin, end) = self.source.text, aside.gap
+        is_tag = aside.symbols.startswith("<")
+        is_spaced = aside.spaced[0] or (not is_tag and _is_apart(text[begin - 1 : begin], left))
+        needs_left = left and not left.isspace() and (is_spaced or _meet(left, aside.symbols))
         is_open = right and not (right.isspace() or right in CLOSING)
-        needs_right = is_open and (aside.spaced[1] or _meet(aside.symbols, right))
+        is_spaced = aside.spaced[1] or (not is_tag and _is_apart(text[end : end + 1], right))
+        needs_right = is_open and (is_spaced or _meet(aside.symbols, right))
         return " " * bool(needs_left) + aside.symbols + " " * bool(needs_right)
 
     def _write_mark(self, aside: Aside, written: str, at: int) -> tuple[str, int]:
@@ -158,8 +166,13 @@ class _Placement:
         around = message[max(0, place - 1) : place + 1]
         if around[:1].isspace() or any(map(is_eastern, around)):
             return place
-        rest = _REST.match(message, place)
+        rest = REST.match(message, place)
         return rest.end() if rest else place
+
+
+def _is_apart(source: str, message: str) -> bool:
+    """Return whether a space is beside a letter of the message that none is beside in the source."""
+    return bool(TOUCHED.match(source)) and message.isalnum() and not TOUCHED.match(message)
 
 
 def _meet(left: str, right: str) -> bool:
