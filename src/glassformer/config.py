@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .foundation.compatibility.former_names import rename_settings
-from .foundation.disk import check_file_size
+from .foundation.disk import read_toml
 from .foundation.settings.table import Settings, setting
 from .foundation.sizes import SIZES as SIZES
 from .foundation.sizes import find_shape
@@ -1122,14 +1122,7 @@ class Config(Settings):
 
         Raises ValueError, in one sentence, for an unreadable file, an unknown key or a bad value.
         """
-        try:
-            check_file_size(Path(path))
-            raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise ValueError(f"{path}: not a TOML file: {error}") from None
-        except RecursionError:
-            raise ValueError(f"{path}: not a TOML file of ours: nested too deeply") from None
-        return cls.read(raw, changes, name=str(path))
+        return cls.read(read_toml(Path(path)), changes, name=str(path))
 
     @classmethod
     def read(

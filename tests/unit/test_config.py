@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,20 @@ def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.toml").write_bytes(content)
     with pytest.raises(ValueError, match=r"bad\.toml: not a TOML file"):
         Config.load(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a." * 9_000 + "a = 1", "x = {" + "'a' . " * 9_000 + "a = 1}", "# " + "a" * 600_000],
+    ids=["bare", "quoted", "large"],
+)
+def test_a_file_that_takes_long_to_read_is_refused(tmp_path: Path, content: str) -> None:
+    """tomllib takes seconds, and hundreds of MB, for a key of some thousand parts."""
+    (tmp_path / "slow.toml").write_text(content, encoding="utf-8")
+    begun = time.perf_counter()
+    with pytest.raises(ValueError, match=r"slow\.toml: not a TOML file: it is too large, or"):
+        Config.load(tmp_path / "slow.toml")
+    assert time.perf_counter() - begun < 1
 
 
 def test_settings_are_frozen() -> None:

@@ -210,6 +210,7 @@ def test_it_says_what_python_says(told: Path) -> None:
 
 # What the network reads of these, and what it makes of the first ones.
 SEEN, SEEN_THOROUGH = 16, 24
+TAGGED = "My <b>brother</b> is here."
 PEOPLE = (
     "GIF and UNESCO met Darwin in Seattle; Lawrence SAW Pierre.",
     "Pierre Darwin is tired.",
@@ -328,6 +329,8 @@ PEOPLE = (
     "Summer, can you help me? Au 12 bis rue de la Paix, 75002 Paris, chez Orange \u00e0 Tours",
     "I go to Mr. Xi, to Zeynep's party in Boston-upon-Xi with Spider-Man or Franco-Prussian.",
     "Monday | 5 dogs \u00bb A cat :: @you \u00b7 Home / Blog \u00bb",
+    "%sを追加 5000個 50万 at https://example.org/a查看 me@x.netへ, {名前}さん 報告.docx IŞIK İzin",
+    "ＴＯＭ is in ＢＯＳＴＯＮ with ＺＸＱＪ and Keʻala.",
     "\u00ab A dog | The cat \u00bb",
     "Use -v, or [-H]: %%if %'d of %*d %#@n@ -I think- %<PRIu64> cats.",
 )
@@ -425,11 +428,24 @@ JUDGED = (
     ("At 8 p.m. I paid $1,234.50 for 16 of them.", "À 20 h j'ai payé 1 234,50 $ pour dix-sept."),
     ("See https://a.example/x?y=(1), {name} and %1$s.", "Voir https://a.example/x?y=(1)."),
     ("Louis 14 and 1914", "Louis XIV et 1941"),
+    ("ＵＳＢ and %sを me@x.orgへ http://a.org/bを see, ＺＯＲＢ İn", "me@x.org"),
     ("٣ cats and ४ dogs and １２ birds in 4万 houses", "3 chats, 4 chiens et 12 oiseaux"),
     ("Der Hund ist nicht hier und ich bin müde.", "Le chien n'est pas ici."),
     ("My neighbor's zorbles zorble the <b>cat</b>.", "Les zorbles de mon voisin."),
     ("I want to go home now please.", "Je veux want to go home now please."),
     ("The price is 5 € or 30 ₪.", "Le prix est de 5 € ou de 30 ₪."),
+    ("I need eggs, a cup of tea, bread, and butter.", "Il me faut des œufs, du pain et du beurre."),
+    ("We saw a dog, a cat and a bird!", "Nous avons vu le chien, un chien et l'oiseau !"),
+    ("Do you want tea, coffee or milk?", "Voulez-vous du thé ou du lait ?"),
+    ("In summer, women and men work.", "En été les femmes et les hommes travaillent."),
+)
+
+SPOKEN = (
+    ("\u201cNo,\u201d he said.", '"Non, dit-il.'),
+    ('"No," he said.', '"Non, mais non, dit-il.'),
+    ('"Are you here?" he asked.', '"Es-tu ici. "Il est "'),
+    ('"Are you here?" he asked.', 'Es-tu ici ?" dit-il.'),
+    ("He said no.", 'Il a dit "non.'),
 )
 
 
@@ -455,9 +471,13 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             for text, each in read
             for found in [reader.tokenize(text.strip())]
         ],
-        "seen": [_see(translator, text) for text in PEOPLE[: request.param]],
+        "seen": [_see(translator, text) for text in [*PEOPLE[: request.param], TAGGED]],
         "begun": [
             [*pair, *reader.encode_prefixes([reader.prepare(pair[0])], pair[1:])] for pair in BEGUN
+        ],
+        "spoken": [
+            [*pair, reader.adapter.restore(reader.prepare(pair[0]).adapted, *pair)]
+            for pair in SPOKEN
         ],
         "judged": [_judge(translator, *pair) for pair in _list_translations(texts)],
         "cut": [*_cut(reader, [*PEOPLE, *CUT, *_join_test_lines()])],

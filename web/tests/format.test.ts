@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { number } from "../src/format";
+import { number, token } from "../src/format";
 import { inSight } from "../src/parts/sight";
 import { shorten } from "../src/shell/pictures";
 
@@ -24,6 +24,12 @@ describe("inSight", () => {
     expect(inSight(200, 100, 19_700, 300)).toEqual([194, 200]);
     expect(inSight(100, 100, 1e6, 300)).toEqual([96, 100]); // scrolled where a longer one was
   });
+});
+
+it("a token that cannot be seen has a name, and a joiner among letters stays", () => {
+  expect(["\u200b", " \u200b", "ab\u00ad", "\u200d", "می\u200cخ", " a"].map(token)).toEqual([
+    "U+200B", "▁U+200B", "abU+00AD", "U+200D", "می\u200cخ", "▁a",
+  ]);
 });
 
 it("a file is named by whole words, or by the letters there are", () => {

@@ -18,6 +18,7 @@ interface Told {
   read: { text: string; read: string; case: string | null; names: Record<string, string>; tokens: [number, number, number][] }[];
   seen: { asked: string; text: string; translation: string; whole: Whole | null; confidence: number; problems: Problem[] }[];
   begun: [text: string, prefix: string, ids: number[]][];
+  spoken: [text: string, written: string, translation: string][];
   judged: {
     text: string; translation: string; is_finished: boolean; confidence: number; problems: [kind: string, said: string][]; capped: number;
   }[];
@@ -25,7 +26,7 @@ interface Told {
 
 describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeout: 600_000 }, () => {
   const opened = folder ? openModel(Uint8Array.from(readFileSync(`${folder}/model`)).buffer) : (null as unknown as Opened);
-  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], begun: [], judged: [], cut: [], cut_by: [] };
+  const told = folder ? (JSON.parse(readFileSync(`${folder}/told.json`, "utf8")) as Told) : { read: [], seen: [], begun: [], spoken: [], judged: [], cut: [], cut_by: [] };
 
   it("is read as Python reads it", () => {
     const wrong = told.read.flatMap(({ text, tokens, ...wanted }) => {
@@ -73,6 +74,15 @@ describe.skipIf(!existsSync(`${folder}/told.json`))("what people type", { timeou
     });
     expect(wrong).toEqual([]);
     expect(new Set(told.judged.flatMap(({ problems }) => problems.map(([kind]) => kind))).size).toBeGreaterThan(9);
+  });
+
+  it("has translations with the quotes that Python gives them", () => {
+    const adapter = opened.adapter!;
+    for (const [text, written, translation] of told.spoken) {
+      const adapted = { ...adapter.adapt(text), aside: null };
+      expect([text, adapter.restore(adapted, text, written, () => null)]).toEqual([text, translation]);
+    }
+    expect(told.spoken.length).toBeGreaterThan(3);
   });
 
   it("has translations that begin as Python begins them", () => {

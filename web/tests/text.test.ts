@@ -1,6 +1,7 @@
 /** Text as Python has it, and no slower where it is long. */
 
 import { expect, it } from "vitest";
+import { capitalize, toSmall } from "../src/engine/casing";
 import { isLower, isUpper, strip } from "../src/engine/tables";
 import { Tokenizer, type Merges } from "../src/engine/tokenizer";
 import { findUnknown } from "../src/engine/unknown";
@@ -58,4 +59,10 @@ it.each([
   ["中文 g̃uarani_x", ["中", "文", "g̃uarani", "x"]],
 ])("has words on which combining marks go on, as in Python: %s", (text, words) => {
   expect(findUnknown(new Set(), text)).toEqual(words);
+});
+
+it("judges words as the model reads them, by Turkish rules, too", () => {
+  const characters = new Map(Object.entries({ Ｕ: "U", Ｓ: "S", Ｂ: "B", "'": "ʻ", "‘": "ʻ" }));
+  expect(findUnknown(new Set(["usb", "boʻa", "ışık", "izin"]), "ＵＳＢ bo'a bo‘c IŞIK İzin", characters)).toEqual(["bo‘c"]);
+  expect([toSmall("IŞIK", "tr"), toSmall("İZİN"), capitalize("izin", "tr"), capitalize("izin")]).toEqual(["ışık", "izin", "İzin", "Izin"]);
 });

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..data.files import STANDARD, count_lines, decode_lines, name_input, open_bytes
+from ..data.files import STANDARD, count_lines, cut_lines, decode_lines, name_input, open_bytes
 from ..foundation.disk import PARTIAL, name_file, open_alone
 from ..foundation.plurals import tell_count
 from ..foundation.progress import Reporter
@@ -30,7 +30,8 @@ def open_lines(path: Path) -> Iterator[Iterator[str]]:
     with open_bytes(path) as stream:
         if path == STANDARD and sys.stdin.isatty():
             warn("type a line to translate it; Ctrl-D ends (Ctrl-Z and Enter on Windows)")
-        yield _drop_zeros(decode_lines(_replace_surrogates(stream), name_input(path)))
+        lines = _replace_surrogates(cut_lines(stream, path))
+        yield _drop_zeros(decode_lines(lines, name_input(path)))
 
 
 def _replace_surrogates(stream: Iterable[bytes]) -> Iterator[bytes]:

@@ -26,6 +26,8 @@ from .files import (
 )
 from .tables import KINDS, Pair, read_table, table_kind
 
+CATALOGUES = (".po", ".pot", ".xliff", ".xlf", ".resx", ".strings")  # messages of programs
+
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
@@ -130,7 +132,7 @@ def find_data(
     if path.suffix == ".zip":
         return FoundCorpora(Corpus(find_members(require_file(path), *langs), *langs))
     if path.is_file():
-        if "\t" in next(read_lines(path), ""):
+        if "\t" in next(read_lines(require_file(path)), ""):
             raise ValueError(f"{path} has tabs: name it {path.stem}.tsv, if it is a table of pairs")
         raise ValueError(f"{path} is one side only: give both, or pairs as {', '.join(KINDS)}")
     return FoundCorpora(_needed(path, *langs))
@@ -252,6 +254,11 @@ def _two_files(source: Path, target: Path) -> tuple[Path, Path]:
 
 def require_file(path: Path) -> Path:
     """Return the path of a text file; ValueError, with what may be meant, if it is none."""
+    if path.name.removesuffix(".gz").endswith(CATALOGUES):
+        raise ValueError(
+            f"{path} is a catalogue of messages: write them into a .tsv, a line each, with a tab "
+            "before the translation (po2csv of the Translate Toolkit makes a .csv of a .po)"
+        )
     if path.is_file():
         return path
     if path.exists():

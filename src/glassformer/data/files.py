@@ -12,13 +12,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EINVAL
+from functools import partial
 from hashlib import sha256
+from io import BufferedReader, RawIOBase
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 T = TypeVar("T")
+LONGEST_LINE = 16 << 20  # bytes; a whole book has fewer
 STANDARD = Path("-")  # stands for the standard input where a file is read
 _APPENDIX = re.compile(r"(?:.*/)?(?:__MACOSX/|\._)")  # of macOS, about a file: no text
 
@@ -58,6 +61,15 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise ValueError(f"{path}: damaged, or not a .gz file: {error}") from None
 
 
+def cut_lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the lines of an opened file. ValueError if one is too long to be one."""
+    for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+        if len(raw) > LONGEST_LINE:
+            name, most = name_input(path), LONGEST_LINE >> 20
+            raise ValueError(f"{name}, line {number}: no text: it is longer than {most} MiB")
+        yield raw
+
+
 def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
     r"""Yield lines of UTF-8, cut at "\n" only, without a BOM at the start or a "\r" at their end.
 
@@ -86,12 +98,12 @@ def name_input(path: Path) -> str:
 
 def read_lines(path: Path) -> Iterator[str]:
     with open_bytes(path) as stream:
-        yield from decode_lines(stream, name_input(path))
+        yield from decode_lines(cut_lines(stream, path), name_input(path))
 
 
 def count_lines(path: Path) -> int:
     with open_bytes(path) as stream:
-        return sum(1 for _ in stream)
+        return sum(1 for _ in cut_lines(stream, path))
 
 
 def take_fingerprint(path: Path) -> Fingerprint:
@@ -125,7 +137,7 @@ def split_member(path: Path) -> Member | None:
 def open_member(archive: Path, name: str) -> Iterator[BinaryIO]:
     try:
         with ZipFile(archive) as opened, opened.open(name) as stream:
-            yield cast(BinaryIO, stream)
+            yield BufferedReader(cast(RawIOBase, stream))
     except (BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise ValueError(f"{archive}: damaged, locked, or not a .zip file: {error}") from None
     except KeyError:

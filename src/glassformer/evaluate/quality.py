@@ -6,7 +6,7 @@ References are a list of reference sets. A set has one entry for each sentence, 
 reference for that sentence.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -20,8 +20,8 @@ from sacrebleu.metrics.ter import TER
 from ..data.files import read_lines
 from ..data.tables import table_kind
 from ..foundation.extensions import need_addition
-from ..foundation.machine.extras import need
-from .references import References, clean_lines
+from ..text.spacing import name_base
+from .references import UNSPACED, References, clean_lines, has_no_spaces
 from .resampling import SEED, Interval, estimate_interval, extract_statistics, score_samples
 
 SPBLEU = ("flores200", "flores101")  # names of SentencePiece models
@@ -29,12 +29,8 @@ METRICS = ("BLEU", "chrF2", "chrF++", "TER")
 
 TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 
-# Languages that 13a cannot split into words, by their codes in ISO 639-1 and 639-3.
-CHINESE = {"zh", "zho", "cmn", "yue"}
-JAPANESE = {"ja", "jpn"}
-KOREAN = {"ko", "kor"}
-# No spaces between words: Burmese, Dzongkha, Khmer, Lao, Shan, Thai, Tibetan.
-UNSPACED = {"my", "mya", "dz", "dzo", "km", "khm", "lo", "lao", "shn", "th", "tha", "bo", "bod"}
+# Languages that 13a cannot split into words, besides UNSPACED.
+CHINESE, JAPANESE, KOREAN = {"zh", "yue"}, {"ja"}, {"ko"}
 
 
 @dataclass(frozen=True)
@@ -97,24 +93,27 @@ def score_quality(
 ) -> Quality:
     """Score translations against one or more reference sets, all in NFC, which models write.
 
-    target_lang: a language code; it decides how BLEU and TER split text into words.
+    target_lang: a language code; it decides how BLEU and TER split text into words. Of languages
+    without spaces, U+200B, U+2060 and U+FEFF, which cannot be seen, do not count: `zwsp:no`.
     tokenize: for BLEU, instead of the choice by language: one of `TOKENIZERS`, or a
     SentencePiece model, as flores200 or a file.
     literature: add the score that older papers report; see `score_as_literature`.
-    metrics: some of `METRICS`; TER is slow where translations are bad, 0.1 s for a long sentence.
+    metrics: some of `METRICS`; TER, which Thai and the like have none of, as it counts words, is
+    slow where translations are bad: 0.1 s for a long sentence.
     samples: of a bootstrap, for confidence intervals; 0: none.
 
     Raises ValueError if the numbers of lines differ, a sentence has no reference, a name is
     unknown, or a tokenizer's package is not installed; `check_settings` finds the latter early.
     """
-    hypotheses, references = clean_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references, target_lang)
     scores = []
-    for name in metrics:
+    for name in list_metrics(metrics, target_lang):
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
         scores.append(_apply(metric, name, hypotheses, references, samples))
     if literature:
         scores.append(score_as_literature(hypotheses, references, target_lang, samples))
-    return Quality(len(hypotheses), tuple(scores), exact_match(hypotheses, references))
+    signed = (replace(s, signature=write_signature(s.signature, target_lang)) for s in scores)
+    return Quality(len(hypotheses), tuple(signed), exact_match(hypotheses, references))
 
 
 def score_as_literature(
@@ -125,7 +124,7 @@ def score_as_literature(
     Text is lower-cased, its punctuation is normalised, and the Moses tokenizer splits it; there is
     no smoothing. The German side of Multi30k test2016 then has 12103 tokens, as in those papers.
     """
-    cut, cutter = _build_moses(target_lang)
+    cut, cutter = need_addition("build_moses", "the literature BLEU")(target_lang)
     metric = BLEU(tokenize="none", lowercase=True, smooth_method="none", force=True)
     metric.tokenizer_signature = cutter
     result = _apply(
@@ -149,6 +148,17 @@ def exact_match(hypotheses: Sequence[str], references: References) -> float:
     return hits / len(hypotheses)
 
 
+def list_metrics(metrics: Sequence[str], target_lang: str | None) -> list[str]:
+    """Return the metrics without TER where a line has no words that it could count."""
+    return [name for name in metrics if name != "TER" or name_base(target_lang) not in UNSPACED]
+
+
+def write_signature(signature: object, target_lang: str | None) -> str:
+    """Return the signature of a score, which says if invisible characters do not count."""
+    before, version, after = str(signature).partition("version:")
+    return f"{before}{'zwsp:no|' * has_no_spaces(target_lang)}{version}{after}"
+
+
 def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) -> Metric:
     """Return sacreBLEU's object for one of `METRICS`, with the tokenizer for the language."""
     if name == "BLEU":
@@ -156,7 +166,7 @@ def build_metric(name: str, *, target_lang: str | None, tokenize: str | None) ->
     if name in ("chrF2", "chrF++"):
         return CHRF(word_order=2 if name == "chrF++" else 0)
     if name == "TER":
-        unspaced = _primary(target_lang) in CHINESE | JAPANESE  # else a sentence is one word
+        unspaced = name_base(target_lang) in CHINESE | JAPANESE  # else a sentence is one word
         return TER(normalized=unspaced, asian_support=unspaced)
     raise ValueError(f"there is no metric {name!r}; there are {', '.join(METRICS)}")
 
@@ -167,7 +177,7 @@ def choose_tokenizer(target_lang: str | None) -> str:
     sacreBLEU chooses the same, but for languages without spaces for which it has no tokenizer:
     with its 13a a sentence would be one word, and BLEU 0. `char` compares their characters.
     """
-    language = _primary(target_lang)
+    language = name_base(target_lang)
     if language in CHINESE:
         return "zh"
     if language in JAPANESE:
@@ -183,7 +193,7 @@ def check_settings(
     """Raise ValueError now if `score_quality` would reject these settings later."""
     build_metric("BLEU", target_lang=target_lang, tokenize=tokenize)
     if literature:
-        _build_moses(target_lang)
+        need_addition("build_moses", "the literature BLEU")(target_lang)
 
 
 def _apply(
@@ -222,34 +232,11 @@ def build_bleu(tokenize: str, *, effective_order: bool = False) -> BLEU:
         known = ", ".join((*TOKENIZERS, *SPBLEU))
         raise ValueError(f"there is no tokeniser {tokenize!r}; there are {known} and FILE.model")
     try:
-        return BLEU(tokenize=tokenize, effective_order=effective_order)
+        return BLEU(tokenize=tokenize, effective_order=effective_order, force=True)
     except RuntimeError as error:  # sacreBLEU raises it if the package is absent
         extra = f"glassformer[{tokenize.partition('-')[0]}]"
         message = f"the tokeniser {tokenize} is an extra: pip install '{extra}'"
         raise ValueError(message) from error
-
-
-def _build_moses(target_lang: str | None) -> tuple[Callable[[str], str], str]:
-    """Return a function from a line to its lower-case tokens, and its name for the signature."""
-    language = _primary(target_lang)
-    if not language or language in CHINESE | JAPANESE | KOREAN:
-        raise ValueError(
-            "the literature BLEU needs a target language written with spaces between words, "
-            f"and the target language is {target_lang or 'not given'}"
-        )
-    sacremoses = need("sacremoses")
-    normalizer = sacremoses.MosesPunctNormalizer(lang=language)
-    tokenizer = sacremoses.MosesTokenizer(lang=language)
-
-    def cut(line: str) -> str:
-        return str(tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True))
-
-    return cut, f"moses-{language}-sacremoses-{sacremoses.__version__}"
-
-
-def _primary(language: str | None) -> str:
-    """Return the primary subtag, `zh` of `zh-Hant` and of `zh_CN`; "" without a language."""
-    return (language or "").replace("_", "-").partition("-")[0].lower()
 
 
 def read_references(path: Path | str) -> list[list[str | None]]:

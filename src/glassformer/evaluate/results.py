@@ -113,7 +113,7 @@ def write_table(worst: Sequence[SentenceResult]) -> str:
     for result in worst:
         for each in result.systems:
             confidence = "" if each.confidence is None else f"{each.confidence:.4f}"
-            scores = [f"{each.scores[name]:.2f}" for name in BY_SENTENCE]
+            scores = [f"{each.scores[n]:.2f}" if n in each.scores else "" for n in BY_SENTENCE]
             texts = [result.source or "", " | ".join(result.references), each.translation]
             row = [result.line, *scores, confidence, ",".join(each.flags), *texts]
             rows.append([*row, each.system] if several else row)

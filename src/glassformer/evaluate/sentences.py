@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .quality import build_bleu, build_metric, choose_tokenizer
+from .quality import build_bleu, build_metric, choose_tokenizer, list_metrics
 from .references import References, clean_lines
 
 BY_SENTENCE = ("chrF2", "BLEU", "TER")
@@ -52,9 +52,9 @@ def score_each(
     BLEU of a sentence counts only the n-grams that a sentence so short can have. The arguments and
     errors are those of `score_quality`.
     """
-    hypotheses, references = clean_lines(hypotheses, references)
+    hypotheses, references = clean_lines(hypotheses, references, target_lang)
     results: list[dict[str, float]] = [{} for _ in hypotheses]
-    for name in metrics:
+    for name in list_metrics(metrics, target_lang):
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
         if name == "BLEU":
             metric = build_bleu(tokenize or choose_tokenizer(target_lang), effective_order=True)

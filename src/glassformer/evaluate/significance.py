@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from .quality import build_metric
+from .quality import build_metric, list_metrics, write_signature
 from .references import References, clean_lines
 from .resampling import SAMPLES, SEED, TRIALS, extract_statistics, score_samples, score_sums
 
@@ -84,20 +84,21 @@ def compare_systems(
     its difference is larger, not if it is equal; but scores that are equal have p = 1. Raises
     ValueError as `score_quality` does.
     """
-    both = [clean_lines(each, references) for each in (ours, theirs)]
+    both = [clean_lines(each, references, target_lang) for each in (ours, theirs)]
     if test not in get_args(Test):
         raise ValueError(f"there is no test {test!r}; there are {', '.join(get_args(Test))}")
     times = (SAMPLES if test == "bootstrap" else TRIALS) if samples is None else samples
     if times < 1:
         raise ValueError(f"samples={times} must be at least 1")
     differences = []
-    for name in metrics:
+    for name in list_metrics(metrics, target_lang):
         metric = build_metric(name, target_lang=target_lang, tokenize=tokenize)
         counts = [np.array(extract_statistics(metric, *each)) for each in both]
         signature = metric.get_signature()
         signature.update("seed", seed)
         signature.update("bs" if test == "bootstrap" else "ar", times)
-        differences.append(_measure(name, metric, counts, test, times, seed, str(signature)))
+        signed = write_signature(signature, target_lang)
+        differences.append(_measure(name, metric, counts, test, times, seed, signed))
     return Comparison(tuple(differences), times, seed, test)
 
 

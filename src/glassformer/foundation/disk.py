@@ -3,13 +3,20 @@
 import errno
 import json
 import os
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
 MOST_TEXT = 1 << 28  # bytes: the largest file without tensors that is read as a whole
+MOST_VALUES = 1 << 23  # of JSON: an empty list is 2 bytes of text, and 60 in memory
+MOST_TOML = 1 << 19  # bytes
+# A key that is too long in parts: tomllib takes memory and time by the square of them.
+PART = r"""(?:[\w-]{1,100}|"(?:[^"\\\n]|\\.){0,100}"|'[^'\n]{0,100}')[ \t]*\.[ \t]*"""
+LONG_KEY = rf"(?<![\w-])(?:{PART}){{50}}"
 FileStamp = tuple[int, int, int]
 PARTIAL, FORMER = ".partial", ".former"
 # The errors of systems that cannot sync a folder, and do not need to.
@@ -207,10 +214,32 @@ def read_text(path: Path) -> str:
 
 def read_json(path: Path) -> Any:
     """Return the value in a JSON file. ValueError, in one sentence, if it is not JSON."""
+    text = read_text(path)
+    if count_values(text) > MOST_VALUES:
+        raise ValueError(f"{path}: damaged (more than {MOST_VALUES:,} values)")
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except json.JSONDecodeError as error:
         message = f"no JSON: {error.msg}, line {error.lineno}"
         raise ValueError(f"{path}: damaged ({message})") from None
     except RecursionError:
         raise ValueError(f"{path}: damaged (nested too deeply)") from None
+
+
+def count_values(text: str) -> int:
+    """Return about how many values a text of JSON has, if its texts have none of these."""
+    return sum(map(text.count, ",[{"))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file. ValueError, in one sentence, if it is not TOML of ours."""
+    try:
+        is_large = path.stat().st_size > MOST_TOML
+        text = "" if is_large else path.read_text(encoding="utf-8")
+        if is_large or re.search(LONG_KEY, text):
+            raise ValueError("it is too large, or a key has too many parts")
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(f"{path}: not a TOML file of ours: nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: not a TOML file: {error}") from None

@@ -20,17 +20,14 @@ def read_typed(path: Path, kind: type[T]) -> T:
     Fields may have the names that earlier versions wrote; keys of a `dict` are left as they are.
     """
     payload = read_json(path)
-    return check_type(
-        payload if get_origin(kind) is dict else rename_keys(payload), kind, str(path)
-    )
+    renamed = payload if get_origin(kind) is dict else rename_keys(payload)
+    return check_type(renamed, kind, str(path))
 
 
 def check_type(value: object, kind: type[T], where: str) -> T:
     """Return `value` as a `kind`. Raise ValueError, in one sentence, that begins with `where`."""
-    try:
-        result: T = fit(
-            kind, value
-        )  # most are as they should be, and pydantic takes long to import
+    try:  # most are as they should be, and pydantic takes long to import
+        result: T = fit(kind, value)
         return result
     except UnfitError:
         from pydantic import TypeAdapter, ValidationError

@@ -90,6 +90,8 @@ def check_list(name: str, texts: object) -> None:
 
 def name_place(error: ValidationError) -> str:
     """Return where the first error is, and what it is, without the value, which may be huge."""
+    if (count := error.error_count()) > 10_000:  # each would become a dict
+        return f"{count:,} errors"
     first = error.errors(include_input=False, include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), _tell(first))))
 

@@ -18,6 +18,7 @@ from .derive import mean_over_heads
 from .explain import Explanation
 from .habits import tell_habit
 from .recorded import Array, RecordedTensors, check_place
+from .tokens import name_invisible
 
 if TYPE_CHECKING:
     from .whatif import EditEffect
@@ -212,8 +213,8 @@ def tell_cell(explanation: Explanation) -> str:
 
 
 def _tell_token(text: str) -> str:
-    """Return a token with its leading space made visible."""
-    return text.replace(" ", "▁", 1) if text.startswith(" ") else text
+    """Return a token with its leading space, and what else cannot be seen, made visible."""
+    return name_invisible(text.replace(" ", "▁", 1) if text.startswith(" ") else text)
 
 
 def _pad(text: str, width: int) -> str:
@@ -251,5 +252,6 @@ def _tell_step(trace: RecordedTensors, step: int, k: int) -> str:
     text = ", ".join(f"{each.text.strip()} {math.exp(each.log_prob):.1%}" for each in others)
     own = f"{math.exp(trace.predictions[step].log_prob):.1%}"
     cells = (trace.target[step].text.strip(), written.text.strip(), own, text)
-    columns = "".join(f'<td style="text-align:left">{escape(each)}</td>' for each in cells)
+    shown = map(escape, map(name_invisible, cells))
+    columns = "".join(f'<td style="text-align:left">{each}</td>' for each in shown)
     return f"<tr>{columns}</tr>"

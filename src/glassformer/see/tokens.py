@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from ..config import BOS, EOS
 from ..text import Tokenizer
+from ..text.characters import INVISIBLE, JOINERS
 from ..text.spacing import word_pattern
 from ..translate.stages import TranslationStages
 from ..translate.writing import write_line
@@ -12,6 +13,7 @@ from .document import Merge, Token, WordMerges
 from .recorded import check_place
 
 AT_ONCE, SHARING = 64, 8  # tokens measured together, and those before them that are spelled, too
+HIDDEN = frozenset(map(chr, INVISIBLE))
 
 
 def read_source(translator: TranslationStages, text: str) -> list[Token]:
@@ -83,6 +85,12 @@ def read_target(
 
 def _mark(tokenizer: Tokenizer, id: int, place: int) -> Token:
     return Token(text=tokenizer.token(id), id=id, start=place, end=place)
+
+
+def name_invisible(text: str) -> str:
+    """Return a token with names, as U+200B, of what cannot be seen, but joiners among letters."""
+    named = HIDDEN if HIDDEN.issuperset(text.strip(" ▁")) else HIDDEN.difference(JOINERS)
+    return "".join(f"U+{ord(each):04X}" if each in named else each for each in text)
 
 
 def spell_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> str:

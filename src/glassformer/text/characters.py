@@ -20,8 +20,10 @@ from .patterns import LazyPattern
 from .unicode import Span
 
 # Marks of one purpose, the one on a keyboard first.
-OKINAS = "\u02bb\u02bf"  # letters of Uzbek, Hawaiian and Tongan, of Arabic in Latin letters
-APOSTROPHES = "'\u2019\u2018\u201a\u201b\u2032`\u00b4\u02bc\u02b9\u2039\u203a\uff07" + OKINAS
+OKINAS = frozenset(
+    "\u02bb\u02bf"
+)  # letters of Uzbek, Hawaiian and Tongan, of Arabic in Latin letters
+APOSTROPHES = "'\u2019\u2018\u201a\u201b\u2032`\u00b4\u02bc\u02b9\u2039\u203a\uff07\u02bb\u02bf"
 QUOTES = '"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u301d\u301e\uff02'
 HYPHENS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
 DASHES = "\u2014\u2015\u2e3a"
@@ -55,7 +57,7 @@ COUNTED = "".join(dict.fromkeys("".join((*CLASSES, *WIDE_MARKS, *WIDE_MARKS.valu
 COUNTED += SPACES + "".join(mark for mark in SPELLED_OUT if mark not in COUNTED)
 SELDOM = 10_000  # lines for one mark: a network learns nothing of what it meets less often
 RARE = 0.2  # of the marks of one purpose: a rarer one is read as the most frequent
-SLIP = 0.02  # of the same, where one is a letter: more of the other have a purpose of their own
+STRAY = 0.02  # of the same, where one is a letter: more of the other have a purpose of their own
 _UNUSUAL = "[^!-~ ]|  |^ | $"
 _SEVERAL = LazyPattern(r" {2,}")
 _STRAIGHT = LazyPattern(r'(^|[\s(\[{\u2014\u2013-])?"')
@@ -210,14 +212,9 @@ class CharacterMap:
         """Return the most frequent of some marks, and those that are to become it."""
         main = max(marks, key=lambda mark: self.counts.get(mark, 0))
         most = self.counts.get(main, 0) if self.is_source else 0
-        return main, [mark for mark in marks if mark != main and self._is_rare(mark, main, most)]
-
-    def _is_rare(self, mark: str, main: str, most: int) -> bool:
-        is_uncounted = mark in OKINAS and mark not in self.counts
-        share = SLIP if mark in OKINAS or main in OKINAS else RARE
-        return self.counts.get(mark, 0) <= share * most and not (
-            is_uncounted and self.is_known(mark)
-        )
+        kept = main, *(x for x in OKINAS if x not in self.counts and self.is_known(x))
+        limits = {x: most * (RARE if OKINAS.isdisjoint((x, main)) else STRAY) for x in marks}
+        return main, [x for x in marks if self.counts.get(x, 0) <= limits[x] and x not in kept]
 
     def _map_class(self, marks: str) -> dict[str, str]:
         main, rare = self._list_rare(marks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from ..foundation.extensions import find_addition
 from .patterns import LazyPattern
 from .spacing import name_base
 
@@ -23,13 +24,11 @@ QUOTES = {
     **dict.fromkeys(("sv", "fi"), "””"),
     "ja": "「」",
 }
-DEFAULT = "“”"
 SINGLE_QUOTES = {"„“": "‚‘", "„”": "‚’", "«»": "‹›", "””": "’’", "「」": "『』"}
 QUOTED = (("«", "»"), ("„", "“"), ("“", "”"), ('"', '"'))  # around what is said
 SINGLE_CLOSED, LAST = "'\u2019", ".!?…"  # marks at the end of a sentence
 OPENED, CLOSED = zip(*QUOTED, strict=True)
 NARROW, NO_BREAK = "\u202f", "\u00a0"
-FRENCH = ("fr",)
 
 CURLY = LazyPattern("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\u2013\u2014\u2026]")
 CURLY_DOUBLE = LazyPattern("[\u201c-\u201f\u00ab\u00bb]")
@@ -47,8 +46,9 @@ def shape_marks(source: str, text: str, language: str | None, kind: Typography =
     kind: "source", curly where the source is; "plain", as the model wrote them; "language", as the
     language prints them, in French with narrow no-break spaces before high marks.
     """
-    is_plain = source.isascii() or not CURLY.search(source)
-    if kind == "plain" or (kind == "source" and is_plain):
+    if text.count('"') % 2 and (pair_quotes := find_addition("odd_quotes")):
+        text = pair_quotes(source, text)
+    if kind == "plain" or (kind == "source" and not CURLY.search(source)):
         return text
     always = kind == "language"
     if (always or CURLY_DOUBLE.search(source)) and '"' in text:
@@ -61,7 +61,7 @@ def shape_marks(source: str, text: str, language: str | None, kind: Typography =
     if "..." in text and (always or ("\u2026" in source and "..." not in source)):
         text = text.replace("...", "\u2026")
     text = _put_dashes_back(source, text)
-    return _space_as_french(text) if always and name_base(language) in FRENCH else text
+    return _space_as_french(text) if always and name_base(language) == "fr" else text
 
 
 def open_quote(source: str, text: str) -> str:
@@ -102,7 +102,7 @@ def _is_alone(text: str, mark: str, other: str) -> bool:
 
 def find_quotes(language: str | None) -> tuple[str, str]:
     """Return the opening and the closing quote of a language."""
-    pair = QUOTES.get(language or "") or QUOTES.get(name_base(language), DEFAULT)
+    pair = QUOTES.get(language or "") or QUOTES.get(name_base(language), "“”")
     return pair[0], pair[1]
 
 

@@ -7,11 +7,13 @@ import re
 import shutil
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from glassformer.cli import main
+from glassformer.extensions.circuits.report import spell_word
 from glassformer.extensions.circuits.words import ask_word
 from glassformer.model.files.directory import GOLDEN, locate
 from glassformer.see import Trace
@@ -162,3 +164,10 @@ def test_a_model_without_examples_says_what_a_circuit_needs(
     assert main(["why", str(folder), "The cat is small.", "--word", "chat"]) == 0
     assert "Give one with --counterpart" in (said := capsys.readouterr().out)
     assert "as much as before" not in said
+
+
+def test_a_token_that_cannot_be_seen_has_a_name() -> None:
+    tokens = [SimpleNamespace(text=text) for text in ("\u200b", " cat")]
+    why: Any = SimpleNamespace(trace=SimpleNamespace(source=tokens, target=tokens))
+    assert spell_word(why, "encoder.0", 0) == "at U+200B"
+    assert spell_word(why, "decoder.0", 1) == "after cat"

@@ -159,3 +159,13 @@ def test_a_table_by_another_name(tmp_path: Path) -> None:
     path.write_text("a\tb\tCC-BY\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"deu\.txt has tabs: name it deu\.tsv"):
         find_data(path, "en", "de")
+
+
+@pytest.mark.parametrize("name", ["km.po", "a.xliff", "b.po.gz", "a.strings"])
+def test_a_catalogue_of_messages_is_no_text(tmp_path: Path, name: str) -> None:
+    paths = [tmp_path / name, tmp_path / f"other-{name}"]
+    for path in paths:
+        path.write_text('msgid "Add"\nmsgstr "Ajouter"\n', encoding="utf-8")
+    for data in (paths, paths[:1], str(paths[0])):
+        with pytest.raises(ValueError, match=r"is a catalogue of messages: .* into a \.tsv"):
+            find_data(data)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 from hashlib import sha256
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from glassformer.data import files
 from glassformer.data.files import Fingerprint, count_lines, read_lines, take_fingerprint
 
 
@@ -33,6 +35,30 @@ def test_lines(tmp_path: Path, raw: bytes, lines: list[str]) -> None:
         assert take_fingerprint(path) == Fingerprint(
             name, len(lines), len(stored), sha256(stored).hexdigest()
         )
+
+
+@pytest.mark.parametrize("name", ["f.en", "f.en.gz", "f.zip/f.en"])
+def test_a_line_without_end_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A .gz of 3 MB may have one of 3 GB."""
+    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    raw = b"a\n" + b"b" * ((1 << 20) - 1) + b"\n"
+    for more, is_fine in ((b"", True), (b"c" * (1 << 20) + b"c\n", False)):
+        path = tmp_path / name
+        if path.suffix == ".gz":
+            path.write_bytes(gzip.compress(raw + more))
+        elif path.parent.suffix == ".zip":
+            with ZipFile(path.parent, "w") as archive:
+                archive.writestr(path.name, raw + more)
+        else:
+            path.write_bytes(raw + more)
+        for read in (lambda path: len([*read_lines(path)]), count_lines):
+            if is_fine:
+                assert read(path) == 2
+            else:
+                with pytest.raises(ValueError, match="line 3: no text: it is longer than 1 MiB"):
+                    read(path)
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

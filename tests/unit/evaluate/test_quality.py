@@ -13,7 +13,8 @@ import pytest
 
 from glassformer.evaluate import quality
 from glassformer.evaluate.quality import read_references, score_quality
-from glassformer.evaluate.sentences import score_each
+from glassformer.evaluate.results import write_table
+from glassformer.evaluate.sentences import SentenceResult, SystemSentence, score_each
 from glassformer.evaluate.significance import compare_systems
 
 CAT = "the cat is on the mat ."
@@ -68,7 +69,7 @@ def test_literature_ignores_case_and_says_what_it_is() -> None:
     assert "|tok:moses-fr-sacremoses-" in literature.signature
 
 
-@pytest.mark.parametrize("target_lang", [None, "zh-Hant", "ja", "ko"])
+@pytest.mark.parametrize("target_lang", [None, "zh-Hant", "ja", "ko", "th"])
 def test_literature_needs_spaces_between_words(target_lang: str | None) -> None:
     with pytest.raises(ValueError, match="written with spaces"):
         score_quality(["a"], [["a"]], target_lang=target_lang, metrics=(), literature=True)
@@ -229,6 +230,44 @@ def test_spelling_in_unicode_makes_no_difference(text: str) -> None:
         assert min(each.value for each in quality.scores[:3]) > 99.99
         assert score_each(*sides)[0]["chrF2"] > 99.99
         assert compare_systems(*sides[:1], *sides, samples=3).differences[1].ours > 99.99
+
+
+def test_spaces_that_cannot_be_seen_do_not_count() -> None:
+    """Khmer has U+200B between words in some texts, and in others not."""
+    with_them, without = "ខ្ញុំ\u200bចូលចិត្ត\u200bផ្លែ\ufeffប៉ោម", "ខ្ញុំចូលចិត្តផ្លែប៉ោម"
+    for sides in (([with_them], [[without]]), ([without], [[with_them]])):
+        quality = score_quality(*sides, target_lang="km")
+        assert quality.exact_match == 1 and min(each.value for each in quality.scores) > 99.99
+        assert all("|zwsp:no|version:" in each.signature for each in quality.scores)
+        assert score_each(*sides, target_lang="khm")[0]["chrF2"] > 99.99
+        [one, *_] = compare_systems(sides[0], *sides, target_lang="km", samples=3).differences
+        assert one.ours > 99.99 and "|zwsp:no|" in one.signature
+    assert "zwsp" not in score_quality(["a"], [["a"]], target_lang="vi")["BLEU"].signature
+
+
+@pytest.mark.parametrize("language", ["km", "lao", "th", "my_MM", "bo"])
+def test_no_ter_where_a_line_is_one_word(language: str) -> None:
+    assert [each.name for each in score_quality(["ab"], [["ac"]], target_lang=language).scores] == [
+        "BLEU",
+        "chrF2",
+        "chrF++",
+    ]
+    [scores] = score_each(["ab"], [["ac"]], target_lang=language)
+    assert [*scores] == ["chrF2", "BLEU"]
+    sentence = SystemSentence("a", "ab", scores)
+    row = write_table([SentenceResult(1, "x", ("ac",), (sentence,))]).splitlines()[1]
+    assert row.split("\t")[3] == ""
+    compared = compare_systems(
+        ["ab"], ["ab"], [["ac"]], target_lang=language, metrics=quality.METRICS, samples=3
+    )
+    assert "TER" not in [each.name for each in compared.differences]
+
+
+def test_text_that_looks_cut_into_tokens_is_scored_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    score_quality([CAT] * 100, [[CAT] * 100], metrics=("BLEU",))
+    assert not caplog.records
 
 
 def test_text_and_json_agree() -> None:

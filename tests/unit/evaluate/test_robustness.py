@@ -63,6 +63,35 @@ def test_changes_are_the_same_each_time_and_change_something() -> None:
     assert all(each.sources != LINES for each in one[1:])
 
 
+def change(text: str, language: str | None = None) -> dict[str, str]:
+    return {each.name: each.sources[0] for each in list_variants([text], language)}
+
+
+def test_a_case_is_that_of_the_language_and_changes_no_placeholder() -> None:
+    texts = change("Bir ışık için %.2lf ve https://ist.org/a", "tr")
+    assert texts["CAPITALS"] == "BİR IŞIK İÇİN %.2lf VE https://ist.org/a"
+    assert texts["Title Case"] == "Bir Işık İçin %.2lf Ve https://ist.org/a"
+    assert change("IŞIK İÇİN", "az")["small letters"] == "ışık için"
+    assert change("ein i", "de")["CAPITALS"] == "EIN I"
+    assert change("ήταν άλλο", "el")["Title Case"] == "Ήταν Άλλο"
+
+
+def test_capitals_of_turkish_translations_are_not_errors() -> None:
+    def translate(lines: list[str]) -> list[str]:
+        return [line.replace("i", "İ").upper() if line.isupper() else line for line in lines]
+
+    lines = ["bir kedi için iyi bir ışık"] * 3
+    rows = read_rows(measure_robustness(translate, lines, lines, ("tr", "tr")))
+    assert rows["CAPITALS"][1] == pytest.approx(0)
+
+
+def test_a_script_without_capitals_has_no_row_of_them() -> None:
+    sources = ["%.2lf کیلۆبایت", "پەڕەی HTML", "ناوی بەکارهێنەر"]
+    names = [each.name for each in list_variants(sources, "ckb")]
+    assert not {"CAPITALS", "Title Case", "small letters"}.intersection(names)
+    assert "no final stop" in names
+
+
 @pytest.mark.parametrize("stop", ["።", "။", "។", "۔", "᱾", "།", "։", "！"])
 def test_the_final_stops_of_all_scripts_are_taken_off(stop: str) -> None:
     bare, named = (

@@ -66,6 +66,13 @@ def test_scores_are_those_of_sacrebleu(model: Path) -> None:
         assert scores["BLEU"] == single.sentence_score(line, [reference]).score
 
 
+def test_text_that_looks_cut_into_tokens_is_scored_without_a_word(
+    model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    score_quality(["a cat ."] * 100, [["a cat ."] * 100], tokenize="flores200", metrics=("BLEU",))
+    assert not caplog.records
+
+
 def test_a_model_that_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from glassformer.model.files.known_words import (
     read_known_names,
     read_known_words,
 )
+from glassformer.text.characters import CharacterMap
 
 PAIRS = [("It's a dog, a DOG.", "ignored"), ("中文 ok", "x"), ("", "y")]
 KNOWN = {"it's", "a", "dog", "中", "文", "ok"}
@@ -50,6 +51,28 @@ def test_pairs_pass_unchanged_and_their_words_are_noted(
 def test_combining_marks_go_on_a_word(text: str, words: list[str]) -> None:
     assert cut_words(text) == words
     assert find_unknown_words(frozenset(words[1:]), text) == words[:1]
+
+
+def test_turkish_words_are_known_in_both_cases(tmp_path: Path) -> None:
+    collector = WordCollector(language="tr")
+    list(collector.watch([("İzinler IŞIK", "x")]))
+    collector.write(tmp_path)
+    assert (tmp_path / WORDS).read_text(encoding="utf-8") == "izinler\nışık\n"
+    known = read_known_words(tmp_path) or frozenset()
+    assert find_unknown_words(known, "izinler İZİNLER Işık zor") == ["zor"]
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    (earlier / WORDS).write_text("i̇zinler\nişığı\nişik\nyarın\n", encoding="utf-8")
+    known = read_known_words(earlier) or frozenset()
+    assert find_unknown_words(known, "izinler ışığı IŞIK yarın zor") == ["zor"]
+    (earlier / WORDS).write_text("i̇stanbul\nin\n", encoding="utf-8")
+    assert read_known_words(earlier) == {"istanbul", "in"}
+
+
+def test_words_are_judged_as_the_model_reads_them() -> None:
+    read = CharacterMap({"\u02bb": 9}, set("USBabco\u02bb").__contains__, is_source=True)
+    known = frozenset(["usb", "bo\u02bba"])
+    assert find_unknown_words(known, "ＵＳＢ bo'a bo‘c", read) == ["bo‘c"]
 
 
 def test_names_are_what_translations_repeat(tmp_path: Path) -> None:

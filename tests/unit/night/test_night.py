@@ -94,6 +94,7 @@ def estimate(monkeypatch: pytest.MonkeyPatch, minutes: float, pairs: int = 30_00
 def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Pretend trainings and scores: what a night decides of them is the subject here."""
     told: dict[str, Any] = {"scores": {}, "made": [], "kill": "", "copied": 0.0, "soups": []}
+    told["layers"] = {}  # of the models whose size is not that of auto
 
     def train(job: Any, device: str) -> Any:
         told["made"].append(job)
@@ -121,6 +122,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(module, "make_corpus", translate)
     monkeypatch.setattr(module, "make_soup", lambda models, out: told["soups"].append([*models]))
     monkeypatch.setattr(module, "measure_copies", lambda model, pairs: told["copied"])
+    monkeypatch.setattr(module, "read_layers", lambda model: told["layers"].get(model.name))
     monkeypatch.setattr(module, "finish", lambda night: night.folder / "model")
     monkeypatch.setattr(module, "time_sentence", lambda *_: 0.001)
     estimate(monkeypatch, 4.5)
@@ -538,11 +540,25 @@ def test_the_size_that_was_asked_for_is_that_of_the_result(
     pairs: Path, pretended: dict[str, Any]
 ) -> None:
     pretended["scores"] = {"member-1": 30.0, "ensemble": 31.0, "student": 25.0, "auto": 20.0}
+    pretended["layers"] = {"member-1": "more", "member-2": "more", "member-3": "more"}
     night = begin(pairs, 300, size="tiny")
     night.run()
     sizes = {job.out.name: job.size for job in pretended["made"]}
     assert sizes["auto"] == sizes["student"] == "tiny" and sizes["member-1"] is None
     assert night.state.chosen == "student"
+    assert "student is the result, the best model of the size tiny on" in night.state.said[-1]
+
+
+def test_a_model_of_the_size_that_was_asked_for_may_be_a_member(
+    pairs: Path, pretended: dict[str, Any]
+) -> None:
+    pretended["scores"] = {"member-2": 30.0, "ensemble": 31.0, "student": 25.0, "polish": 29.0}
+    night = begin(pairs, 300, size="tiny")
+    night.run()
+    assert night.state.chosen == "member-2"
+    assert "member-2 is the result, the best model on the validation text" in night.state.said[-1]
+    polish = next(job for job in pretended["made"] if job.out.name == "polish")
+    assert polish.parent == night.place("member-2")
 
 
 def test_more_minutes_go_on(pairs: Path, pretended: dict[str, Any]) -> None:
@@ -595,14 +611,16 @@ def test_languages_are_those_of_the_texts(run: Run, pairs: Path) -> None:
         ("c.en d.eng", (None, None), "both languages are en and eng: name two"),
         ("c.en ./c.en", ("en", "fr"), "c.en is named twice: name the file of each language"),
         ("c.en c.xx", (None, None), ".xx is no language code that we know; say"),
+        ("a/EN_people a/FR_people", (None, None), "say the two languages by their codes: --so"),
         ("c.tsv", (None, None), "say the two languages by their codes: --source-lang"),
     ],
 )
 def test_languages_that_cannot_be_are_said_each_with_its_reason(
     files: str, langs: tuple[str | None, str | None], said: str
 ) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
         find_languages(files.split(), *langs)
+    assert "people" not in str(error.value)
 
 
 def test_a_code_that_nobody_knows_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from unicodedata import combining, east_asian_width
 import pytest
 
 from glassformer.see import Trace
-from glassformer.see.summary import SHADES, summarise
+from glassformer.see.summary import SHADES, summarise, tell_in_html
 
 NAMES = ["图书馆", " cat", "e\u0301te\u0301", "한", "a"]
 
@@ -42,6 +42,13 @@ def read_blocks(trace: Trace) -> list[list[str]]:
             blocks.append([])
         blocks[-1].append(line)
     return blocks
+
+
+def test_tokens_that_cannot_be_seen_have_names(renamed: Trace) -> None:
+    hidden = [each.model_copy(update={"text": "\u200b"}) for each in renamed.predicted]
+    update = {"predicted": tuple(hidden)}
+    trace = Trace(renamed.document.model_copy(update=update), renamed.tensors, renamed.parameters)
+    assert "  0 U+200B " in summarise(trace) and "U+200B" in tell_in_html(trace)
 
 
 def test_shades_stand_below_their_token(renamed: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

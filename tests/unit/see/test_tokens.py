@@ -8,7 +8,21 @@ from random import Random
 import pytest
 
 from glassformer.model.files.directory import open_model
-from glassformer.see.tokens import read_target
+from glassformer.see.tokens import name_invisible, read_target
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("\u200b", "U+200B"),
+        (" \u200bab\u00ad", " U+200BabU+00AD"),
+        ("▁\u200c", "▁U+200C"),
+        ("می\u200cخ", "می\u200cخ"),
+        (" a\n", " a\n"),
+    ],
+)
+def test_what_cannot_be_seen_has_a_name(text: str, named: str) -> None:
+    assert name_invisible(text) == named
 
 
 @pytest.mark.parametrize("seed", range(4))

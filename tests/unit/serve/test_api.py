@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 import math
 import socket
 import time
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import numpy as np
 import pytest
@@ -131,6 +133,39 @@ def test_text_goes_out_compressed_and_streams_and_numbers_do_not(
     stream = ask("/api/trace", body={"text": SENTENCE}, Accept="text/event-stream")
     for answer in (numbers, stream):
         assert answer.status == 200 and "Content-Encoding" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        ("gzip;q=0", False),
+        ("gzip; Q=0.000, *", False),
+        ("xgzip", False),
+        ("*;q=0", False),
+        ("", False),
+        ("br, *", True),
+        ("br, GZIP;q=0.1", True),
+        ("x-gzip", True),
+    ],
+)
+def test_whether_gzip_is_accepted(client: Client, accepted: str, is_packed: bool) -> None:
+    answer = client.ask("/spec", Accept_Encoding=accepted)
+    assert (answer.headers["Content-Encoding"] == "gzip") is is_packed
+    assert "Accept-Encoding" in answer.headers["Vary"]
+
+
+def test_files_are_sent_whole(client: Client) -> None:
+    for wrong in ("bytes=999999999-", "bytes=5-2", "lines=1-2", "bytes=0-3"):
+        answer = client.ask("/", Range=wrong)
+        assert (answer.status, answer.body) == (200, client.ask("/").body)
+
+
+def test_an_error_repeats_whatever_was_sent(client: Client) -> None:
+    for path in ("/api/trace", "/api/translate", "/api/samples"):
+        answer = client.ask(
+            path, b'{"text":"a","model":"\\ud800"}', Content_Type="application/json"
+        )
+        assert (answer.status, answer.json["error"]) == (404, "there is no model ?")
 
 
 def test_document(client: Client, recording: str, trace: Trace) -> None:
@@ -353,6 +388,46 @@ def test_a_recording_goes_out_and_comes_back(client: Client, recording: str, tra
     assert edit.status == 400 and "uploaded" in edit.json["error"]
     assert client.ask(f"/api/traces/{back.json['id']}", method="DELETE").status == 200
     assert client.ask(f"/api/traces/{back.json['id']}").status == 404
+
+
+def _zip_again(saved: bytes, changed: dict[str, bytes], method: int) -> bytes:
+    packed = io.BytesIO()
+    with ZipFile(io.BytesIO(saved)) as old, ZipFile(packed, "w", method) as new:
+        for name in old.namelist():
+            new.writestr(name, changed.get(name, old.read(name)))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "status"),
+    [
+        ("trace.json", b"[" + b"[]," * 600_000 + b"0]", 413),
+        ("trace.json", b" " * (17 << 20), 413),
+        ("vocabulary.json", b"[" + b"0," * 1_100_000 + b"0]", 413),
+        ("states.safetensors", (5 << 20).to_bytes(8, "little") + b" " * (5 << 20), 413),
+        ("trace.json", b'{"schema_version": 3, "source": [' + b"0," * 200_000 + b"0]}", 400),
+    ],
+    ids=["lists", "spaces", "vocabulary", "tensors", "errors"],
+)
+def test_what_unpacks_to_much_to_read_is_refused(
+    client: Client, recording: str, name: str, data: bytes, status: int
+) -> None:
+    """A few kB may say what takes gigabytes in memory."""
+    saved = client.ask(f"/api/traces/{recording}/file").body
+    packed = _zip_again(saved, {name: data}, ZIP_DEFLATED)
+    begun = time.perf_counter()
+    refused = client.ask("/api/traces", packed, Content_Type="application/zip")
+    assert refused.status == status and name in refused.json["error"]
+    assert len(refused.body) < 500 and time.perf_counter() - begun < 3
+
+
+def test_a_recording_is_packed_as_usual(client: Client, recording: str) -> None:
+    saved = client.ask(f"/api/traces/{recording}/file").body
+    for method, status in ((ZIP_DEFLATED, 201), (ZIP_LZMA, 400)):
+        packed = _zip_again(saved, {}, method)
+        answer = client.ask("/api/traces", packed, Content_Type="application/zip")
+        assert answer.status == status, answer.json
+    assert "unusual" in answer.json["error"]
 
 
 def test_translation_word_by_word(client: Client) -> None:

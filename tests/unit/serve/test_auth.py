@@ -297,8 +297,9 @@ def test_the_file_of_keys_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert access.check("another-key", "") == "office"
     with pytest.raises(ApiError, match="Invalid API key"):
         access.check("office-key", "")
-    path.write_text("[broken", encoding="utf-8")
-    assert access.check("another-key", "") == "office"
+    for broken in ("[broken", "a = " + "[" * 100_000):
+        path.write_text(broken, encoding="utf-8")
+        assert access.check("another-key", "") == "office"
     path.unlink()
     assert access.check("another-key", "") == "office"
 
@@ -307,6 +308,7 @@ def test_the_file_of_keys_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("text", "said"),
     [
         ("[a", "keys.toml"),
+        pytest.param("a = " + "[" * 100_000, "nested too deeply", id="deep"),
         ("[a]\nrate = 1", r"\[a\]: Invalid request: missing key"),
         ("[a]\nkey = 'x'\nlimit = 1", r"\[a\]: unknown key limit"),
         ("[a]\nkey = 'x'\nrate = -1", r"\[a\]: rate"),

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 from glassformer.config import Decode
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.service import batching
 from glassformer.extensions.serve.service.answers import AnswerCache
 from glassformer.extensions.serve.service.batching import Batcher
 from glassformer.translate.options import SearchOptions
@@ -163,6 +165,88 @@ def test_full(run: Callable[..., Any]) -> None:
         assert batcher.waiting == 0
 
     run(work, waiting=3)
+
+
+def test_what_cannot_be_done_in_time_is_refused_at_once(run: Callable[..., Any]) -> None:
+    """At a second each, 45 sentences fit; a short request has its turn among long ones."""
+    echo = Echo()
+    echo.gate.clear()
+
+    async def work(batcher: Batcher) -> None:
+        batcher._pace = 1.0
+        orders = [asyncio.ensure_future(ask(batcher, echo, "first"))]
+        await asyncio.to_thread(echo.begun.wait, 10)
+        for count in range(5):
+            texts = [f"{count} {number}" for number in range(10)]
+            orders.append(asyncio.ensure_future(ask(batcher, echo, *texts)))
+        await asyncio.sleep(0)
+        assert batcher.waiting == 40
+        with pytest.raises(ApiError, match="too much to do"):
+            await orders.pop()
+        orders.append(asyncio.ensure_future(ask(batcher, echo, "short")))
+        orders.pop(1).cancel()
+        await asyncio.sleep(0)
+        orders.append(asyncio.ensure_future(ask(batcher, echo, *map(str, range(10)))))
+        await asyncio.sleep(0)
+        assert batcher.waiting == 41
+        echo.gate.set()
+        await asyncio.gather(*orders)
+        assert batcher.waiting == batcher._under_way == 0
+
+    run(work, seconds=60)
+
+
+def test_in_overload_those_accepted_are_answered(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence takes 0.1 s, by a clock that only translations move."""
+    echo, clock = Echo(), SimpleNamespace(now=0.0)
+    monkeypatch.setattr(batching, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    search = echo.translate
+
+    def slowly(sentences: Any, options: Any) -> Any:
+        clock.now += 0.1 * len(sentences)
+        return search(sentences, options)
+
+    echo.translate = slowly  # type: ignore[method-assign]
+    ends = list[float]()
+
+    async def work(batcher: Batcher) -> None:
+        await ask(batcher, echo, "the pace is known from now on")
+        echo.gate.clear()
+        first = asyncio.ensure_future(ask(batcher, echo, "first"))
+        echo.begun.clear()
+        await asyncio.to_thread(echo.begun.wait, 10)
+        begun = clock.now
+
+        async def one(number: int) -> None:
+            await ask(batcher, echo, *(f"{number} {place}" for place in range(40)))
+            ends.append(clock.now - begun)
+
+        orders = [asyncio.ensure_future(one(number)) for number in range(300)]
+        await asyncio.sleep(0)
+        echo.gate.set()
+        refused = await asyncio.gather(*orders, return_exceptions=True)
+        await first
+        assert all(isinstance(each, ApiError) for each in refused if each)
+
+    run(work, seconds=60)
+    assert len(ends) == 11 and max(ends) < 60
+
+
+def test_the_pace_is_that_of_a_server_that_has_much_to_do(run: Callable[..., Any]) -> None:
+    async def work(batcher: Batcher) -> None:
+        assert batcher.estimate_wait() == 1
+        for pace, is_busy, expected in (
+            (2.0, False, 2.0),  # the first
+            (3.0, False, 2.0),  # a small batch takes longer for each sentence
+            (1.0, False, 1.9),
+            (2.9, True, 2.0),
+        ):
+            batcher._keep_pace(pace, is_busy)
+            assert batcher._pace == pytest.approx(expected)
+
+    run(work)
 
 
 def test_too_late(run: Callable[..., Any]) -> None:

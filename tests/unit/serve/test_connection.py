@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -133,6 +134,53 @@ def count_answers(client: Client, requests: bytes) -> int:
                 answer += more
                 sock.settimeout(1)
     return answer.count(b'"ok"')
+
+
+H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+QUESTION = b'{"q": "I am a student.", "source": "en", "target": "fr"}'
+SIZED = b"Content-Length: %d\r\n\r\n" % len(QUESTION) + QUESTION
+IN_CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n38\r\n" + QUESTION + b"\r\n0\r\n\r\n"
+TRANSLATE = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+LAST = b"GET /health HTTP/1.1\r\n" + H2C.replace(b"Upgrade,", b"close, upgrade,") + HOST + b"\r\n"
+
+
+@pytest.mark.parametrize("body", [SIZED, IN_CHUNKS], ids=["sized", "in chunks"])
+@pytest.mark.parametrize("split", ["together", "apart", "byte by byte"])
+def test_another_protocol_is_offered_in_vain(client: Client, body: bytes, split: str) -> None:
+    """Java and `curl --http2` offer HTTP/2 with each request; its body is that of HTTP/1.1."""
+    head = TRANSLATE + H2C
+    if split == "byte by byte":
+        parts = [head[place : place + 1] for place in range(len(head))] + [body + LAST]
+    else:
+        parts = [head + body + LAST] if split == "together" else [head, body, LAST]
+    answer = b""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for part in parts:
+            sock.sendall(part)
+            sleep(0.05 if split == "apart" else 0)
+        while more := sock.recv(1 << 16):
+            answer += more
+    assert answer.count(b"HTTP/1.1 200") == answer.count(b"HTTP/1.1") == 2, answer
+    assert answer.index(b"tudiant") < answer.index(b'"ok"')
+
+
+def test_many_offers_at_once(client: Client) -> None:
+    one = b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + H2C + b"\r\n"
+    assert count_answers(client, one * PIPELINED) == PIPELINED
+
+
+def test_it_is_no_proxy(client: Client) -> None:
+    status, body = talk(client, b"CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n" + LAST)
+    assert (status, json.loads(body)) == (400, {"error": "this server is no proxy"})
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_curl_offers_http2(client: Client) -> None:
+    command = ["curl", "--http2", "-sS", f"{client.url}translate", "-H"]
+    command += ["Content-Type: application/json", "-d", QUESTION.decode()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "tudiant" in done.stdout, done.stderr
 
 
 def test_requests_that_are_sent_at_once(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ import pytest
 
 pytest.importorskip("lxml", reason="the extra `documents` is not installed")
 
+from fastapi import Request
+
 from glassformer.extensions.documents.markup import Run
 from glassformer.extensions.serve.api_error import ApiError
 from glassformer.extensions.serve.limits import Limits
+from glassformer.extensions.serve.proxies import ProxyMiddleware, name_own_address
 from glassformer.extensions.serve.running import make_service
 from glassformer.extensions.serve.service.translated_files import TranslatedFiles
 from glassformer.extensions.serve.service.translation_service import (
@@ -34,6 +38,8 @@ def small() -> Iterator[Client]:
 
 
 def send(client: Client, name: str = "a.html", data: bytes = PAGE, **fields: str) -> Answer:
+    """Fields in capitals are headers."""
+    headers = {key: fields.pop(key) for key in [*fields] if key[0].isupper()}
     given = {"source": "en", "target": "fr", **fields}
     parts = [
         f'--x\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
@@ -42,7 +48,8 @@ def send(client: Client, name: str = "a.html", data: bytes = PAGE, **fields: str
     ]
     head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
     body = b"".join([*parts, head.encode(), data, b"\r\n--x--\r\n"])
-    return client.ask("/translate_file", body, Content_Type="multipart/form-data; boundary=x")
+    headers["Content_Type"] = "multipart/form-data; boundary=x"
+    return client.ask("/translate_file", body, **headers)
 
 
 def fetch(answer: Answer) -> bytes:
@@ -56,6 +63,43 @@ def test_a_page(client: Client) -> None:
     expected = "<p>Le chien <b>noir</b> est fatigué.</p>"
     assert fetch(send(client)).decode() == expected
     assert fetch(send(client, source="auto")).decode() == expected
+
+
+def name_address(peer: str, headers: dict[str, str]) -> str:
+    """Return the address of the server for a client behind a proxy that trusts its own machine."""
+    addresses = list[str]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        addresses.append(name_own_address(Request(scope)))
+
+    sent = {"host": "localhost:5000", "x-forwarded-for": "10.9.8.7", **headers}
+    raw = [(name.encode(), value.encode()) for name, value in sent.items()]
+    facts = {"type": "http", "method": "POST", "path": "/translate_file", "query_string": b""}
+    scope = {**facts, "scheme": "http", "headers": raw, "client": (peer, 1)}
+    asyncio.run(ProxyMiddleware(app, "127.0.0.1")(scope, None, None))  # type: ignore[arg-type]
+    return addresses[0]
+
+
+def test_a_proxy_says_where_it_is() -> None:
+    whole = {"x-forwarded-proto": "https", "x-forwarded-host": "mt.example:8443, inner"}
+    whole["x-forwarded-prefix"] = "/our/mt/"
+    for headers, address in (
+        ({}, "http://localhost:5000/"),
+        (whole, "https://mt.example:8443/our/mt/"),
+        ({"x-forwarded-host": "[::1]:80"}, "http://[::1]:80/"),
+        ({"x-forwarded-prefix": "/"}, "http://localhost:5000/"),
+    ):
+        assert name_address("127.0.0.1", headers) == address
+        assert name_address("10.0.0.1", headers) == "http://localhost:5000/"  # is not trusted
+    for host in ("a b", "a/b", "user@a", "a?", "a#", "a:port", 'a"', "javascript:x", "", "é"):
+        assert name_address("127.0.0.1", {"x-forwarded-host": host}) == "http://localhost:5000/"
+    for prefix in ("mt", "//evil.example", "/a?b", "/a#b", "/a b", '/"', "/a\\b", "/é"):
+        assert name_address("127.0.0.1", {"x-forwarded-prefix": prefix}) == "http://localhost:5000/"
+
+
+def test_a_document_is_fetched_through_the_proxy(client: Client) -> None:
+    answer = send(client, X_Forwarded_Host="mt.example", X_Forwarded_Prefix="/mt")
+    assert answer.json["translatedFileUrl"].startswith("http://mt.example/mt/download_file/")
 
 
 def test_a_text(client: Client) -> None:

@@ -110,12 +110,27 @@ def test_a_trusted_origin_translates(friendly: Client) -> None:
 def test_a_refused_preflight_says_why_as_every_error_does(friendly: Client) -> None:
     for origin, method, part in (
         ("https://x.example", "POST", "origin"),
-        ("https://friend.example", "DELETE", "method"),
+        ("https://friend.example", "PATCH", "method"),
     ):
         headers = {"Origin": origin, "Access_Control_Request_Method": method}
         answer = friendly.ask("/translate", method="OPTIONS", **headers)
         assert answer.status == 400
         assert answer.json == {"error": f"pages elsewhere may not send this: see its {part}"}
+
+
+def test_a_page_of_a_trusted_origin_uses_all_of_the_api(friendly: Client) -> None:
+    friend = {"Origin": "https://friend.example", "Sec_Fetch_Site": "cross-site"}
+    for method in ("GET", "HEAD", "POST", "PUT", "DELETE"):
+        asked = {"Access_Control_Request_Method": method}
+        asked["Access_Control_Request_Headers"] = "authorization,content-type"
+        assert friendly.ask("/api/traces/x", method="OPTIONS", **friend, **asked).status == 200
+    for method in ("PUT", "DELETE"):  # the token is needed, and the cookie does not count
+        cookie = {"Cookie": find_cookie(friendly), "Authorization": ""}
+        assert friendly.ask("/api/traces/x", method=method, **friend, **cookie).status == 401
+    assert friendly.ask("/api/traces/x", method="DELETE", **friend).status == 404
+    exposed = friendly.ask("/health", **friend).headers["Access-Control-Expose-Headers"]
+    for name in ("X-Shape", "X-Dtype", "X-Name", "Retry-After", "Content-Disposition"):
+        assert name in exposed.split(", ")
 
 
 def check(hosts: tuple[str, ...], trusted: tuple[str, ...] = (), **headers: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from glassformer.extensions.serve.running import make_service
 from glassformer.foundation.disk import write_json
 from glassformer.train.run.watch import cut_after
 
-from .conftest import Client, start
+from .conftest import TOKEN, Client, start
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,27 @@ def test_snapshots(runs: Client) -> None:
     assert np.frombuffer(found.body, "<f4").tolist() == [1.0] * 4
     assert "the nearest is 10" in runs.ask(f"{base}/11").json["error"]
     assert runs.ask(f"{base}/10/tensors/0.decoder").status == 404
+
+
+def test_a_step_of_any_length_was_not_recorded(runs: Client) -> None:
+    base = "/api/runs/my-model/snapshots"
+    for step in ("11", "-10", "9" * 4000):
+        for rest in ("", "/tensors/x"):
+            found = runs.ask(f"{base}/{step}{rest}")
+            assert found.status == 404 and "the nearest is 10" in found.json["error"]
+
+
+def test_a_stream_has_a_head(runs: Client) -> None:
+    """It is the whole answer: the connection is free for the next request at once."""
+    connection = HTTPConnection("127.0.0.1", runs.port, timeout=20)
+    for method, path in (("HEAD", "/api/runs/my-model/events"), ("GET", "/health")):
+        connection.request(method, path, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        if method == "HEAD":
+            assert answer.headers["Content-Type"].startswith("text/event-stream")
+        assert bool(answer.read()) is (method == "GET")
+    connection.close()
 
 
 def test_a_training_under_way_is_followed(runs: Client, folder: Path) -> None:

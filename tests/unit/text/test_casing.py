@@ -8,12 +8,14 @@ import pytest
 
 from glassformer.text.casing import (
     Case,
+    capitalize,
     find_case,
     has_capital,
     is_small,
     is_usual,
     lower_first,
     put_case_back,
+    to_small,
     truecase,
     write_capitals,
 )
@@ -108,6 +110,21 @@ def test_only_english_writes_titles_with_capitals() -> None:
     assert put_case_back("the lord of the rings", "title", "en") == "The Lord of the Rings"
     assert put_case_back("Le seigneur des anneaux", "title", "fr") == "Le seigneur des anneaux"
     assert put_case_back("Das Haus", "lower", "de") == "Das Haus"
+
+
+def test_turkish_has_two_letters_i_in_both_cases() -> None:
+    typed, read = "GECE IŞIĞI, İZİN", "Gece ışığı, izin"
+    known = {"gece", "ışığı", "izin"}
+    words = ["Gece", "gece", "ışığı", "izin"]
+
+    def cut_turkish(forms: Sequence[str]) -> list[list[int]]:
+        return [[words.index(form)] if form in words else [*map(ord, form)] for form in forms]
+
+    assert truecase(typed, "upper", cut_turkish, known, "tr") == read
+    assert lower_first("İzin", cut_turkish, "az") == "izin"
+    assert lower_first("Işığı", cut_turkish, "tr") == "ışığı"
+    assert capitalize("izin", "tr") == "İzin" and capitalize("izin", "en") == "Izin"
+    assert to_small("IŞIK", "tr") == "ışık" and to_small("İstanbul") == "istanbul"
 
 
 def test_a_translation_begins_small_unless_with_a_name() -> None:

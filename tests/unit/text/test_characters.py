@@ -56,6 +56,26 @@ def test_marks_that_training_met_often_stay() -> None:
     assert both.clean("it\u2019s it's a\u200cb") == "it\u2019s it's a\u200cb"
 
 
+@pytest.mark.parametrize(
+    ("counts", "read"),
+    [
+        ({"\u02bb": 500, "\u2019": 2, "'": 3}, "qo\u02bbsh qo\u02bbsh qo\u02bbsh"),
+        ({"\u02bb": 500, "\u2019": 40, "'": 90}, "qo'sh qo\u2019sh qo\u02bbsh"),
+        ({"'": 500, "\u02bb": 40}, "qo'sh qo'sh qo\u02bbsh"),
+        ({"'": 500, "\u02bb": 0}, "qo'sh qo'sh qo'sh"),
+    ],
+)
+def test_an_okina_is_typed_as_an_apostrophe(counts: dict[str, int], read: str) -> None:
+    assert make_map(counts).clean("qo'sh qo\u2019sh qo\u02bbsh") == read
+
+
+def test_a_model_of_before_the_okina_was_counted_keeps_it() -> None:
+    typed = "qo'sh qo\u2019sh qo\u02bbsh"
+    assert make_map({"'": 5}, more="\u02bb").clean(typed) == "qo'sh qo'sh qo\u02bbsh"
+    counts: dict[str, int] = {}
+    assert list(watch_characters(["a"], counts)) and counts["\u02bb"] == 0
+
+
 def test_a_target_keeps_its_own_spaces_and_rare_marks() -> None:
     target = make_map({"'": 99, "\u2019": 1, "\u202f": 4}, is_source=False)
     assert target.clean("l\u2019ami\u202f!  \u201aoui\u2018\t") == "l\u2019ami\u202f!  'oui' "

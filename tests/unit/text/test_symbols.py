@@ -392,3 +392,14 @@ def test_a_symbol_stays_at_its_word_in_text_without_spaces(
     placement = _Placement(cast("Any", None), None, source, translation)
     placement.links = [(s, t, 1.0) for s, t in linked]
     assert placement.write() == expected
+
+
+def test_a_symbol_in_text_without_spaces_gets_those_of_the_translation() -> None:
+    source = set_aside("音楽🙂好き", lambda symbols: True)
+    assert source is not None
+    written = []
+    for translation in ("I like music", "喜欢音乐"):
+        placement = _Placement(cast("Any", None), None, source, translation)
+        placement.links = [(1, 0, 1.0)]
+        written.append(placement.write())
+    assert written == ["I 🙂 like music", "喜🙂欢音乐"]

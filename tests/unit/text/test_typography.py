@@ -27,6 +27,27 @@ def test_marks_are_as_in_the_source(source: str, text: str, language: str, shape
     assert shape_marks(source, text, language, "plain") == text
 
 
+@pytest.mark.parametrize(
+    ("source", "text", "shaped"),
+    [
+        ("«\u00a0Non\u00a0», dit Tom.", '"No, Tom said.', "\u201cNo,\u201d Tom said."),
+        ('"Non", dit Tom.', '"No, Tom said.', '"No," Tom said.'),
+        ('"Non", dit Tom.', '"No, she, Tom said.', "No, she, Tom said."),
+        ("« Viens ! » cria Marie.", "\"You're shouting for Marie.", "You're shouting for Marie."),
+        ("« Il est tard », dit-il.", '"Is it late." "He said.', "\u201cIs it late.\u201d He said."),
+        ("« Oui, oui » est un mot.", '"Yes, yes is a word.', "Yes, yes is a word."),
+        ("« Oui », dit-il.", '"Yes." " He.', "\u201cYes.\u201d He."),
+        ('"Oui", dit-il.', 'Yes," he said.', 'Yes," he said.'),
+        ('"Oui", dit-il.', '"Yes," he said.', '"Yes," he said.'),
+        ("« Non. »", '"No.', '"No.'),
+        ('Il dit "oui" et part.', 'He says "yes and goes.', 'He says "yes and goes.'),
+        ('"Oui, dit-il.', '"Yes, he said.', '"Yes, he said.'),
+    ],
+)
+def test_speech_has_its_quotes_in_pairs(source: str, text: str, shaped: str) -> None:
+    assert shape_marks(source, text, "en") == shaped
+
+
 def test_french_is_printed_with_narrow_spaces_on_request() -> None:
     text = "Vraiment? Il dit: \"oui\"! C'est l'heure; va..."
     shaped = shape_marks("x", text, "fr", "language")

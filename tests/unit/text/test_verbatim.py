@@ -177,11 +177,37 @@ def test_parts_are_apart_and_in_order(text: str) -> None:
         "1 Ab ",
         "1 rue ",
         "Ab-",
+        "を%(a",
+        "あ/い",
+        "あ{",
+        "あ.a-",
     ],
 )
 @pytest.mark.parametrize("tail", ["", "1a", "Aa"])
 def test_a_scan_takes_linear_time(unit: str, tail: str) -> None:
     assert is_linear(find_verbatim, lambda length: unit * (length // len(unit)) + tail)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("%sを%1$sに追加", ["%s", "%1$s"]),
+        ("请输入%(name)s的密码", ["%(name)s"]),
+        ("បានលុប%dឯកសារ", ["%d"]),
+        ("ລຶບ%sແລ້ວ ลบ%sแล้ว %sကို", ["%s", "%s", "%s"]),
+        ("%s을(를) {이름}님", ["%s", "{이름}"]),
+        ("5000個 3150.25円 价格$25元 ５０円", ["5000", "3150.25", "$25", "５０"]),
+        ("50万人 12月 20％", ["20"]),
+        ("https://example.org/a查看，http://b.org。次", ["https://example.org/a", "http://b.org"]),
+        ("メールはme@example.netへ、iPhoneも", ["me@example.net", "iPhone"]),
+        ("添付のa.pdfを /家/人/x 報告書.docx", ["a.pdf", "/家/人/x", "報告書.docx"]),
+        ("50%où l%dé", ["50"]),
+    ],
+)
+def test_letters_of_scripts_without_spaces_touch_what_is_repeated(
+    text: str, parts: list[str]
+) -> None:
+    assert [text[start:end] for start, end, _ in find_verbatim(text)] == parts
 
 
 def is_name(word: str, is_first: bool) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from tests.checked import translate_checked
 
 from glassformer.extensions.coverage.dropped import LEAST, CoverageRule, cover_words
+from glassformer.extensions.coverage.lists import read_list_rule
 from glassformer.extensions.lab.doubt import calibrate_doubt
 from glassformer.extensions.lab.unsaid import find_unsaid, list_unsaid
 from glassformer.model.files.directory import DOUBT, SHIPPED, write_text
@@ -66,6 +67,57 @@ def test_what_stays_dropped_is_named(everyday: Translator) -> None:
     (problem,) = checked.problems
     assert problem.kind == "dropped" and problem.said == "left out, it seems: Anna"
     assert checked.confidence <= 0.6
+
+
+@pytest.mark.parametrize(
+    ("languages", "source", "target", "items"),
+    [
+        (
+            "en-fr",
+            "I need eggs, milk, bread, and butter.",
+            "Des œufs, du lait, du pain, du beurre.",
+            "",
+        ),
+        (
+            "en-fr",
+            "I need eggs, milk, bread, and butter.",
+            "Des œufs, du pain et du beurre.",
+            "eggs",
+        ),
+        ("en-de", "I like dogs, cats and a cup of tea.", "Ich mag Hunde, Katzen sowie Tee.", ""),
+        ("en-de", "I like dogs, cats and a cup of tea.", "Ich mag Hunde und Tee.", "dogs"),
+        (
+            "en-fr",
+            "We saw Rome, Paris and Berlin.",
+            "Nous avons vu Paris, Paris et Berlin.",
+            "Rome",
+        ),
+        ("fr-en", "Il a un chien, un chat et une oie.", "He has a dog, and a goose.", "chien"),
+        ("fr-en", "Je me souviens de toi, tôt ou tard.", "I'll remember you.", ""),
+        ("en-fr", "In Japan, men and women work.", "Au Japon hommes et femmes travaillent.", ""),
+        ("en-fr", "Do you like tea, milk or wine?", "Aimes-tu le thé ou le vin ?", ""),
+        ("en-fr", "He is tall, and I am small.", "Il est grand et moi petit.", ""),
+        ("de-en", "Ich glaube, Tom und Maria lügen.", "I think Tom and Mary lie.", ""),
+    ],
+)
+def test_a_list_that_loses_an_item_is_seen(
+    languages: str, source: str, target: str, items: str
+) -> None:
+    rule = read_list_rule(*languages.split("-"))
+    assert rule
+    lost = [*rule.find_lost(source, target)]
+    assert [each.split(" / ")[0] for each in lost] == items.split()
+    assert read_list_rule("en", "zh") is None
+
+
+def test_a_lost_item_is_searched_for_again(everyday: Translator) -> None:
+    text = "I'm free on Monday, Tuesday and Friday."
+    first, again = (translate_checked(everyday, [text], again=each)[0] for each in (False, True))
+    assert "mardi" not in first.best[0].text and "mardi" in again.best[0].text
+    assert [each.said for each in first.problems] == [
+        "left out, it seems: Monday / Tuesday / Friday"
+    ]
+    assert again.retried and not again.problems
 
 
 def test_several_sentences_are_checked_at_once(everyday: Translator) -> None:

@@ -72,6 +72,8 @@ def test_what_was_cut_says_so() -> None:
 
 def test_lost_names_what_is_lost() -> None:
     assert list_lost("2021 and 1999, {x} {x}", "2021, {x}") == ["{x}", "1999"]
+    assert list_lost("%sをme@x.orgへ", "to me@x.org") == ["%s"]
+    assert list_lost("http://x.org/aを見る", "see http://x.org/a") == []
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,16 @@ export class Adapter {
     return text.slice(0, end).replace(/[ \u00a0\u202f]+$/u, "");
   }
 
+  /** A translation of a speech with its odd quote dropped, or closed before who speaks. */
+  private pairQuotes(source: string, text: string): string {
+    const [at, number] = [text.lastIndexOf('"'), countOf(text, '"')];
+    if (number % 2 === 0 || (number === 1 && at) || !this.patterns.has("speech", source)) return text;
+    const comma = text.lastIndexOf(", ");
+    const isAlike = comma > 0 && countOf(text, ",") === countOf(source, ",");
+    if (number === 1 && isAlike && this.patterns.has("spoken", source)) return `${text.slice(0, comma)},"${text.slice(comma + 1)}`;
+    return (text.slice(0, at) + text.slice(at + 1)).replaceAll("  ", " ");
+  }
+
   /** A translation with the quote before its first word, if only the closing one is there. */
   private openQuote(sentence: string, text: string): string {
     const opened = this.tables.quoted.map(([before]) => before);
@@ -678,8 +688,8 @@ export class Adapter {
 
   /** A translation with curly marks where its source has them. */
   private shapeMarks(source: string, text: string): string {
-    if (!this.patterns.has("curly", source)) return text;
-    let shaped = text;
+    let shaped = this.pairQuotes(source, text);
+    if (!this.patterns.has("curly", source)) return shaped;
     if (this.patterns.has("curly_double", source)) {
       const [before, behind] = this.tables.quotes;
       shaped = this.patterns.replace("pairs", shaped, (_, inner) => before + inner! + behind);

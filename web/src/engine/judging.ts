@@ -16,6 +16,9 @@ export interface CoverageRule {
   word: string; // a pattern
 }
 
+/** The patterns of the lists of a language: see `extensions/coverage/lists.py`. */
+type Lists = Record<"whole" | "joint" | "joints" | "article" | "opening" | "choice", string>;
+
 export interface JudgingTables {
   own: string; // the language of the sources
   limit: number | null; // of the confidence, below which the model is unsure
@@ -26,6 +29,7 @@ export interface JudgingTables {
   numerals: string[]; // Roman ones, by number
   number_words: string[] | null; // the pattern of each number in the target language
   dropped: CoverageRule | null;
+  lists: { source: Lists; target: Lists; few: number } | null;
   patterns: Record<"wide" | "number" | "groups" | "myriads" | "address" | "placeholder" | "hour" | "letters", string>;
   longest_unit: number;
   times: number;
@@ -60,15 +64,22 @@ const without = (text: string, parts: readonly string[]): string => parts.reduce
 const words = (text: string): string[] => text.match(/[\p{L}\p{Nl}\p{No}]+/gu) ?? [];
 const digits = (text: string): string[] => text.match(/\p{Nd}+/gu) ?? [];
 
+const matchAll = (pattern: string, text: string): RegExpExecArray[] => [...text.matchAll(new RegExp(pattern, "gu"))];
+const splitList = (list: string, { joint, article }: Lists): string[] =>
+  list.split(new RegExp(joint, "u")).map((item) => item.replace(new RegExp(article, "u"), ""));
+const hasRepeats = (items: readonly string[]): boolean => new Set(items.map((each) => each.toLowerCase())).size < items.length;
+
 export class Judge {
   private readonly functionWords: Map<string, ReadonlySet<string>>;
 
-  constructor(private readonly tables: JudgingTables, private readonly known: ReadonlySet<string> | null, private readonly source: Tokenizer) {
+  constructor(private readonly tables: JudgingTables, private readonly known: ReadonlySet<string> | null, private readonly characters: Tokenizer["characters"]) {
     this.functionWords = new Map(Object.entries(tables.function_words).map(([code, own]) => [code, new Set(own)]));
   }
 
   list(judged: Judged): Problem[] {
-    const dropped = (judged.dropped ?? []).map((word) => this.describe("dropped", { list: word }));
+    const words = judged.dropped ?? [];
+    const lists = [...this.findLists(judged)].filter((list) => !words.some((word) => list.includes(word)));
+    const dropped = [...words, ...lists].map((each) => this.describe("dropped", { list: each }));
     return [...this.findFaults(judged), ...dropped, ...this.findSigns(judged)];
   }
 
@@ -106,12 +117,27 @@ export class Judge {
     if (lost.length) yield this.describe("lost", { list: lost.join(", ") });
   }
 
+  /** The items, parted by slashes, of each list of which the translation loses one. */
+  private *findLists({ text, translation }: Judged): Generator<string> {
+    const rule = this.tables.lists;
+    if (!rule) return;
+    const { source, target, few } = rule;
+    const most = matchAll(target.joints, translation).length + 1;
+    const isRepeated = matchAll(target.whole, translation).some(([list]) => hasRepeats(splitList(list, target)));
+    for (const match of matchAll(source.whole, text)) {
+      const items = splitList(match[0], source);
+      if (items.length === few && matchAll(source.opening, text.slice(0, match.index)).length) continue;
+      if (text.includes("?") && matchAll(source.choice, match[0]).length) continue;
+      if (items.length > most || (isRepeated && !hasRepeats(items))) yield items.join(" / ");
+    }
+  }
+
   /** Signs that the model was not trained on such a text. */
   private *findSigns({ text, read, isCopied, unknown, confidence, usual }: Judged): Generator<Problem> {
     if (!hasAlnum(text)) return;
     if (unknown.length) yield this.describe("unknown", { list: unknown.join(" ") });
     if (isCopied) return;
-    const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read)), this.source) : [];
+    const unmet = this.known ? findUnknown(this.known, this.blank("placeholder", this.blank("address", read)), this.characters) : [];
     if (unmet.length) yield this.describe("words", { list: unmet.join(", ") });
     const { languages, limit, own } = this.tables;
     const isMet = this.known && !unmet.length; // a text of words that training met is in no other language

@@ -67,7 +67,8 @@ export class LocalEngine implements Engine {
     if (!this.known.has(model)) this.known.set(model, new Set([...known_words, ...tokenizers[0]!.vocabulary.filter((each) => SYMBOL.test(each))]));
     const known = this.known.get(model)!;
     const symbols = Array.from(text).filter((each) => SYMBOL.test(each) && !known.has(each));
-    return [...(known_words.length ? findUnknown(known, text, tokenizers[0]!) : []), ...new Set(symbols)];
+    const characters = new Map("characters" in tokenizers[0]! ? Object.entries(tokenizers[0].characters ?? {}) : []);
+    return [...(known_words.length ? findUnknown(known, text, characters) : []), ...new Set(symbols)];
   }
 
   async samples(request: Request, count: number, signal?: AbortSignal): Promise<string[]> {

@@ -57,7 +57,7 @@ export function openModel(bytes: ArrayBuffer): Opened {
   const [source, target = source] = about.tokenizers.map(makeTokenizer);
   const known = new Set(about.known_words);
   const adapter = about.adapting && new Adapter(about.adapting, known, source!, target!);
-  const judge = new Judge(about.judging, known.size ? known : null, source!);
+  const judge = new Judge(about.judging, known.size ? known : null, source!.characters);
   const network = new Network(about.ops, readSafetensors(bytes));
   return { about, network, source: source!, target: target!, adapter, splitter: new Splitter(about.splitting), judge };
 }

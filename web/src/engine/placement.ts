@@ -78,7 +78,7 @@ export class Placement {
     return (needsLeft ? " " : "") + symbols + (needsRight ? " " : "");
   }
 
-  /** Whether a space is beside a letter of the message that none is beside in the source. */
+  /** Whether a letter of a message needs the space that one of the source does not. */
   private isApart(source: string | undefined, message: string): boolean {
     const isTouched = (letter: string) => this.patterns.has("touched", letter);
     return source !== undefined && isTouched(source) && isAlnum(message) && !isTouched(message);

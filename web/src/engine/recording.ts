@@ -110,7 +110,9 @@ export function* record(
   const apart = passage.logProbs?.map((each, row) => Math.abs(each - predictions[row]!.log_prob));
   const confidence = passage.logProbs && Math.exp(passage.logProbs.reduce((sum, each) => sum + each, 0) / passage.logProbs.length);
   const dropped = listDropped(own, text, state, passage.written);
-  const problems = confidence === null ? [] : findProblems(own, text, translation, passage.finished, confidence, dropped);
+  const isPlaced = own.adapter && own.adapter.adapt(strip(text)).asides.length > 0;
+  const said = isPlaced ? restore(own, text, passage.written, true) : translation; // with what was taken out
+  const problems = confidence === null ? [] : findProblems(own, text, said, passage.finished, confidence, dropped);
   const kept: string[] = [];
   const bare = isPart ? null : translation;
   const whole = sentences.length

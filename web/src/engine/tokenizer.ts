@@ -28,7 +28,7 @@ export class Tokenizer {
   protected readonly ids: Map<string, number>;
   private readonly ranks: Map<string, [rank: number, id: number]>;
   protected bytes: Uint8Array[];
-  private readonly characters: ReadonlyMap<string, string> | null;
+  readonly characters: ReadonlyMap<string, string> | null;
 
   constructor(
     public vocabulary: readonly string[],
@@ -107,15 +107,9 @@ export class Tokenizer {
     return text.replace(/^ /, "");
   }
 
-  /** The characters of a text, or those that the model has seen in their place. */
-  replaceCharacters(text: string): Letter[] {
-    const typed = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"), (each, at) => ({ text: each, start: at, end: at + 1 }));
-    return this.characters ? mapCharacters(typed, this.characters) : typed;
-  }
-
   /** The characters that the network reads, in NFC, with the spans that they came from. */
   private clean(text: string, unspaced: boolean): Letter[] {
-    const letters = compose(this.replaceCharacters(text));
+    const letters = compose(replaceCharacters(text, this.characters));
     return unspaced ? closeUp(letters) : letters;
   }
 
@@ -181,7 +175,9 @@ class Heap {
 }
 
 /** Known characters in place of the typed ones; white space once, and none at the ends. */
-function mapCharacters(typed: readonly Letter[], characters: ReadonlyMap<string, string>): Letter[] {
+export function replaceCharacters(text: string, characters: ReadonlyMap<string, string> | null): Letter[] {
+  const typed = Array.from(text.replace(/\p{Surrogate}/gu, "\ufffd"), (each, at) => ({ text: each, start: at, end: at + 1 }));
+  if (!characters) return typed;
   const letters: Letter[] = [];
   let start = 0; // of what the next letter stands for: also what went before it
   for (const { text, end } of typed) {

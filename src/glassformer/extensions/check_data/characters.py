@@ -1,11 +1,14 @@
 """Checks of characters: broken encoding, foreign scripts, look-alike letters."""
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from unicodedata import category
 
 import numpy as np
 import regex
+
+from glassformer.text.verbatim import find_verbatim
 
 from .ragged import Array, Block
 
@@ -57,13 +60,22 @@ SIGN = re.compile(
 )
 
 # Letters of one script that look like letters of another.
+MARKED, CYRILLIC_MARKED = "ëïËÏ", "ёїЁЇ"
+FEW, CYRILLIC_FEW = "əƏhöÖăĂĕĔçÇÿŸæÆ", "әӘһӧӦӑӐӗӖҫҪӳӲӕӔ"  # of Kazakh, Komi, Chuvash, Ossetian, ...
 TO_LATIN = str.maketrans(
-    "аеорсухіјѕԁһАВЕЅІЈКМНОРСТУХ" + "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aeopcyxijsdhABESIJKMHOPCTYX" + "oABEZHIKMNOPTYX",
+    "аеорсухіјѕԁАВЕЅІЈКМНОРСТУХ" + CYRILLIC_MARKED + CYRILLIC_FEW + "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdABESIJKMHOPCTYX" + MARKED + FEW + "oABEZHIKMNOPTYX",
 )
-TO_CYRILLIC = str.maketrans("aeopcyxijsABESIJKMHOPCTYX", "аеорсухіјѕАВЕЅІЈКМНОРСТУХ")
+TO_CYRILLIC = str.maketrans(
+    "aeopcyxijsABESIJKMHOPCTYX" + MARKED + FEW,
+    "аеорсухіјѕАВЕЅІЈКМНОРСТУХ" + CYRILLIC_MARKED + CYRILLIC_FEW,
+)
 TO_GREEK = str.maketrans("oABEZHIKMNOPTYX", "οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
-WORD = re.compile(r"[^\W\d_]{2,}")
+WORD = re.compile(r"[^\W\d_]{3,}")
+SHORT_WORD = re.compile(r"(?<!\w)[^\W\d_]{1,2}(?!\w)")  # as i, which is "and" in Ukrainian
+WORDS_OF_ONE = "aciouy"  # in small letters: capitals are numbers of kings and vitamins, too
+BETWEEN_WORDS = re.compile(r"(?:^|[^\s\d]\s+|[(«„\"'])$"), re.compile(r"\s+[Ѐ-ӿ]")
+Letters = Collection[str]
 
 
 @cache
@@ -173,28 +185,81 @@ def _decode_control(match: re.Match[str]) -> str:
     return match[0].encode("latin-1").decode("cp1252", "ignore")
 
 
-def find_lookalikes(counts: Array, texts: list[str], home: Scripts = ANY) -> list[int]:
+def list_cyrillic(texts: Iterable[str]) -> frozenset[str]:
+    """Return the Cyrillic letters of a text."""
+    return frozenset(letter for letter in set("".join(texts)) if "Ѐ" <= letter <= "ӿ")
+
+
+def find_lookalikes(
+    counts: Array, texts: list[str], home: Scripts = ANY, letters: Letters | None = None
+) -> list[int]:
     """Return the lines with a word that mixes scripts and can be written in one."""
     foreign = counts[:, GREEK] + counts[:, CYRILLIC]
     suspects = np.flatnonzero((counts[:, LATIN] > 0) & (foreign > 0)).tolist()
-    return [each for each in suspects if repair_lookalikes(texts[each], home) != texts[each]]
+    return [
+        each for each in suspects if repair_lookalikes(texts[each], home, letters) != texts[each]
+    ]
 
 
-def repair_lookalikes(text: str, home: Scripts = ANY) -> str:
+def repair_lookalikes(text: str, home: Scripts = ANY, letters: Letters | None = None) -> str:
     """Return the text with each such word in one script, if possible that of most letters.
 
     `home` are the scripts of the side. No word is written in another one, but for Latin, in which
     any text has names: a Latin word with a letter that only looks Greek does not become Greek.
+    letters: the Cyrillic ones of the side; None: of any. A word of one or two letters is written in
+    Cyrillic where the rest of its line is.
     """
-    return WORD.sub(lambda word: _unmix(word[0], home), text)
+    text = WORD.sub(lambda word: _unmix(word[0], home, letters), text)
+    if CYRILLIC not in home or not _is_cyrillic(SHORT_WORD.sub(" ", text)):
+        return text
+    short = [word for word in SHORT_WORD.finditer(text) if _is_typed_in_latin(word, letters)]
+    if not _is_cyrillic(_cut_out(text, [word.span() for word in short])):
+        return text
+    for word in short:
+        text = text[: word.start()] + word[0].translate(TO_CYRILLIC) + text[word.end() :]
+    return text
 
 
-def _unmix(word: str, home: Scripts) -> str:
+def leave_out_verbatim(text: str) -> str:
+    """Return a text without what its translation repeats, as links, tags and placeholders."""
+    return _cut_out(text, [(each.start, each.end) for each in find_verbatim(text)])
+
+
+def _cut_out(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    for start, end in reversed(spans):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+def _is_cyrillic(text: str) -> bool:
+    """Return whether a line has letters, and all are Cyrillic but for tags and the like."""
+    scripts = {*script_table()[[*map(ord, leave_out_verbatim(text))]].tolist()} - {0}
+    return scripts == {CYRILLIC}
+
+
+def _is_typed_in_latin(word: re.Match[str], letters: Letters | None) -> bool:
+    """Return whether a word of one or two letters is a Cyrillic one with a Latin letter in it."""
+    pure = word[0].translate(TO_CYRILLIC)
+    if pure == word[0] or not all("Ѐ" <= letter <= "ӿ" for letter in pure):
+        return False
+    if len(pure) > 1:
+        return _has_letters(pure, letters) and any("Ѐ" <= letter <= "ӿ" for letter in word[0])
+    before, after = BETWEEN_WORDS
+    is_between = before.search(word.string[: word.start()]) and after.match(word.string, word.end())
+    return word[0] in WORDS_OF_ONE and bool(is_between) and (letters is None or pure in letters)
+
+
+def _has_letters(word: str, letters: Letters | None) -> bool:
+    """Return whether a text may have a word, by those of its letters that few languages have."""
+    return letters is None or all(letter in letters for letter in {*word} & {*CYRILLIC_FEW})
+
+
+def _unmix(word: str, home: Scripts, letters: Letters | None) -> str:
     if word.isascii():
         return word
     scripts = script_table()[[ord(letter) for letter in word]]
     latin, greek, cyrillic = (int((scripts == each).sum()) for each in (LATIN, GREEK, CYRILLIC))
-    if not latin or not greek + cyrillic or len(word) < 3:
+    if not latin or not greek + cyrillic:
         return word
     ways = [
         (latin, LATIN, TO_LATIN),
@@ -203,8 +268,7 @@ def _unmix(word: str, home: Scripts) -> str:
     ]
     for _, script, table in sorted(ways, key=lambda way: -way[0]):
         pure = word.translate(table)
-        if script in {LATIN, *home} and all(
-            script_table()[ord(letter)] == script for letter in pure
-        ):
+        is_pure = all(script_table()[ord(letter)] == script for letter in pure)
+        if script in {LATIN, *home} and is_pure and _has_letters(pure, letters):
             return pure
     return word

@@ -11,7 +11,15 @@ from glassformer.text.function_words import NAMES, name_language
 from glassformer.text.spacing import is_unspaced, name_base
 
 from .characters import NAMES as SCRIPTS
-from .characters import count_scripts, find_broken, find_foreign, find_home, find_lookalikes
+from .characters import (
+    count_scripts,
+    find_broken,
+    find_foreign,
+    find_home,
+    find_lookalikes,
+    list_cyrillic,
+)
+from .foreign_words import is_surely_foreign
 from .home_scripts import are_exchanged
 from .languages import Contrast, SideLanguage, leave_own
 from .lengths import find_long, find_outliers
@@ -96,6 +104,7 @@ class _Examiner:
         scripts = [count_scripts(block) for block in sample.blocks]
         self.total, self.scripts = sample.counts[0], scripts
         self.home = [find_home(each) for each in scripts]
+        self.letters = [list_cyrillic(texts) for texts in sample.texts]
         self.shared = measure_shared(*sample.texts)
         self.named = named
         self.side_languages = [
@@ -158,10 +167,12 @@ class _Examiner:
         for side, (texts, block) in enumerate(zip(pairs, blocks, strict=True)):
             scripts = count_scripts(block)
             self._note("encoding", find_broken(block, texts), SIDES[side])
-            self._note("look-alike", find_lookalikes(scripts, texts, self.home[side]), SIDES[side])
+            alike = find_lookalikes(scripts, texts, self.home[side], self.letters[side])
+            self._note("look-alike", alike, SIDES[side])
             for number in find_foreign(scripts, self.home[side]).tolist():
-                script = SCRIPTS[int(scripts[number, 1:].argmax()) + 1]
-                self._note("script", [number], f"{SIDES[side]}: {script}")
+                if is_surely_foreign(texts[number], pairs[1 - side][number], self.home[side]):
+                    script = SCRIPTS[int(scripts[number, 1:].argmax()) + 1]
+                    self._note("script", [number], f"{SIDES[side]}: {script}")
 
     def _look_at_languages(
         self, pairs: Pairs, blocks: Sequence[Block], words: Sequence[list[list[str]]]
@@ -340,4 +351,5 @@ class _Examiner:
             sensitivity=self.sensitivity,
             log_odds=self.ranking,
             home=(self.home[0], self.home[1]),
+            letters=(self.letters[0], self.letters[1]),
         )

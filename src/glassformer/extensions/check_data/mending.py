@@ -78,5 +78,5 @@ def fix(
         ours, theirs = mended
         assert ours is not None and theirs is not None
         if marks["one script"][number]:
-            ours, theirs = map(repair_lookalikes, (ours, theirs), report.home)
+            ours, theirs = map(repair_lookalikes, (ours, theirs), report.home, report.letters)
         yield (theirs, ours) if marks["exchange"][number] else (ours, theirs)

@@ -13,8 +13,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from .lexicon import Lexicon, Measures
-from .ragged import Array
+from .lexicon import Lexicon, LexiconSide, Measures
+from .ragged import Array, RaggedArray
 
 FEWEST = 30  # pairs: with fewer, any result may be chance
 SAMPLE = 20_000  # pairs that the regression learns from, at most
@@ -29,6 +29,7 @@ MOST_FOUND = 0.97  # a share of the pairs by chance that is enough
 MANY, PLENTY = 400, 5_000  # pairs in which shares can be counted, too, or need no estimate
 MOST_WRONG = 0.6
 UNEVEN = 2.2  # times as many pairs: these are not only wrong ones, whose ranks are spread evenly
+SCATTER = np.uint32(0x9E3779B1)  # a factor of multiplicative hashing
 QUARTILE = NormalDist().inv_cdf(0.75)
 
 
@@ -47,12 +48,18 @@ class Judgement:
 def judge_partners(lexicon: Lexicon, measures: Measures, lines: Array) -> Judgement | None:
     """Return the judgement of the pairs of source and target lines of these numbers.
 
-    `measures` are those of these pairs. None if there are too few of them to judge.
+    `measures` are those of these pairs. None if there are too few of them to judge, or too few
+    different ones.
     """
     if len(lines) < FEWEST:
         return None
     sample = np.arange(len(lines))[:: -(-len(lines) // SAMPLE)]
     left, right = pair_by_chance(sample, len(lines))
+    are_partners = are_same(lexicon.source, lines[left], lines[right])
+    are_partners |= are_same(lexicon.target, lines[left], lines[right])
+    left, right = left[~are_partners], right[~are_partners]
+    if len(left) < FEWEST:
+        return None
     by_chance = lexicon.measure(lines[left], lines[right])
     partners, strangers = describe(measures), describe(by_chance)
     log_odds, chance_odds = np.empty(len(lines)), np.empty(len(left))
@@ -74,6 +81,20 @@ def pair_by_chance(sample: Array, count: int) -> tuple[Array, Array]:
     shifts = np.random.default_rng(0).choice(np.arange(1, count), times, replace=False)
     left = np.tile(sample, times)
     return left, (left + np.repeat(shifts, len(sample))) % count
+
+
+def are_same(side: LexiconSide, i: Array, j: Array) -> Array:
+    """Return a mask of lines i[k] and j[k] of a side that have the same words, in any order."""
+    known, rare = map(_sum_words, (side.known, side.rare))
+    return np.asarray((known[i] == known[j]) & (rare[i] == rare[j]))
+
+
+def _sum_words(words: RaggedArray) -> Array:
+    """Return a sum for each line of numbers that are scattered: other words have another sum."""
+    scattered = (words.values.astype(np.uint32) + np.uint32(1)) * SCATTER
+    scattered = (scattered ^ (scattered >> np.uint32(15))) * SCATTER
+    padded = np.append(scattered, np.uint32(0))  # lines without words may be the last
+    return np.where(np.diff(words.starts) > 0, np.add.reduceat(padded, words.starts[:-1]), 0)
 
 
 def describe(measures: Measures) -> Array:
@@ -126,8 +147,11 @@ class LengthClasses:
     """Classes of pairs of about the same length, whose log odds are compared with one another."""
 
     def __init__(self, lengths: Array, chance_lengths: Array) -> None:
-        self.count = int(np.clip(len(lengths) // CLASS_SIZE, 1, MOST_CLASSES))
-        edges = np.quantile(lengths, np.linspace(0, 1, self.count + 1)[1:-1])
+        classes = int(np.clip(len(lengths) // CLASS_SIZE, 1, MOST_CLASSES))
+        parts = np.linspace(0, 1, classes + 1)[1:-1]
+        edges = np.unique(np.quantile(lengths, parts, method="higher"))
+        edges = edges[edges > lengths.min()]  # where many lengths are equal, classes are fewer
+        self.count = len(edges) + 1
         self.of = np.digitize(lengths, edges)
         self.of_chance = np.digitize(chance_lengths, edges)
 

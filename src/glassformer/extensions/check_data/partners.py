@@ -79,6 +79,10 @@ def compare_partners(source: SideWords, target: SideWords) -> PartnerComparison:
     surface = weigh_surface(*sides, vocabularies, reach)
     path = find_offset_path(surface)
     lexicon = Lexicon(*sides, sizes, path)
+    if path.any():  # repetitive text may fit as well at any offset, by lengths and shared words
+        unshifted = Lexicon(*sides, sizes, np.zeros_like(path))
+        if unshifted.judge(lines, lines).sum() >= _judge_path(lexicon, path):
+            lexicon = unshifted
     evidence = weigh_lexicon(lexicon, surface, path, reach)
     path = drop_chance(find_offset_path(evidence), surface, evidence)
     measures = lexicon.measure(lines, lines)
@@ -145,3 +149,10 @@ def tell_misalignment(misalignment: Misalignment, names: Sequence[str]) -> str:
     if abs(misalignment.lost) > 1:
         lines = f"lines {line:,} to {line + abs(misalignment.lost) - 1:,}"
     return f"{lines} of {own} without partner in {other}"
+
+
+def _judge_path(lexicon: Lexicon, path: Array) -> float:
+    """Return the evidence of all lines at the offsets of a path."""
+    lines = np.arange(len(path))
+    inside = (lines + path >= 0) & (lines + path < len(lexicon.target))
+    return float(lexicon.judge(lines[inside], (lines + path)[inside]).sum())

@@ -7,7 +7,7 @@ from typing import Any
 
 from glassformer.foundation.plurals import tell_count
 
-from .characters import ANY, Scripts
+from .characters import ANY, Letters, Scripts
 from .order import Misalignment
 from .ragged import Array
 
@@ -169,7 +169,7 @@ class Report:
     sensitivity: the share of wrong partners that would be found as `mismatch`, by an estimate; None
     if this was not checked. log_odds: how likely the lines of each pair are partners, in nats; None
     if it is unknown, and -inf for pairs that another finding explains. home: the scripts that each
-    side is written in.
+    side is written in. letters: the Cyrillic ones of each side; None: unknown.
     """
 
     pairs: int
@@ -180,6 +180,7 @@ class Report:
     sensitivity: float | None = None
     log_odds: Array | None = None
     home: tuple[Scripts, Scripts] = (ANY, ANY)
+    letters: tuple[Letters | None, Letters | None] = (None, None)
 
     @property
     def extent(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from glassformer.see.habits import tell_habit
+from glassformer.see.tokens import name_invisible
 from glassformer.see.trace import Trace
 
 from .faithfulness import CircuitEdge
@@ -52,7 +53,7 @@ def _tell_missing(why: Why) -> str:
 
 
 def _tell_head(why: Why) -> str:
-    word, rival = why.asked.word.strip(), why.asked.rival.strip()
+    word, rival = _spell_token(why.asked.word), _spell_token(why.asked.rival)
     return (
         f"{why.trace.text}\n{why.trace.translation}\n"
         f"{word} leads {rival} by {why.lead:+.3f} (ln of how much likelier it is)"
@@ -64,7 +65,8 @@ def _tell_sum(why: Why) -> str:
     lines = ["What the lead is made of, patterns, norms and gates held as they are:"]
     for side, name in (("source", "source"), ("target", "translation")):
         best = sorted(why.inputs[side], key=lambda each: -abs(each[1]))[:MOST]
-        lines.append(f"  {name}: " + "  ".join(f"{word} {value:+.2f}" for word, value in best))
+        shares = (f"{name_invisible(word)} {value:+.2f}" for word, value in best)
+        lines.append(f"  {name}: " + "  ".join(shares))
         rest = sum(value for _, value in why.inputs[side]) - sum(value for _, value in best)
         if len(why.inputs[side]) > MOST:
             lines[-1] += f"  all others {rest:+.2f}"
@@ -133,7 +135,7 @@ def _tell_transfer(transfer: Transfer) -> str:
 
 def tell_methods(table: MethodTable) -> str:
     """Return which word each method names, and what is written with that word cut."""
-    word, rival = table.asked.word.strip(), table.asked.rival.strip()
+    word, rival = _spell_token(table.asked.word), _spell_token(table.asked.rival)
     rows = [("", "names", "share", "cut from the decoder", "cut everywhere")]
     for each in table.answers:
         trial = table.trials[each.named]
@@ -152,7 +154,7 @@ def tell_methods(table: MethodTable) -> str:
 
 def tell_paths(table: PathTable) -> str:
     """Return how far each path leads to the counterpart."""
-    word, rival = table.asked.word.strip(), table.asked.rival.strip()
+    word, rival = _spell_token(table.asked.word), _spell_token(table.asked.rival)
     rows: list[tuple[str, ...]] = [("from", "to", *READINGS, "together")]
     for each in table.effects:
         shares = (f"{each.kinds[kind]:+.1%}" if kind in each.kinds else "" for kind in READINGS)
@@ -184,7 +186,7 @@ def _tell_cut(written: str, is_changed: bool) -> str:
 
 
 def _spell_token(token: str) -> str:
-    return token.strip(" ▁") or "▁"
+    return name_invisible(token).strip(" ▁") or "▁"
 
 
 def _tell_trials(table: MethodTable) -> list[str]:
@@ -243,7 +245,7 @@ def _list_changes(trials: Sequence[CutTrial], cut: str) -> str:
 
 def name_reader(why: Why, edge: CircuitEdge) -> str:
     """Return what an edge ends at; its position is that of the node."""
-    return f"{why.asked.word.strip()}" if edge.reader == "answer" else spell_node(why, edge.reader)
+    return _spell_token(why.asked.word) if edge.reader == "answer" else spell_node(why, edge.reader)
 
 
 def spell_place(why: Why, node: str, position: int | None) -> str:
@@ -257,7 +259,7 @@ def spell_word(why: Why, node: str, position: int | None) -> str:
     tokens = why.trace.source if is_source else why.trace.target
     if position is None:
         return "everywhere"
-    text = tokens[position].text.strip(" ▁") or "?"
+    text = name_invisible(tokens[position].text).strip(" ▁") or "?"
     return f"at {text}" if is_source else f"after {text}"
 
 

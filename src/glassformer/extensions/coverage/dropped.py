@@ -21,6 +21,8 @@ from glassformer.text.unicode import Span
 from glassformer.translate.searching import Searcher
 from glassformer.translate.sentence import Sentence, Translation
 
+from .lists import ListRule, read_list_rule
+
 LEAST = 0.15  # the least coverage of a word that is said
 WORD = re.compile(r"[^\W\d_]{3,}(?:['’][^\W\d_]+)*")
 
@@ -71,12 +73,27 @@ class DroppedWords:
         """Return the rule of the model; None if it was not calibrated."""
         return read_rule(self.searcher.folder, self.searcher.config.model)
 
+    @cached_property
+    def lists(self) -> ListRule | None:
+        """Return the check of lists of the model's languages; None if it knows none of them."""
+        data = self.searcher.config.data
+        return read_list_rule(data.source_lang, data.target_lang)
+
     def find(self, ways: Iterable[tuple[Sentence, Translation]]) -> list[list[str]]:
+        """Return the words that each translation drops of its sentence, and lists with a gap."""
+        pairs = [*ways]
+        dropped = self._find_words(pairs)
+        for words, (sentence, translation) in zip(dropped, pairs, strict=True):
+            lost = self.lists.find_lost(sentence.text, translation.text) if self.lists else ()
+            words += [each for each in lost if not any(word in each for word in words)]
+        return dropped
+
+    def _find_words(self, pairs: Sequence[tuple[Sentence, Translation]]) -> list[list[str]]:
         """Return the words that each translation drops of its sentence.
 
         One that is longer than is usual drops nothing, as a rule, and is not looked at.
         """
-        pairs, rule = [*ways], self.rule
+        rule = self.rule
         dropped: list[list[str]] = [[] for _ in pairs]
         if rule is None:
             return dropped

@@ -1,3 +1,3 @@
 """Quotes, brackets, emphasis and tags around words, which a model hardly knows."""
 
-ADDS = {"enclosures": "enclosures.Enclosures"}
+ADDS = {"enclosures": "enclosures.Enclosures", "odd_quotes": "speech.pair_quotes"}

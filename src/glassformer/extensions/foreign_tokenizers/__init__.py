@@ -3,6 +3,7 @@
 imported       what they have in common; `imported_bpe` are the codes of subword-nmt
 sentencepiece  the file of a SentencePiece model; `unigram` and `sentencepiece_bpe` are its kinds
 subwords       files that a user names
+spbleu, moses  the tokens that BLEU may count
 """
 
 ADDS = {
@@ -10,6 +11,7 @@ ADDS = {
     "tokenizer.sentencepiece_bpe": "sentencepiece_bpe.SentencepieceBpe",
     "tokenizer.codes": "imported_bpe.ImportedBpe",
     "read_subwords": "subwords.read_subwords",
+    "build_moses": "moses.build_moses",
     "build_spbleu": "spbleu.build_spbleu",
     "make_tokenizer": "subwords.make_tokenizer",
 }

@@ -22,7 +22,7 @@ def build_spbleu(tokenize: str, *, effective_order: bool = False) -> BLEU:
 
     ValueError if the file is damaged or, of a name, not where sacreBLEU keeps it.
     """
-    metric = BLEU(tokenize="none", effective_order=effective_order)
+    metric = BLEU(tokenize="none", effective_order=effective_order, force=True)
     metric.tokenizer = SpmTokenizer(tokenize)
     metric.tokenizer_signature = metric.tokenizer.signature()
     return metric

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -19,8 +20,10 @@ from glassformer.evaluate.quality import score_quality
 from glassformer.evaluate.resampling import SEED
 from glassformer.extensions.ideas.typos import make_typos
 from glassformer.foundation.disk import read_text
+from glassformer.text.casing import find_capitals, write_capitals
 from glassformer.text.final_stops import WRITTEN
 from glassformer.text.spacing import is_unspaced, list_combining, name_base
+from glassformer.text.verbatim import find_verbatim
 
 LINES = 200  # of a test set, evenly spread
 TYPOS = 0.1  # of the longer words
@@ -30,6 +33,7 @@ LINKS = ("https://example.org/a?b=1", "www.example.com/x_y", "me@example.net", "
 NUMBERS = ("4712", "3,150.25", "19:35", "2024-03-09", "86%")
 EMOJI = "\U0001f642\U0001f389\u2764\U0001f44d"
 STOPS = "".join(dict.fromkeys("".join(WRITTEN.values())))
+LEAST_CHANGED = 0.5  # of the lines by a case: Arabic script has none, but Latin names in it
 LEAST_BLEU = 1.0  # of a lower score, no share is lost or kept but by chance
 LONGEST_SHORT = 3  # times the words of a short input, and three more: longer has invented words
 LEGEND = (
@@ -125,14 +129,21 @@ def measure_robustness(
 def list_variants(sources: Sequence[str], language: str | None) -> list[Variant]:
     """Return all variants of the sources of a test set, which are in this language."""
     gap = "" if is_unspaced(language) else " "
+    upper, title, small = (
+        partial(_write_in_case, partial(write, language=language))
+        for write in (write_capitals, write_title, write_small)
+    )
+    cases = [
+        _alter(sources, "CAPITALS", upper, is_lowercased=True),
+        _alter(sources, "Title Case", title, is_lowercased=True),
+        _alter(sources, "small letters", small, is_lowercased=True),
+    ]
     return [
         _alter(sources, "as it is", lambda text, _: text),
         _alter(sources, "curly quotes and apostrophes", lambda text, _: curl_quotes(text)),
         _alter(sources, "a no-break space", lambda text, draw: swap_space(text, "\u00a0", draw)),
         _alter(sources, "a tab", lambda text, draw: swap_space(text, "\t", draw)),
-        _alter(sources, "CAPITALS", lambda text, _: text.upper(), is_lowercased=True),
-        _alter(sources, "Title Case", lambda text, _: write_title(text), is_lowercased=True),
-        _alter(sources, "small letters", lambda text, _: text.lower(), is_lowercased=True),
+        *(each for each in cases if _count_changed(each, sources) >= LEAST_CHANGED * len(sources)),
         _alter(sources, "no final stop", lambda text, _: text.rstrip(STOPS), drops=STOPS),
         _alter(sources, "typing errors", lambda text, draw: make_typos(text, TYPOS, draw)),
         _alter(sources, "an emoji", _add_emoji, drops=EMOJI),
@@ -191,9 +202,31 @@ def swap_space(text: str, new: str, random: Random) -> str:
     return text[:place] + new + text[place + 1 :]
 
 
-def write_title(text: str) -> str:
+def _write_in_case(write: Callable[[str], str], text: str, _: Random) -> str:
+    """Return a text in another case, but for what a translation repeats, as links and %.2lf."""
+    written, at = list[str](), 0
+    for each in find_verbatim(text):
+        written += [write(text[at : each.start]), text[each.start : each.end]]
+        at = each.end
+    return "".join([*written, write(text[at:])])
+
+
+def _count_changed(variant: Variant, sources: Sequence[str]) -> int:
+    return sum(one != other for one, other in zip(variant.sources, sources, strict=True))
+
+
+def write_title(text: str, language: str | None = None) -> str:
     """Return a text in which each word begins with a capital."""
-    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+    capitals, _ = find_capitals(language)
+    return " ".join(
+        write_capitals(word[:1].translate(capitals), None) + word[1:] for word in text.split(" ")
+    )
+
+
+def write_small(text: str, language: str | None = None) -> str:
+    """Return a text in small letters; in Turkish, I is not that of i."""
+    capitals, _ = find_capitals(language)
+    return text.translate({ord(high): chr(low) for low, high in capitals.items()}).lower()
 
 
 def is_sound(source: str, translation: str) -> bool:
@@ -242,15 +275,17 @@ def _score(
     variant: Variant, translations: Sequence[str], references: Sequence[str], language: str | None
 ) -> float:
     """Return BLEU of texts in plain quotes, without what the variant leaves out of the score."""
-    sides = [[_simplify(variant, text) for text in side] for side in (translations, references)]
+    sides = [
+        [_simplify(variant, text, language) for text in side] for side in (translations, references)
+    ]
     quality = score_quality(sides[0], [sides[1]], target_lang=language, metrics=("BLEU",))
     return quality["BLEU"].value
 
 
-def _simplify(variant: Variant, text: str) -> str:
+def _simplify(variant: Variant, text: str, language: str | None) -> str:
     text = re.sub("[\u2019\u2018]", "'", re.sub("[\u201c\u201d\u201e]", '"', text))
     text = text.translate(dict.fromkeys(map(ord, variant.drops)))
-    return text.lower() if variant.is_lowercased else text
+    return write_small(text, language) if variant.is_lowercased else text
 
 
 def _tell(value: float | None) -> str:

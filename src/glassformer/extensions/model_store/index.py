@@ -25,7 +25,7 @@ from urllib.request import (
     ProxyHandler,
 )
 
-from glassformer.foundation.disk import read_text, write_json
+from glassformer.foundation.disk import read_toml, write_json
 
 INDEX = "models.json"
 MOST_INDEX = 1 << 20  # bytes
@@ -130,9 +130,7 @@ def _make_opener() -> OpenerDirector:
 
 def read_languages(folder: Path) -> str:
     """Return the languages of a model directory, like "en-fr"; "" if they are not said."""
-    import tomllib
-
     from glassformer.model.files.directory import CONFIG
 
-    data = tomllib.loads(read_text(folder / CONFIG)).get("data", {})
+    data = read_toml(folder / CONFIG).get("data", {})
     return "-".join(filter(None, (data.get("source_lang"), data.get("target_lang"))))

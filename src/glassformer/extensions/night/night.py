@@ -32,7 +32,7 @@ from glassformer.train.run.process import listen_for_stop
 from ..averaging.soup import make_soup
 from ..honest.held_out import spread_evenly
 from .ending import MARGIN, EndWeights, measure_weights, weigh_texts
-from .parents import choose_dropout, choose_parent, compare_sizes
+from .parents import choose_dropout, choose_parent, compare_sizes, read_layers
 from .planning import (
     MEMBERS,
     SHORTEST,
@@ -566,16 +566,24 @@ class Night:
     @property
     def best(self) -> str:
         """Return the best step whose model has the size that was asked for."""
-        if self.request.size is None:
-            return self.find_best(SINGLE)
-        return self.find_best(("auto", "student", "polish"))
+        return self.find_best([name for name in SINGLE if self.has_asked_size(name)])
+
+    def has_asked_size(self, name: str) -> bool:
+        """Return whether the model of a step is as large as auto's, if a size is asked for."""
+        if self.request.size is None or name not in self.scores:
+            return True
+        return read_layers(self.place(name)) == read_layers(self.place("auto"))
 
     def choose(self) -> None:
         """Say which model is the result."""
         if not self.state.chosen:
             self.state.chosen = self.best
             others = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
-            self.say(f"{self.best} is the result, the best on the validation text ({others})")
+            are_all = all(map(self.has_asked_size, self.scores.keys() & {*SINGLE}))
+            size = "" if are_all else f" of the size {self.request.size}"
+            self.say(
+                f"{self.best} is the result, the best model{size} on the validation text ({others})"
+            )
             self.keep()
 
 

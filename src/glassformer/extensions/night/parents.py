@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from pathlib import Path
 
 from glassformer.config import Config
 from glassformer.model.files.directory import open_model
@@ -50,5 +51,13 @@ def compare_sizes(parent: str, config: Config) -> float:
 
 def _count_layers(shapes: Mapping[str, tuple[int, ...]]) -> int:
     """Return the weights that are in layers, of encoder and decoder."""
-    inside = (name for name in shapes if name.startswith(("encoder.", "decoder.")))
-    return sum(prod(shapes[name]) for name in inside)
+    return sum(map(prod, _pick_layers(shapes).values()))
+
+
+def read_layers(model: Path) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes of the weights of a model that are in layers: they are its size."""
+    return _pick_layers(open_model(model)[2].shapes)
+
+
+def _pick_layers(shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    return {n: shape for n, shape in shapes.items() if n.startswith(("encoder.", "decoder."))}

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from glassformer.see.tokens import name_invisible
+
 from .parts import grammar as g
 from .parts import style
 from .parts.render import save_scene
@@ -417,4 +419,4 @@ def _name_method(plan: g.Outline, method: str) -> str:
 
 
 def _strip(token: str) -> str:
-    return token.strip(" ▁") or "▁"
+    return name_invisible(token).strip(" ▁") or "▁"

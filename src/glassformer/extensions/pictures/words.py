@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.config import EOS
+from glassformer.see.tokens import name_invisible
 from glassformer.text.layout import is_tag
 
 from .attention import Query, choose_token
@@ -33,7 +34,9 @@ def draw_tokens(plan: g.Outline, *, query: Query = None) -> g.Scene:
     columns, number, joined = list[g.Node](), 0, 0
     for token in tokens[:MOST]:
         mark = token.id == EOS or (token.start == token.end and is_tag(token.text))
-        chip = g.Chip(token.text.replace(" ", "▁"), "" if mark else "embedded", lit=not mark)
+        chip = g.Chip(
+            name_invisible(token.text).replace(" ", "▁"), "" if mark else "embedded", lit=not mark
+        )
         id = g.small(str(token.id), "embedded", bold=True)
         span = plan.say("mark") if token.id == EOS else f"{token.start}–{token.end}"
         columns.append(g.middle(chip, id, g.tiny(span), gap=2))
@@ -95,7 +98,7 @@ def choose_word(trace: Any, query: Query = None) -> int:
 
 def _show_merges(plan: g.Outline, word: Any) -> g.Node:
     """Return the symbols of a word, and below them a row for each merge with its result lit."""
-    symbols = [text.replace(" ", "▁") for text in word.symbols[:SYMBOLS]]
+    symbols = [name_invisible(text).replace(" ", "▁") for text in word.symbols[:SYMBOLS]]
     widths = [max(20.0, g.Label(text, mono=True).width + 9) for text in symbols]
     gaps = [*range(len(symbols) + 1)]
     rows: list[list[g.Node]] = []
@@ -125,7 +128,9 @@ def draw_vocabulary(plan: g.Outline, *, query: Query = None) -> g.Scene:
     if trace.settings.tie == "three-way" and trace.vocabulary is not None:
         known |= dict(enumerate(trace.vocabulary))
     near = sorted(sorted(known, key=lambda id: abs(id - token.id))[:9])
-    own = _list_entries([(id, known[id].replace(" ", "▁")) for id in near], token.id)
+    own = _list_entries(
+        [(id, name_invisible(known[id]).replace(" ", "▁")) for id in near], token.id
+    )
     toy = _list_entries(list(enumerate(TOY)))
     tables = [
         g.Down(plan.label(key, bold=True), table, gap=8)

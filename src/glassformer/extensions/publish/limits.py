@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.config import Config
-from glassformer.evaluate.quality import UNSPACED
+from glassformer.evaluate.references import has_no_spaces
 from glassformer.foundation.plurals import tell_count
 from glassformer.model.files.known_words import read_known_words
 from glassformer.text.function_words import name_language
-from glassformer.text.spacing import is_unspaced, name_base
+from glassformer.text.spacing import is_unspaced
 
 from .languages import counts_characters, name_score
 
@@ -39,7 +39,7 @@ def list_limits(
     known = read_known_words(folder)
     if known:
         lang = config.data.pairs[0][0]
-        is_cut = is_unspaced(lang) or name_base(lang) in UNSPACED
+        is_cut = has_no_spaces(lang)
         words = tell_count(len(known), "different word")
         if is_cut:
             words = f"{len(known):,} different characters and words"

@@ -35,11 +35,13 @@ from .api.pages import add_pages
 from .api_error import ApiError, TrainingError, choose_language, tell_invalid
 from .request_log import RequestLog, RequestLogMiddleware
 from .service.service import Service
-from .service.streams import EVENTS
+from .service.streams import EVENTS, Json
 
 SMALLEST = 1000  # bytes from which compression is worth it
 LEVEL = 5  # higher levels take longer and hardly shrink a page of the app
 NUMBERS = re.compile(r"/(?:tensors|weights|file|download_file)(?:/|$)")  # fp32 hardly shrinks
+NO_WEIGHT = re.compile(r"q\s*=\s*0(\.0*)?")  # of what a client does not accept
+EXPOSED = ("Content-Disposition", "Retry-After", "X-Dtype", "X-Name", "X-Shape")
 log = logging.getLogger("glassformer.extensions.serve")
 ABOUT = "Translate, and look inside. /api needs the token; LibreTranslate's paths do not."
 ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
@@ -115,26 +117,48 @@ def build_app(
     guard = {"hosts": hosts, "origins": origins, "token": token, "cookie": cookie}
     app.add_middleware(Guard, service=service, **guard)  # type: ignore[arg-type, unused-ignore]
     if origins:
-        methods, headers = ["GET", "POST"], ["Authorization", "Content-Type"]
         app.add_middleware(
-            OriginMiddleware, allow_origins=[*origins], allow_methods=methods, allow_headers=headers
+            OriginMiddleware,
+            allow_origins=[*origins],
+            allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=EXPOSED,
         )
     app.add_middleware(RequestLogMiddleware, metrics=service.metrics, log=log)
     return app
 
 
 class CompressionMiddleware:
-    """Middleware that compresses answers with gzip for clients that accept it."""
+    """Middleware that compresses answers with gzip for clients that accept it.
+
+    `Range` is ignored: files are small, or packed anew for each request.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.packed = GZipMiddleware(app, minimum_size=SMALLEST, compresslevel=LEVEL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        as_it_is = scope["type"] != "http" or (
-            EVENTS in Headers(scope=scope).get("accept", "") or NUMBERS.search(scope["path"])
-        )
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        accepted = accepts_gzip(",".join(headers.getlist("accept-encoding")))
+        as_it_is = EVENTS in headers.get("accept", "") or NUMBERS.search(scope["path"])
+        kept = [each for each in headers.raw if each[0] not in (b"accept-encoding", b"range")]
+        encoding = b"gzip" if accepted else b"identity"  # starlette looks for the one word
+        scope["headers"] = [*kept, (b"accept-encoding", encoding)]
         await (self.app if as_it_is else self.packed)(scope, receive, send)
+
+
+def accepts_gzip(header: str) -> bool:
+    """Return whether an Accept-Encoding header accepts gzip: by its names, else by `*`."""
+    accepted = dict[str, bool]()
+    for part in header.lower().split(","):
+        name, _, weight = part.partition(";")
+        accepted[name.strip()] = not NO_WEIGHT.fullmatch(weight.strip())
+    names = ("gzip", "x-gzip", "*")
+    return next((accepted[name] for name in names if name in accepted), False)
 
 
 class OriginMiddleware(CORSMiddleware):
@@ -156,24 +180,27 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Add handlers that answer every error as {"error": one sentence}."""
+    """Add handlers that answer every error as {"error": one sentence}.
+
+    The sentence may repeat what was sent, and so have characters that UTF-8 does not.
+    """
 
     @app.exception_handler(ApiError)
     async def refuse(_: Request, error: ApiError) -> Response:
-        return JSONResponse({"error": error.sentence}, error.status, headers=error.headers)
+        return Json({"error": error.sentence}, error.status, headers=error.headers)
 
     @app.exception_handler(TrainingError)
     async def decline(request: Request, error: TrainingError) -> Response:
         message = error.say(choose_language(request.headers.get("accept-language", "")))
-        return JSONResponse({"error": message, "kind": error.kind}, error.status)
+        return Json({"error": message, "kind": error.kind}, error.status)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return JSONResponse({"error": tell_invalid(error.errors()[0])}, 400)
+        return Json({"error": tell_invalid(error.errors()[0])}, 400)
 
     @app.exception_handler(ValueError)
     async def wrong(_: Request, error: ValueError) -> Response:
-        return JSONResponse({"error": str(error)}, 400)
+        return Json({"error": str(error)}, 400)
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_: Request, __: ClientDisconnect) -> Response:
@@ -181,7 +208,7 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(ModuleNotFoundError)
     async def missing(_: Request, error: ModuleNotFoundError) -> Response:
-        return JSONResponse({"error": explain_missing(error) or "internal error"}, 501)
+        return Json({"error": explain_missing(error) or "internal error"}, 501)
 
     @app.exception_handler(HTTPException)
     async def failed(request: Request, error: HTTPException) -> Response:
@@ -190,8 +217,8 @@ def _answer_errors(app: FastAPI) -> None:
             headers["Allow"] = ", ".join(list_methods(app.openapi(), request.scope["path"]))
         if isinstance(error.__cause__, UnicodeDecodeError):  # FastAPI read the body
             message = "the body is not UTF-8"
-        return JSONResponse({"error": message}, error.status_code, headers=headers)
+        return Json({"error": message}, error.status_code, headers=headers)
 
     @app.exception_handler(Exception)
     async def broken(_: Request, error: Exception) -> Response:
-        return JSONResponse({"error": "internal error"}, 500)
+        return Json({"error": "internal error"}, 500)

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
+with suppress(ImportError):
+    from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 PATIENCE = 20.0  # seconds in which a connection must send a request, or take some of an answer
@@ -13,6 +17,7 @@ HEAD = 64 << 10  # bytes of a request that are not its body
 HEADERS = 100  # headers of a request
 PIPELINED = 64  # requests that wait while the one before them is answered
 SLICE = 16 << 10  # bytes after which the limits are checked
+PROPOSAL = (b"upgrade", b"http2-settings")  # headers that propose another protocol
 IS_TOLD = hasattr(AutoHTTPProtocol, "on_header")  # else h11 parses, whose own limit is 64 KiB
 
 
@@ -22,6 +27,36 @@ class HeadError(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
+
+
+class PlainParser:
+    """A parser for which a request that proposes another protocol is one like any other.
+
+    No other protocol is served, so the proposal is ignored (RFC 9110, 7.8). httptools stops behind
+    the head of such a request. A new parser then gets the head without the proposal, which
+    `write_head` returns, and what follows.
+    """
+
+    def __init__(self, protocol: Any, write_head: Callable[[], bytes]) -> None:
+        self._protocol, self._write_head = protocol, write_head
+        self._begin()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+    def feed_data(self, data: bytes) -> None:
+        while data:
+            try:
+                self._parser.feed_data(data)
+                return
+            except HttpParserUpgrade as stop:
+                data = self._write_head() + data[stop.args[0] :]
+                self._begin()
+
+    def _begin(self) -> None:
+        self._parser = HttpRequestParser(self._protocol)
+        with suppress(AttributeError):  # before httptools 0.6.3
+            self._parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
 
 
 class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ignore]
@@ -36,6 +71,8 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ign
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if IS_TOLD:
+            self.parser = PlainParser(self, self._write_head)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -69,6 +106,10 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ign
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                self._fail(HeadError(400, "this server is no proxy"))
+            return  # it is parsed again
         if len(self.pipeline) >= PIPELINED:
             self._fail(HeadError(0, "the client has sent too many requests at once"))
         super().on_headers_complete()
@@ -76,6 +117,17 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type, unused-ign
     def on_body(self, body: bytes) -> None:
         self._head = 0
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    def _write_head(self) -> bytes:
+        """Return the head of the request that is read, without a proposal of another protocol."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] not in PROPOSAL]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def _fail(self, refusal: HeadError) -> None:
         """Make the parser end the request, and then call `send_400_response`."""

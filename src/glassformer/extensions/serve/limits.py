@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassformer.foundation.settings.table import Settings, setting
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # the command line shows these limits without a server instal
     from fastapi import Request
 
 T = TypeVar("T")
+_END = ContextVar[float]("end")  # of the time of the request that is answered
 BEAT = 1.0  # seconds between two checks whether the client is still connected
 
 
@@ -69,8 +71,9 @@ async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: floa
 
     In both cases the work is cancelled.
     """
-    task = asyncio.ensure_future(work)
     end = asyncio.get_running_loop().time() + seconds
+    _END.set(end)
+    task = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait({task}, timeout=BEAT))[0]:
             if asyncio.get_running_loop().time() > end:
@@ -82,12 +85,19 @@ async def wait_for(work: Coroutine[Any, Any, T], request: Request, seconds: floa
         task.cancel()
 
 
+def find_time_left(usual: float) -> float:
+    """Return the seconds that are left for the request that is answered; outside one, `usual`."""
+    now = asyncio.get_running_loop().time()
+    return _END.get(now + usual) - now
+
+
 class Deadline:
     """The time by which a request has to be answered that is answered in parts."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.end = asyncio.get_running_loop().time() + seconds
+        _END.set(self.end)
 
     async def limit(self, part: Awaitable[T]) -> T:
         """Return the result of a part of the work. Raises ApiError at the deadline."""

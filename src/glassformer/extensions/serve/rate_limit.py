@@ -4,7 +4,6 @@ import hmac
 import logging
 import math
 import time
-import tomllib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
-from glassformer.foundation.disk import stamp_file
+from glassformer.foundation.disk import read_toml, stamp_file
 from glassformer.foundation.settings.schema import StrictModel
 
 from .api_error import ApiError, tell_invalid
@@ -156,12 +155,8 @@ class Access:
 
 def read_quotas(file: Path) -> dict[str, Quota]:
     """Return the quotas of a file of keys by name. Raises ValueError that names what is wrong."""
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file}: {error}") from None
     quotas = dict[str, Quota]()
-    for name, table in tables.items():
+    for name, table in read_toml(file).items():
         try:
             quotas[name] = Quota.model_validate(table)
         except ValidationError as error:

@@ -28,6 +28,7 @@ from .listening import (
     listen,
     name_address,
 )
+from .proxies import ProxyMiddleware
 from .rate_limit import Access
 from .request_log import RequestLog
 from .service.answers import AnswerCache
@@ -178,7 +179,9 @@ def prepare_server(
     names = (*LOCAL, *hosts, "*" if host in OPEN and not hosts else host)
     cookie = f"glassformer-{port}"
     app = build_app(service, token=token, cookie=cookie, hosts=names, origins=origins, log=log)
-    config = uvicorn.Config(app, **_options(service.limits))
+    proxies = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")  # as uvicorn has it
+    behind = ProxyMiddleware(app, proxies)  # type: ignore[arg-type, unused-ignore]
+    config = uvicorn.Config(behind, **_options(service.limits))
     address = f"{name_address(host, port)}/?token={token}"
     return Ready(Server(config, service), socks, address)
 
@@ -217,6 +220,7 @@ def _options(limits: Limits) -> dict[str, Any]:
     return {
         "http": Connection,
         "ws": "none",
+        "proxy_headers": False,  # ProxyMiddleware reads them
         "log_level": "error",  # uvicorn warns of every malformed request
         "backlog": BACKLOG,
         "limit_concurrency": limits.connections,

@@ -10,6 +10,7 @@ from typing import Any
 from glassformer.extensions.days.dates import HALF, LAST_DAY, Dates
 from glassformer.extensions.enclosures import enclosures
 from glassformer.extensions.enclosures.enclosures import Enclosures
+from glassformer.extensions.enclosures.speech import SPEECH, SPOKEN
 from glassformer.extensions.enclosures.tags import TAG
 from glassformer.extensions.signs import signs
 from glassformer.extensions.signs.short_forms import ELIDED, ELIDING
@@ -78,6 +79,8 @@ PATTERNS: dict[str, LazyPattern | re.Pattern[str]] = {
     "curly": typography.CURLY,
     "curly_double": typography.CURLY_DOUBLE,
     "pairs": typography.PAIRS,
+    "speech": SPEECH,
+    "spoken": SPOKEN,
     "single_pairs": typography.SINGLE_PAIRS,
     "spaced_dash": typography.SPACED_DASH,
     "dash": typography.DASHES,

@@ -62,6 +62,7 @@ def describe_judging(config: Config, tokenizers: Tokenizers, folder: Path) -> di
         "numerals": [*map(number_words.spell_roman, range(number_words.LARGEST + 1))],
         "number_words": _describe_numbers(name_base(target)),
         "dropped": _describe_rule(config, folder),
+        "lists": _describe_lists(source, target),
         "patterns": {name: write_for_javascript(each.pattern) for name, each in PATTERNS.items()},
         **LIMITS,
     }
@@ -72,6 +73,16 @@ def _describe_rule(config: Config, folder: Path) -> dict[str, Any] | None:
     describe = find_addition("dropped_rule")
     rule = describe(folder, config.model) if describe else None
     return rule and rule | {"word": write_for_javascript(rule["word"])}
+
+
+def _describe_lists(source: str | None, target: str | None) -> dict[str, Any] | None:
+    """Return the patterns of lists of both languages; None without them."""
+    describe = find_addition("list_rule")
+    rule = describe(source, target) if describe else None
+    return rule and rule | {
+        side: {name: write_for_javascript(each) for name, each in rule[side].items()}
+        for side in ("source", "target")
+    }
 
 
 def _describe_numbers(code: str) -> list[str] | None:

@@ -46,7 +46,7 @@ def compile_full_names(language: str | None) -> LazyPattern:
     """Return a pattern of the full names in texts of a language."""
     particles = compile_particles(language).pattern
     named = "|".join(rf"(?<=\b{each})" for each in NAMED.get(name_base(language), ()))
-    said = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
+    introduced = rf"|(?:{named}){_PROPER}(?: {_PROPER}){{0,3}}\b" if named else ""
     begins = rf"\b(?!(?:{STARTERS}) ){_PROPER}"
     verbs = VERBS.get(name_base(language), "(?!)")
     places, brands, others = list_word_names(language)
@@ -54,7 +54,7 @@ def compile_full_names(language: str | None) -> LazyPattern:
         rf"(?P<place>{places})|(?P<none>{begins} (?:{others}))"
         rf"|(?P<sure>\b{verbs}|{brands}|(?:{others})(?! {CAPITAL}))"
         rf"|{begins}(?: {_PROPER}){{0,3}},? [JS]r\b(?:\.(?=,? [a-z\d]))?"  # Robert Downey Jr. is
-        rf"|(?:{begins} |\b){particles}{_PROPER}\b{said}"
+        rf"|(?:{begins} |\b){particles}{_PROPER}\b{introduced}"
     )
 
 

@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from ...foundation.disk import read_text
+from ...text.casing import to_small
+from ...text.characters import CharacterMap
 from ...text.spacing import EAST, SOUTH_EAST, list_combining
 from ...text.verbatim import find_names
 from .directory import write_text
@@ -21,6 +23,7 @@ from .directory import write_text
 WORDS = "words.txt"
 MOST = 500_000  # words of a list: 5 MB
 AT_ONCE = 100_000  # pieces of text that wait to be cut
+OFTEN = 10  # words: in Turkish, one has an \u0131
 REPEATED = 0.8  # of its pairs repeat a word with a capital in the translation: it is a name
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _BEYOND = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")  # Latin letters and common marks
@@ -28,13 +31,12 @@ _BEYOND = re.compile("[\u0300-\u1fff\u2c00-\U0010ffff]")  # Latin letters and co
 
 def cut_words(text: str) -> list[str]:
     """Return the words of a text; a Chinese character is a word of its own, as is a Thai one."""
-    return [word.replace("’", "'") for word in _find_words(text)]
+    words: list[str] = _choose_pattern(text).findall(text)
+    return [word.replace("’", "'") for word in words]
 
 
-def _find_words(text: str) -> list[str]:
-    pattern = _compile_word() if _BEYOND.search(text) else _WORD
-    words: list[str] = pattern.findall(text)
-    return words
+def _choose_pattern(text: str) -> re.Pattern[str]:
+    return _compile_word() if _BEYOND.search(text) else _WORD
 
 
 @cache
@@ -48,8 +50,9 @@ def _compile_word() -> re.Pattern[str]:
 class WordCollector:
     """The words of sources that pass by; none once there are more than `most`, which is no list."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self.most, self.is_full = most, False
+    def __init__(self, most: int = MOST, language: str | None = None) -> None:
+        """language: that of the sources, which says what a small letter is."""
+        self.most, self.is_full, self.language = most, False, language
         self._raw, self._words, self._small = set[str](), set[str](), set[str]()
         self._met, self._repeated = Counter[str](), Counter[str]()  # words with a capital
 
@@ -85,15 +88,18 @@ class WordCollector:
             pass
 
     def _list_names(self) -> list[str]:
-        names = (word for word in self._met if word.lower() not in self._small)
+        names = (word for word in self._met if self._lower(word) not in self._small)
         return [name for name in names if self._repeated[name] >= REPEATED * self._met[name]]
 
     def _cut(self) -> None:
         words = {word for part in self._raw for word in cut_words(part)}
-        self._words |= {word.lower() for word in words}
-        self._small |= set(filter(_is_small, words))
+        self._words |= set(map(self._lower, words))
+        self._small |= {word for word in words if word == word.lower()}
         self._raw.clear()
         self.is_full = len(self._words) > self.most
+
+    def _lower(self, word: str) -> str:
+        return to_small(word, self.language)
 
 
 def copy_known_words(run: Path, folder: Path) -> None:
@@ -126,12 +132,18 @@ def _read(folder: Path) -> tuple[frozenset[str], frozenset[str]] | None:
 def _split_list(path: Path, *_: int) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words in small letters, and the others; of a file, by its size and its time."""
     text = read_text(path)
+    if "i\u0307" in text:
+        text = _read_dotted(text)
     words, lowered = frozenset(text.split()), frozenset(text.lower().split())
     return words & lowered, words - lowered
 
 
-def _is_small(word: str) -> bool:
-    return word == word.lower()
+def _read_dotted(text: str) -> str:
+    """Return a list of before we knew Turkish capitals: an I, now i, may have been an \u0131."""
+    plain = text.replace("i\u0307", "i")
+    is_turkic = OFTEN * plain.count("\u0131") > plain.count("\n")
+    others = plain.replace("i", "\u0131"), re.sub("(?m)^i", "\u0131", plain)
+    return "\n".join([plain, *others]) if is_turkic else plain
 
 
 def check_known_words(folder: Path) -> None:
@@ -145,15 +157,23 @@ def check_known_words(folder: Path) -> None:
         raise ValueError(f"{path}: cut short; its last line does not end")
 
 
-def find_unknown_words(known: frozenset[str], text: str) -> list[str]:
+def find_unknown_words(
+    known: frozenset[str], text: str, characters: CharacterMap | None = None
+) -> list[str]:
     """Return the words of a text, as they are written there, that are none of those known.
 
     Numbers are left out: a model spells them digit by digit. "Cat's" is known if "cat" is.
+    characters: those that the model reads in the place of the text's own.
     """
-    unknown_words = dict.fromkeys(_find_words(text))
-    return [word for word in unknown_words if not word.isdigit() and not _is_known(word, known)]
+    read, spans = characters.clean_with_spans(text) if characters else (text, None)
+    words = dict[str, bool]()
+    for match in _choose_pattern(read).finditer(read):
+        start, end = match.span()
+        own = text[spans[start][0] : spans[end - 1][1]] if spans else match[0]
+        words[own] = any(word.isdigit() or _is_known(word, known) for word in (match[0], own))
+    return [own for own, is_known in words.items() if not is_known]
 
 
 def _is_known(word: str, known: frozenset[str]) -> bool:
-    small = word.lower().replace("’", "'")
-    return small in known or small.removesuffix("'s") in known
+    both = (to_small(word, language).replace("’", "'") for language in (None, "tr"))
+    return any(small in known or small.removesuffix("'s") in known for small in both)

@@ -294,7 +294,7 @@ def encode_corpus(
     """Write the store of a training, and the list of its words; return the counts of pairs."""
     labels = config.model.labels
     total = prints[0].lines if len(train.parts) == 1 else train.count_lines()
-    words = WordCollector()
+    words = WordCollector(language=config.data.source_lang)
     read = [read_as_trained(config, part) for part in train.parts]
     if config.data.copies:
         teacher = need_addition("copy_teacher", "data.copies")(config, train)

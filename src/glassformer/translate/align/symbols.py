@@ -171,7 +171,7 @@ class _Placement:
 
 
 def _is_apart(source: str, message: str) -> bool:
-    """Return whether a space is beside a letter of the message that none is beside in the source."""
+    """Return whether a letter of a message needs the space that one of the source does not."""
     return bool(TOUCHED.match(source)) and message.isalnum() and not TOUCHED.match(message)
 
 

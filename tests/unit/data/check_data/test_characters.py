@@ -19,10 +19,12 @@ from glassformer.extensions.check_data.characters import (
     find_foreign,
     find_home,
     find_lookalikes,
+    list_cyrillic,
     repair_encoding,
     repair_lookalikes,
     script_table,
 )
+from glassformer.extensions.check_data.foreign_words import is_surely_foreign
 from glassformer.extensions.check_data.ragged import Block
 
 OTHERWISE = {"HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Han"}
@@ -154,6 +156,44 @@ def test_look_alikes_are_written_in_one_script() -> None:
         assert find_lookalikes(count_scripts(Block(lines)), lines) == [1]
 
 
+@pytest.mark.parametrize(
+    ("mixed", "pure"),
+    [
+        ("Кот i собака, бо iх двое", "Кот і собака, бо іх двое"),
+        ("Ён прыйшоў цi не?", "Ён прыйшоў ці не?"),
+        ("<b>кава</b> i %d чаю", "<b>кава</b> i %d чаю"),
+        ("кава i чай, %s", "кава і чай, %s"),
+        ("А что c ним", "А что с ним"),
+        ("ещë наïвний", "ещё наївний"),
+        ("hәм бəйге, Öнö", "һәм бәйге, Ӧнӧ"),
+        ("Пётр I и витамин C", "Пётр I и витамин C"),
+        ("ось x, то есть a", "ось x, то есть a"),
+        ("через 5 c после", "через 5 c после"),
+        ("он i Windows", "он i Windows"),
+    ],
+)
+def test_short_words_and_marked_letters_are_cyrillic_in_cyrillic_lines(
+    mixed: str, pure: str
+) -> None:
+    home = frozenset({NAMES.index("Cyrillic")})
+    letters = list_cyrillic(["іәһөӧӦс", "Кот"])
+    assert repair_lookalikes(mixed, home, letters) == pure
+    lines = [mixed]
+    alike = find_lookalikes(count_scripts(Block(lines)), lines, home, letters)
+    assert alike == [0] * (mixed != pure)
+
+
+def test_no_letter_is_written_that_a_language_has_not() -> None:
+    home, russian = (
+        frozenset({NAMES.index("Cyrillic")}),
+        list_cyrillic(["Это русский текст с ними"]),
+    )
+    for text in ("вектор i равен", "слово hаш", "его Mæрия"):
+        assert repair_lookalikes(text, home, russian) == text
+    assert repair_lookalikes("его Mæрия", home, russian | {"ӕ"}) == "его Мӕрия"
+    assert repair_lookalikes("Zoё, bәlkә, cəm", frozenset()) == "Zoë, bəlkə, cəm"
+
+
 def test_words_of_several_scripts_that_are_meant() -> None:
     for text in ("the Москва river", "μm and kΩ", "T恤", "Windowsを使う", "βcarotene"):
         assert repair_lookalikes(text) == text
@@ -177,6 +217,32 @@ def test_foreign_scripts() -> None:
     assert {NAMES[each] for each in find_home(japanese)} == {"Kana", "Han"}
     nothing = count_scripts(Block(["12", "", "!"]))
     assert find_foreign(nothing, find_home(nothing)).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "partner"),
+    [
+        ("URL៖ $1", "URL: $1"),
+        ("VESA: %s", "VESA: %s"),
+        ("%d × %d, %B", "%d × %d, %b"),
+        ("WPA2", "WPA2"),
+        ("%.2lf Mb/s", "%.2lf Mb/s"),
+        ("[//www.mediawiki.org/wiki/Special:MyLanguage/Help ទំព័រ]", "[//www.a.org/wiki/B page]"),
+        ("{{PLURAL:$1|Contributor|អ្នករួមចំណែក}}", "{{PLURAL:$1|Contributor|Contributors}}"),
+        ('<a href="https://wordpress.org/documentation/">ឯកសារ</a>', "<a>Documents</a>"),
+        ('<span class="screen-reader-text">បិទ</span>', "<b>Close</b>"),
+    ],
+)
+def test_markup_and_acronyms_of_both_sides_are_in_no_foreign_script(
+    text: str, partner: str
+) -> None:
+    assert not is_surely_foreign(text, partner, frozenset({NAMES.index("Khmer")}))
+
+
+def test_words_that_were_not_translated_are_in_a_foreign_script() -> None:
+    home = frozenset({NAMES.index("Khmer")})
+    for text, partner in (("Scroll Lock", "Scroll Lock"), ("DNS", "Names"), ("<b>Close</b>", "x")):
+        assert is_surely_foreign(text, partner, home)
 
 
 def test_a_line_with_words_of_its_own_script_is_not_foreign() -> None:

@@ -55,3 +55,13 @@ def test_only_the_kinds_that_are_named_are_mended() -> None:
     assert [*fix(source, target, report, ["empty"])] == [whole[0], *whole[2:]]
     assert [*fix(source, target, report, ["duplicate"])] == whole[:3]
     assert [*fix(source, target, report, ["encoding"])] == [*whole[:2], ("x", "z"), whole[3]]
+
+
+def test_right_pairs_of_a_script_are_kept_and_its_words_repaired() -> None:
+    source = [f"The cat and the dog see house {n}." for n in range(30)]
+    target = [f"Кіт і собака бачать дім {n}." for n in range(30)]
+    source += ["VESA: %s", "Scroll Lock", "The cat and the fish."]
+    target += ["VESA: %s", "Scroll Lock", "Кіт i риба."]
+    report = examine(source, target, thorough=False)
+    kept = [*fix(source, target, report, ["script", "look-alike"])]
+    assert kept[30:] == [("VESA: %s", "VESA: %s"), ("The cat and the fish.", "Кіт і риба.")]

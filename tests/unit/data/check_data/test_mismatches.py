@@ -12,16 +12,18 @@ import pytest
 
 from glassformer.data.files import read_lines
 from glassformer.extensions.check_data import Report, examine, mismatches
-from glassformer.extensions.check_data.lexicon import choose_folds
+from glassformer.extensions.check_data.lexicon import LexiconSide, choose_folds
 from glassformer.extensions.check_data.mismatches import (
     FEWEST,
     RIDGE,
     LengthClasses,
+    are_same,
     estimate_wrong,
     find_limit,
     fit_regression,
     pair_by_chance,
 )
+from glassformer.extensions.check_data.ragged import RaggedArray
 
 NEWSTEST = "wmt21_metric_check/newstest2021.en-de"
 CORPORA = {
@@ -144,3 +146,34 @@ def test_pairs_by_chance_are_never_partners(count: int) -> None:
     assert (left != right).all()
     assert len({*zip(left.tolist(), right.tolist(), strict=True)}) == len(left)
     assert choose_folds(count) >= choose_folds(10**6)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("yes", "oui"), ("no", "non")] * 200,
+        [("the cat sleeps here", "le chat dort ici")] * 400,
+        [("OK", "OK")] * 350 + [(f"File {n}", f"Fichier {n}") for n in range(50)],
+        [(f"2000-{n % 12 + 1:02}-{n % 28 + 1:02}", f"{n % 28 + 1:02}.2000") for n in range(400)],
+        [(str(n), str(n)) for n in range(400)],
+        [("a b c d", "d c b a")] * 120 + [("a b c d e", "e d c b a")] * 380,
+    ],
+    ids=["two", "one", "names", "dates", "numbers", "lengths"],
+)
+def test_drills_whose_lengths_are_equal_are_left_alone(pairs: list[tuple[str, str]]) -> None:
+    """They have few lengths to compare, or one, and the same pair is no stranger to itself."""
+    assert not _places(examine(*map(list, zip(*pairs, strict=True))))
+
+
+@pytest.mark.parametrize("lengths", [[5], [4] * 99 + [5] * 401, [5] * 499 + [9], [1, 5, 5, 9]])
+def test_no_class_of_lengths_is_empty(lengths: list[int]) -> None:
+    classes = LengthClasses(np.resize(lengths, 500), np.array([5, 7]))
+    assert {*classes.of.tolist()} == {*range(classes.count)}
+
+
+def test_lines_with_the_same_words_are_the_same() -> None:
+    words = RaggedArray.join([[1, 2], [], [3], [2, 1], [], [3], []])
+    side = LexiconSide(words, RaggedArray.join([[], [7], [], [], [7], [9], []]), np.zeros(7))
+    left, right = np.triu_indices(7, 1)
+    same = are_same(side, left, right)
+    assert [*zip(left[same].tolist(), right[same].tolist(), strict=True)] == [(0, 3), (1, 4)]

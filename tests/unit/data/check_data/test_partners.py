@@ -46,6 +46,33 @@ def _compare(source: list[str], target: list[str]) -> tuple[np.ndarray, list[Mis
     return found.measures.evidence, found.misalignments
 
 
+ADJECTIVES = (
+    "red rouge small petit big grand old vieux new neuf blue bleu green vert white blanc "
+    "black noir good bon bad mauvais cold froid hot chaud long long short court heavy lourd "
+    "light leger quick rapide slow lent dry sec"
+)
+NOUNS = (
+    "cat chat dog chien house maison car voiture tree arbre book livre table table door porte "
+    "bread pain fish poisson bird oiseau horse cheval boat bateau road route shoe chaussure "
+    "hat chapeau milk lait water eau knife couteau wheel roue"
+)
+
+
+def test_a_drill_is_beside_its_translations() -> None:
+    """Twenty lines on is the same noun: other offsets fit well by lengths and shared words."""
+    adjectives, nouns = (
+        [*zip(*[iter(each.split())] * 2, strict=True)] for each in (ADJECTIVES, NOUNS)
+    )
+    both = [(ours, theirs) for ours in adjectives for theirs in nouns]
+    source = [f"{a} {n}" for (a, _), (n, _) in both]
+    target = [f"{n} {a}" for (_, a), (_, n) in both]
+    source += [f"I see the {text} and the cat every day here" for text in source]
+    target += [f"je vois ici chaque jour le {text} et le chat" for text in target]
+    assert _compare(source, target)[1] == []
+    lost = _compare(source, target[:700] + target[701:])[1]
+    assert [(each.line, each.offset) for each in lost] == [(700, -1)]
+
+
 def test_words() -> None:
     texts = ["Don't  stop, Müller!", "", "...", "我喜欢Tom。", "a\nb\u2028c", "X-ray 3.5"]
     assert split_words(Block(texts)) == [

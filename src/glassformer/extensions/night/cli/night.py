@@ -176,7 +176,7 @@ def find_languages(
     """
     if len(files) == 2 and Path(files[0]).resolve() == Path(files[1]).resolve():
         raise ValueError(f"{files[0]} is named twice: name the file of each language")
-    ends = [Path(each).name.removesuffix(".gz").rpartition(".")[2] for each in files]
+    ends = [Path(each.removesuffix(".gz")).suffix[1:] for each in files]
     if len(files) != 2:
         ends = ["", ""]
     known, options = read_language_names(), ("--source-lang", "--target-lang")

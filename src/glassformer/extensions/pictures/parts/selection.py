@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from glassformer.see.tokens import name_invisible
+
 Array = NDArray[Any]
 
 
 def tell_token(text: str) -> str:
     """Return a token without the space before it; a token of one space is "▁"."""
-    return text.strip() or "▁"
+    return name_invisible(text).strip() or "▁"
 
 
 def tell_tokens(tokens: Sequence[Any]) -> list[str]:

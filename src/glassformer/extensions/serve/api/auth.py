@@ -56,17 +56,23 @@ class Guard:
         # Clients join paths carelessly, with double or trailing slashes.
         scope["path"] = "/" + "/".join(part for part in scope["path"].split("/") if part)
 
+        is_head = scope["method"] == "HEAD"
+
         async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            is_start = message["type"] == "http.response.start"
+            if is_start:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 if self.closing.is_set():
                     headers["Connection"] = "close"
-            await send(message)
+            if is_start or not is_head:
+                await send(message)
+            if is_start and is_head:  # the body may be endless: the answer is complete without it
+                await send({"type": "http.response.body", "body": b""})
 
-        if scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}  # the server leaves out the body
+        if is_head:
+            scope = {**scope, "method": "GET"}
         try:
             if await self._let_in(scope, send_guarded):
                 return

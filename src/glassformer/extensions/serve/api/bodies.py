@@ -16,6 +16,8 @@ from urllib.parse import parse_qsl, quote, unquote_to_bytes
 from fastapi import Request
 from starlette.datastructures import FormData, Headers, ImmutableMultiDict, UploadFile
 
+from glassformer.foundation.disk import count_values
+
 from ..api_error import ApiError
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -144,14 +146,9 @@ def parse_json_body(body: bytes, charset: str) -> Any:
     """
     errors = "strict" if charset else "surrogatepass"  # half a character is mended later
     text = body.decode(charset or json.detect_encoding(body), errors)
-    if _count_values(text) > VALUES and _count_values(STRING.sub("", text)) > VALUES:
+    if count_values(text) > VALUES and count_values(STRING.sub("", text)) > VALUES:
         raise ApiError(413, f"the body has more than {VALUES} values")
     return json.loads(text)
-
-
-def _count_values(text: str) -> int:
-    """Return about how many values a text of JSON has, if its texts have none of these."""
-    return sum(map(text.count, ",[{"))
 
 
 def check_escapes(inputs: bytes, what: str) -> None:

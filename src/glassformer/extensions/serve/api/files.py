@@ -12,6 +12,7 @@ from glassformer.extensions.documents.nothing import NOTHING_TO_TRANSLATE
 
 from ..api_error import ApiError
 from ..limits import wait_for
+from ..proxies import name_own_address
 from ..request_log import LogEntry, TheLogEntry
 from ..service.service import Service, TheService
 from .bodies import read_form
@@ -42,7 +43,10 @@ async def translate_file(
         written, notes = await wait_for(work, request, service.limits.document_seconds)
     kept = service.files.add(written, name)
     remark = {"note": "; ".join(notes)} if notes else {}
-    return {"translatedFileUrl": f"{request.base_url}download_file/{quote(kept)}", **remark}
+    return {
+        "translatedFileUrl": f"{name_own_address(request)}download_file/{quote(kept)}",
+        **remark,
+    }
 
 
 class FileOrder(NamedTuple):

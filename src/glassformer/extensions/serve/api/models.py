@@ -93,11 +93,15 @@ def read_tokens(
 
 @router.get("/models/{id}/unknown")
 def list_unknown(
-    id: str, service: TheService, text: Annotated[str, Query(max_length=20_000)]
+    id: str,
+    service: TheService,
+    translator: TheTranslator,
+    text: Annotated[str, Query(max_length=20_000)],
 ) -> dict[str, Any]:
     """List the words of a text that were not in training; null if the model cannot say."""
     known = service.model_pool.find(id).known_words
-    return {"words": None if known is None else find_unknown_words(known, text)}
+    characters = translator.tokenizers.source.normalization.characters
+    return {"words": None if known is None else find_unknown_words(known, text, characters)}
 
 
 @router.get("/models/{id}/vocabulary")

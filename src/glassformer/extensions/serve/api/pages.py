@@ -63,7 +63,7 @@ class Files(StaticFiles):
             kept = "public, max-age=31536000, immutable"
         elif path.name == ICON:
             kept = "public, max-age=86400"
-        response.headers["Cache-Control"] = kept
+        response.headers.update({"Cache-Control": kept, "Accept-Ranges": "none"})
         return response
 
 
@@ -74,7 +74,8 @@ def add_pages(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def show_app() -> Response:
         if (STATIC / "index.html").is_file():
-            return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+            headers = {"Cache-Control": "no-cache", "Accept-Ranges": "none"}
+            return FileResponse(STATIC / "index.html", headers=headers)
         return HTMLResponse(UNBUILT)
 
     if is_built:

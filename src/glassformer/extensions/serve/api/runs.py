@@ -123,13 +123,13 @@ def _summarise(id: str, folder: Path) -> dict[str, Any]:
 
 
 def _find_snapshot(folder: Path, step: int) -> Path:
-    path = folder / WATCH / f"{step:08d}.safetensors"
-    if not path.is_file():
-        steps = sorted(int(file.stem) for file in (folder / WATCH).glob("*.safetensors"))
-        near = min(steps, key=lambda other: abs(other - step), default=None)
+    files = sorted((folder / WATCH).glob("*.safetensors"))
+    paths = {int(path.stem): path for path in files if path.stem.isdecimal()}
+    if step not in paths:
+        near = min(paths, key=lambda other: abs(other - step), default=None)
         hint = "" if near is None else f"; the nearest is {near}"
         raise ApiError(404, f"nothing was recorded at step {step}{hint}")
-    return path
+    return paths[step]
 
 
 def _list_snapshots(folder: Path) -> list[Path]:

@@ -159,4 +159,5 @@ def download_model(id: str, trainings: TheTrainings) -> FileResponse:
         packed.unlink(missing_ok=True)
         raise explain_full(error) from None
     drop = BackgroundTask(packed.unlink, missing_ok=True)
-    return FileResponse(packed, filename=f"{id}.zip", background=drop)
+    headers = {"Accept-Ranges": "none"}
+    return FileResponse(packed, filename=f"{id}.zip", headers=headers, background=drop)

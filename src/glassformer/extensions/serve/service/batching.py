@@ -21,13 +21,14 @@ from glassformer.translate.sentence import Sentence
 from glassformer.translator import Translator
 
 from ..api_error import ApiError
-from ..limits import Limits
+from ..limits import Limits, find_time_left
 from .answers import AnswerCache, Question
 
 log = logging.getLogger("glassformer.extensions.serve")
 Key = tuple[int, Decode, int]
 Search = Callable[[Translator, list[Sentence], SearchOptions], list[Sentence]]
 IDLE = 1.0  # seconds after which a thread without work looks after its process
+SURE = 0.75  # of the time of a request: what is expected to take longer is refused
 
 
 def search_here(
@@ -69,6 +70,11 @@ class Order:
     def key(self) -> Key:
         """Return the key; requests with equal keys may be translated together."""
         return id(self.translator), self.options.decode, self.options.n_best
+
+    @property
+    def waiting(self) -> int:
+        """Return how many sentences are in no batch yet."""
+        return len(self.sentences) - self.next
 
     def take(self) -> int:
         """Return the place of the next sentence; those behind it wait anew from now on."""
@@ -146,12 +152,13 @@ class Batcher:
     ) -> None:
         self.limits, self.observe = limits, observe
         self.answers = answers or AnswerCache(0)
-        self.waiting = 0  # sentences accepted and not yet translated
+        self.waiting = 0  # sentences accepted and not yet in a batch
+        self._under_way = 0  # sentences in batches
         self._orders: deque[Order] = deque()
         self._wake = threading.Condition()
         self._is_closed = False
         self._told = ""  # the last internal error
-        self._pace = 0.01  # seconds for a sentence, a running average
+        self._pace = 0.0  # seconds for a sentence, a running average; 0: not known yet
         self._threads = [
             threading.Thread(target=self._work, args=(search,), name="batcher", daemon=True)
             for search in searches
@@ -237,15 +244,26 @@ class Batcher:
     ) -> Order:
         """Return an order of sentences that has been accepted. Raises ApiError if it is not."""
         order = Order(translator, sentences, options, self.limits.seconds, is_streamed)
+        left = find_time_left(self.limits.seconds)
         with self._wake:
             if self._is_closed:
                 raise ApiError(503, "the server is ending", 5)
-            if self.waiting and self.waiting + len(sentences) > self.limits.waiting:
+            self._drop_ended()
+            is_full = self.waiting + len(sentences) > self.limits.waiting
+            if self.waiting and (is_full or self._estimate(len(sentences)) > SURE * left):
                 raise ApiError(503, "too much to do: try again later", self.estimate_wait())
             self.waiting += len(sentences)
             self._orders.append(order)
             self._wake.notify_all()
         return order
+
+    def _estimate(self, count: int) -> float:
+        """Return the seconds after which an order of so many sentences will be done.
+
+        Of each order before it only as many sentences are translated meanwhile, in turns.
+        """
+        others = sum(min(each.waiting, count) for each in self._orders)
+        return (self._under_way + others + count) * self._pace / len(self._threads)
 
     def estimate_wait(self) -> int:
         """Return the seconds after which half of the queue will be done, 1 to 60."""
@@ -268,14 +286,28 @@ class Batcher:
                 if not self._orders and self._is_closed:
                     return
                 batch = self._take() if self._orders else []
+                is_busy = bool(self._orders)
             if not batch:
                 look()
             else:
                 begun = time.monotonic()
                 self._translate(batch, search)
                 seconds = time.monotonic() - begun
-                self._pace += 0.1 * (seconds / len(batch) - self._pace)
+                with self._wake:
+                    self._under_way -= len(batch)
+                    self._keep_pace(seconds / len(batch), is_busy)
                 self.observe(len(batch), seconds)
+
+    def _keep_pace(self, pace: float, is_busy: bool) -> None:
+        """Add the pace of a batch to the average.
+
+        A small batch of a server that is not busy takes longer for a sentence than a large one, so
+        it can only lower the average.
+        """
+        if not self._pace:
+            self._pace = pace
+        elif is_busy or pace < self._pace:
+            self._pace += 0.1 * (pace - self._pace)
 
     def _take(self) -> list[tuple[Order, int]]:
         """Return the next batch: one sentence of each request in turn, all with the first's key."""
@@ -290,10 +322,11 @@ class Batcher:
                 others.append(order)
                 continue
             batch.append((order, order.take()))
-            if order.next < len(order.sentences):
+            if order.waiting:
                 self._orders.append(order)
         self._orders = others + self._orders
         self.waiting -= len(batch)
+        self._under_way += len(batch)
         return batch
 
     def _drop_ended(self) -> None:
@@ -301,7 +334,7 @@ class Batcher:
         now, alive = time.monotonic(), deque[Order]()
         for order in self._orders:
             if order.answer.done() or now > order.deadline:
-                self.waiting -= len(order.sentences) - order.next
+                self.waiting -= order.waiting
                 message = f"this waited longer than {order.seconds:g} seconds"
                 order.fail(ApiError(503, message, self.estimate_wait()))
             else:

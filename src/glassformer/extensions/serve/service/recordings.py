@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from glassformer.foundation.disk import count_values
 from glassformer.see import Trace
 from glassformer.see.document import LEVELS
 from glassformer.see.files import HEAD, PARAMETERS, VOCABULARY
@@ -20,6 +21,11 @@ from ..api_error import ApiError
 
 DESCRIBED = 4096  # bytes of tokens, equations and names for each tensor, measured
 TRIMMED = 32 << 20  # bytes of dropped recordings after which memory is given back
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What an upload may have: a sentence of 500 tokens needs 60,000 values with a beam of 5.
+VALUES = {HEAD: 500_000, VOCABULARY: 1_000_000}  # of JSON
+DESCRIPTION = 16 << 20  # bytes of a file of JSON
+TENSOR_NAMES = 4 << 20  # bytes at the begin of a file of tensors
 FILES = {HEAD, PARAMETERS, VOCABULARY, *(f"{level}.safetensors" for level in LEVELS)}
 
 
@@ -146,5 +152,21 @@ def _unpack(data: bytes, folder: Path, most: int) -> None:
             most -= entry.file_size
             if most < 0:
                 raise ApiError(413, "the recording is too large")
+            if entry.compress_type not in METHODS:
+                raise ApiError(400, f"{name} is packed in an unusual way")
             with archive.open(entry) as packed:
-                (folder / name).write_bytes(packed.read(entry.file_size))
+                unpacked = packed.read(entry.file_size)
+            _check_description(unpacked, name)
+            (folder / name).write_bytes(unpacked)
+
+
+def _check_description(data: bytes, name: str) -> None:
+    """Raise ApiError if a file says more of its tensors than any recording has.
+
+    Read, it would take a hundred times its size.
+    """
+    is_large = int.from_bytes(data[:8], "little") > TENSOR_NAMES
+    if most := VALUES.get(name):
+        is_large = len(data) > DESCRIPTION or count_values(data.decode("latin-1")) > most
+    if is_large:
+        raise ApiError(413, f"the recording is too large: {name} describes too much")
