@@ -80,7 +80,7 @@ def read_lists(language: str | None) -> Lists | None:
     import tomllib  # few commands need it
 
     text = Path(__file__).with_name("lists.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text).get(language)
+    table = tomllib.loads(text).get(language or "")
     return table and _write_patterns(table)
 
 

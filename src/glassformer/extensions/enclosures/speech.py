@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from glassformer.text.patterns import LazyPattern
 
-SPEECH = LazyPattern(r'^["«„“][^"«»„“”]+["»“”][^"«»„“”]*\w[^"«»„“”]*$')
-
-SPOKEN = LazyPattern(r',\s?["»“”]|["»“”]\s?,')  # a comma between what is said and who says it
+_INNER, _CLOSED = r'[^"«»„“”]', r'["»“”]'
+SPEECH = LazyPattern(
+    rf'^["«„“]{_INNER}+(?:(?<=[,.?!…]){_CLOSED}|(?<=[,.?!…]\s){_CLOSED}|{_CLOSED}(?=\s?,))'
+    rf"{_INNER}*\w{_INNER}*$"
+)
+SPOKEN = LazyPattern(rf",\s?{_CLOSED}|{_CLOSED}\s?,")  # a comma between it and who says it
 
 
 def pair_quotes(source: str, text: str) -> str:
