@@ -20,9 +20,7 @@ from .patterns import LazyPattern
 from .unicode import Span
 
 # Marks of one purpose, the one on a keyboard first.
-OKINAS = frozenset(
-    "\u02bb\u02bf"
-)  # letters of Uzbek, Hawaiian and Tongan, of Arabic in Latin letters
+OKINAS = frozenset("\u02bb\u02bf")  # letters of Uzbek, Hawaiian and Tongan, and of romanized Arabic
 APOSTROPHES = "'\u2019\u2018\u201a\u201b\u2032`\u00b4\u02bc\u02b9\u2039\u203a\uff07\u02bb\u02bf"
 QUOTES = '"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u301d\u301e\uff02'
 HYPHENS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
@@ -111,7 +109,9 @@ class CharacterMap:
     @cached_property
     def table(self) -> dict[int, str]:
         """Return the replacement of each character that is replaced, by its code."""
-        pairs = chain(self._map_forms(), self._map_spaces(), self._marks.items())
+        marks = self._marks
+        forms = ((old, "".join(marks.get(x, x) for x in new)) for old, new in self._map_forms())
+        pairs = chain(forms, self._map_spaces(), marks.items())
         return {ord(old): new for old, new in pairs if old != new}
 
     @cached_property

@@ -60,6 +60,8 @@ _PARTED = (
     r"(?=[\w(\[{%@$#\"“])(?![^\W\d_]\b(?! [^\W\d_]{2}))",
 )
 _ANGLES = "«»‹›"
+# Where a slash parts no labels: more than a few words, brackets or quotes within a text.
+PROSE = LazyPattern(r"(?:^|\s/\s)(?:(?!/\s)\S++\s*+){5}|(?<=.)[(\[\"“„«][^()\[\]\"“”„«»/]*+/\s")
 MOVED = LazyPattern(rf"\s*+{RUN.pattern}(?P<marks>{MARKS.pattern}{{1,3}}+)(?!{MARKS.pattern})")
 
 
@@ -141,7 +143,7 @@ def compile_separators(own_quotes: tuple[str, str]) -> LazyPattern:
     own_quotes: those of the language; if they are others, « and » are such signs.
     """
     angles = "" if own_quotes[0] in _ANGLES else f"|[{_ANGLES}]"
-    own = rf"(?P<own>::|/(?=\s[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]){angles})"
+    own = rf"(?P<own>::|(?P<slash>/(?=\s[A-ZÀ-ÖØ-ÞΑ-ΩА-Я])){angles})"
     signs = rf"(?:{own}|[|→⇒•·]|>>|[-=]>|>(?!\s{{1,3}}\d))"
     before, behind = _PARTED
     return LazyPattern(rf"(?:{before}\s{{1,3}}|^){signs}(?:\s{{1,3}}{behind}|\s*+$)")
@@ -153,16 +155,13 @@ def split_at_separators(
     """Yield the spans of what signs between words part: "File > Save", "Home | News"."""
     signs = compile_separators(own_quotes).finditer(text)
     cuts = [each for each in signs if each["own"] or is_unknown(each[0].strip())]
+    if "/" in text and PROSE.search(text):
+        cuts = [each for each in cuts if not each["slash"]]
     is_quoted = any(left in text and right in text for left, right in ("«»", "‹›"))
     if is_quoted and all((each["own"] or "|") in _ANGLES for each in cuts):
         cuts = []
-    begin = 0
-    for cut in cuts:
-        if begin < cut.start():
-            yield begin, cut.start()
-        begin = cut.end()
-    if begin < len(text):
-        yield begin, len(text)
+    starts, ends = [0, *(cut.end() for cut in cuts)], [*(cut.start() for cut in cuts), len(text)]
+    yield from (span for span in zip(starts, ends, strict=True) if span[0] < span[1])
 
 
 class Enclosure(NamedTuple):

@@ -49,16 +49,17 @@ _STREET = (
     r"|R(?:oad|d\.?|ow)|Square|St(?:reet|\b\.?)|Terrace|Way)(?!\w)"
 )
 _RUE = (
-    r"(?:(?:[Aa]v(?:enue|\.)|[Bb](?:oulevard|d\b\.?)|[Aa]llée|[Cc]hemin|[Ii]mpasse|[Pp]assage|[Pp]lace"
-    r"|[Qq]uai|[Rr]oute|[Rr]ue|[Ss]quare) (?:(?:aux?|d[eu]|des|la|les?) |[dl]['\u2019]){0,3}+)"
+    r"(?:(?:[Aa]v(?:enue|\.(?! J))|[Bb](?:oulevard|d\b\.?)|[Aa]llée|[Cc]hemin|[Ii]mpasse|[Pp]assage"
+    r"|[Pp]lace|[Qq]uai|[Rr]oute|[Rr]ue|[Ss]quare) (?:(?:aux?|d[eu]s?|l[ae]s?) |[dl]['’]){0,3})"
 )
 _STRASSE = r"(?:(?:\w*er S|[\w-]*[Ss])tr(?:a(?:ß|ss)e|\.)|[\w-]*(?:[Ww]eg|[Aa]llee|platz))"
 _SEAT = "(?:Arbeits|Fenster|Liege|Park|Sitz|Spiel|Steh|Stell|Studien)platz"
-_HOUSE = r"(?<![\w.,:/-])(?<![Ii]n )\d{1,5}+[A-Za-z]?+(?: (?:bis|ter))?+"
-_CITY = rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}"
+_YEAR = r"(?<!^)(?<!at |to |is )(?:19|20)\d\d\b"  # rather than the number of a house
+_HOUSE = r"(?<![\w.,:/-])(?<![Ii]n )\d{1,5}+[A-GI-Za-gi-z]?+(?: (?:bis|ter))?+"
+_CITY = rf"(?!\w\b){_CAPITAL}(?: {_CAPITAL}){{0,2}}"
 _IN_CITY = (
-    rf"(?:,? (?:\d{{4,5}} {_CITY}(?![\w-])|{_CITY},? [A-Z]{{2}} \d{{5}}\b"
-    rf"|{_CITY} [A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)|, {_CITY}(?=[.!?;)]|$))?"
+    rf"(?:,? (?:\d{{4,5}} {_CITY}(?![\w-])|{_CITY},? [A-Z]{{2}} \d{{5}}(?:-\d{{4}})?\b"
+    rf"|{_CITY} [A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)|, {_CITY}(?=[.!?;)]|$)|, [NS]\.?[EW]\b)?"
 )
 # The name of a kind is that of a group. An earlier one has precedence where both begin.
 _KINDS = {
@@ -74,12 +75,13 @@ _KINDS = {
     rf"|(?<![\w@.-])(?:[A-Za-z0-9][a-z0-9-]*+\.)+?{_TLD}(?![\w-]|\.\w)(?::\d{{2,5}})?+"
     r"(?:/[^\s<>\"“”«»]*+)?",
     "mail": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
-    "handle": r"(?<![\w@/])@[A-Za-z_]\w*+(?:[.-]\w++)*+(?:@\w++(?:[.-]\w++)*+)?+"
+    "handle": r"(?<![\w@/])@[A-Za-z_]\w*+(?:(?:\.(?![A-Z])|-(?!(?:he|I|she|they|we|you|elle|ils?|je"
+    r"|nous|tu|vous) ))\w++)*+(?:@\w++(?:[.-]\w++)*+)?+"
     r"|(?<![\w&#/])\#\w*[A-Za-z_]\w*+",
     "path": r"(?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+-]++){2,}+/?|(?<![\w/])(?:~|\.{1,2})/[\w.@+/-]++"
     rf"|\b[A-Za-z]:\\[^\s<>\"]++|(?<![\w.-])[\w-]++(?:\.[\w-]++)*?\.{_FILE}\b",
-    "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++"
-    r"|(?<![^\s(\[|'\"‘“])-(?!I\s[a-z])[A-Za-z](?![^\s)\]|/,;:.=!?'\"’”])"
+    "identifier": r"\b\w++(?:\.\w++){0,4}+\(\)|(?<![\w-])--[a-z][\w-]++|(?<![^\s(\[|'\"‘“])"
+    r"-(?!(?:I|(?<!.-)[A-Z])\s[A-Z]?[a-z]|.['’]\w)[A-Za-z](?![^\s)\]|/,;:.=!?'\"’”])"
     r"|\b[A-Za-z]++(?:_[A-Za-z0-9]++)++\b|\b[a-z]++(?:[A-Z][a-z0-9]++)++\b",
     "keys": rf"\b{_MODIFIER}"
     rf"(?:\s?\+\s?(?:{_MODIFIER}|F\d{{1,2}}|[A-Z][a-z]{{1,8}}|[A-Za-z\d])(?!\w)){{1,4}}+",
@@ -98,14 +100,16 @@ _KINDS = {
     r"|\b\d{1,2}([/.-])\d{1,2}\1\d{2,4}\b|\b\d{1,2}/\d{1,2}\b",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?!\d)"
     r"(?:\s?[ap](?:m\b|\.m\.(?=\s++[a-z])|\.m\b))?",
-    "location": rf"{_HOUSE} (?:{_CAPITAL} ){{1,4}}?{_STREET}{_IN_CITY}"
-    rf"|{_HOUSE},? {_RUE}{_CAPITAL}(?: (?:d[eu] |des |la )?{_CAPITAL}){{0,3}}"
+    "location": rf"(?:(?!{_YEAR}){_HOUSE} |(?<=(?:19|20)\d\d ))(?:{_CAPITAL} ){{1,4}}?{_STREET}"
+    rf"{_IN_CITY}|(?:{_HOUSE},? |(?<=:\d\d )|(?<=:\d\d, )){_RUE}{_CAPITAL}"
+    rf"(?: (?:d[eu] |des |la )?{_CAPITAL}){{0,3}}"
     rf"(?: à {_CAPITAL}|{_IN_CITY})"
     rf"|(?<![\w-])(?!{_SEAT})[A-ZÄÖÜ]{_STRASSE} \d{{1,4}}[a-z]?\b{_IN_CITY}",
     "phone": r"(?:\+\d{1,3}[ .-]?)?\(\d{1,5}\)[ .-]?\d{2,5}(?:[ .-]\d{2,5}){0,5}\b"
     r"|\+\d{1,3}(?:[ .-]\d{1,5}){2,6}\b|\b\d{2,5}(?:[ .-]\d{2,5}){3,6}\b"
     r"|\b1-\d{3}-\d{3}-\d{4}\b|\b\d{3}[ .-]\d{3}[ .-]\d{4}\b|\b\d{3}-\d{4}\b|\+\d{7,15}\b",
-    "number": r"(?<![\w.,])\d{1,2}(?:[ap]m)?[-\u2013]\d{1,2}[ap]m\b"
+    "number": r"(?<![\w.,])\d{1,4} av\. J\.-C(?:\.(?=[ ,;:)]))?"
+    r"|(?<![\w.,])\d{1,2}(?:[ap]m)?[-\u2013]\d{1,2}[ap]m\b"
     r"|(?<![\w.,])\dm\d\d(?!\w)"
     r"|(?<![\w.,])\d{1,2}h(?:\d\d)?(?:[-\u2013]\d{1,2}h(?:\d\d)?|/\d\d)(?!\w)"
     r"|(?<![\w.,])\d++(?:[.,]\d++)?+[kK](?!\w)|(?<![\w.,])\d++[.,]\d++(?:ms|s|min|h)(?!\w)"
@@ -113,7 +117,7 @@ _KINDS = {
     rf"\d++(?:[.,]\d++)?+(?:(?=\s?(?:{_UNITS})(?!\w))|(?![-\w])))?"
     rf"(?:\s?(?:{_UNITS})(?!\w)|\s?{_MONEY}|[½¼¾⅓⅔])?(?![\w])",
     "sign": r"\b(?:[A-Z]++\d|\d++[A-Z])[A-Z0-9]*+(?:-[A-Z0-9]++){0,6}+\b"
-    r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b|\b[A-Za-z\u00c0-\u024f]{2,}+\d[A-Za-z\d]*+\b",
+    r"|\b[A-Z]{1,5}-\d++[A-Z0-9]*+\b|\b[A-Za-z\u00c0-\u024f]{2,}+\d[A-Za-z\d]*+(?:[.,]\d++){0,6}+\b",
 }
 SCAN = LazyPattern(
     "|".join(f"(?P<{kind}>{shape})" for kind, shape in _KINDS.items()).replace("\\1", "(?:[/.-])")

@@ -73,6 +73,7 @@ BEFORE_PLACE = LazyPattern(
     r"|(?:ate|bought|buy|eat|met|stud(?:y|ied|ies|ying))(?: \w{1,9}){0,2} at)\s$"
 )
 LONGEST_BEFORE = 40  # characters
+TOWNS = ("Charlotte", "Florence", "Sofia", "Victoria", "Virginia")  # that are first names, too
 ADDRESSED = LazyPattern(r",\s+[^\W\d_]+\W*$")  # Kind regards, Rose
 LETTER = LazyPattern(r"^[^\w\s]*[A-HJ-Za-hj-z][^\w\s.!?]*$|^P\.[ -]{0,2}S\.?:?$")  # but I
 # At the end of a sentence, as often as they were typed.
@@ -587,7 +588,8 @@ def _find_kind(sentence: str, part: Verbatim) -> Verbatim:
     """Return a name as that of a place, if the word before it says so."""
     start, (first, *others) = part.start, sentence[part.start : part.end].split()
     is_owner = sentence.startswith(("'", "\u2019"), part.end)
-    is_person = part.kind != "name" or is_owner or (others and first in read_first_names())
+    is_full = others or (first not in TOWNS and sentence.startswith("to ", start - 3))  # go to Dave
+    is_person = part.kind != "name" or is_owner or (is_full and first in read_first_names())
     near = max(0, start - LONGEST_BEFORE)
     is_location = not is_person and BEFORE_PLACE.search(sentence, near, start)
     return part._replace(kind="location") if is_location else part

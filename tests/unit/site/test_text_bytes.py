@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from glassformer.extensions.site.text_bytes import LETTERS, pack_parts, spell_letters
+from glassformer.extensions.serve.text_bytes import LETTERS, pack_parts, spell_letters
 
 RANDOM = np.random.default_rng(1).integers(0, 256, 5000, np.uint8).tobytes()
 

@@ -357,6 +357,10 @@ def test_unknown_signs_part_what_stands_beside_them(text: str, parts: list[str])
         ("« Back | Next »", ["Back", "Next"]),
         ("A :: B1 :: The end", ["A :: B1", "The end"]),
         ("Home / Blog", ["Home", "Blog"]),
+        ("Second baseman / Shortstop", ["Second baseman", "Shortstop"]),
+        ("Any HR / Legal act that may occur", ["Any HR / Legal act that may occur"]),
+        ("Bring your ID (Passport / Licence)", ["Bring your ID (Passport / Licence)"]),
+        ('He said "Yes / No"', ['He said "Yes / No"']),
         ("he / she", ["he / she"]),
         ("It is › new ‹ now", ["It is › new ‹ now"]),
     ],
@@ -371,7 +375,7 @@ def test_some_signs_part_words_though_a_model_knows_them(text: str, parts: list[
 
 
 def test_separators_take_linear_time() -> None:
-    for part in ("ab > ", " ", "ab  ", "> ", "« a", "a » "):
+    for part in ("ab > ", " ", "ab  ", "> ", "« a", "a » ", "a / B ", "(a ", "a b c d / "):
         assert is_linear(lambda text: [*split_at_separators(text, bool)], part.__mul__)
 
 

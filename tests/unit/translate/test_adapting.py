@@ -225,6 +225,8 @@ def test_a_german_genitive_fits_its_name(text: str, translation: str) -> None:
         ("She studied at Yale.", "Sie hat in Yale studiert."),
         ("I go to Dr. Smith.", "Ich gehe zu Dr. Smith."),
         ("I'm going to Zeynep's party.", "Ich gehe zu Zeyneps Party."),
+        ("I want to go to Svetlana now.", "Ich möchte jetzt zu Svetlana gehen."),
+        ("I am going to Florence tomorrow.", "Ich fahre morgen nach Florence."),
         ("I live at 5 Hill Road, Leeds.", "Ich wohne in 5 Hill Road, Leeds."),
     ],
 )

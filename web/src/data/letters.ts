@@ -1,4 +1,4 @@
-/** Bytes that a page holds as letters: see `extensions/site/text_bytes.py`. */
+/** Bytes that a page holds as letters: see `extensions/serve/text_bytes.py`. */
 
 const [BITS, LETTERS, FIRST, LEFT_OUT] = [13, 93, 33, 60]; // in two letters; of them; codes
 

@@ -472,7 +472,8 @@ export class Adapter {
   private isPlace(text: string, { start, end }: Part): boolean {
     const [first, ...others] = text.slice(start, end).split(/\s+/u);
     const isOwner = ["'", "\u2019"].includes(text[end] ?? "");
-    if (isOwner || (others.length && this.firstNames.has(first!))) return false; // a person
+    const isFull = others.length || (!this.tables.towns.includes(first!) && text.slice(0, start).endsWith("to ")); // go to Dave
+    if (isOwner || (isFull && this.firstNames.has(first!))) return false; // a person
     return this.patterns.has("before_place", text.slice(Math.max(0, start - this.tables.longest_before_place), start));
   }
 

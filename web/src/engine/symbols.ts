@@ -67,6 +67,7 @@ export class Symbols {
   splitAtSeparators(text: string): Span[] {
     const own = ({ groups }: RegExpExecArray) => groups!["own"];
     let cuts = this.patterns.all("separator", text).filter((cut) => own(cut) || this.isUnknown(cut[0].trim()));
+    if (text.includes("/") && this.patterns.has("prose", text)) cuts = cuts.filter(({ groups }) => !groups!["slash"]);
     const isQuoted = ["«»", "‹›"].some(([left, right]) => text.includes(left!) && text.includes(right!));
     if (isQuoted && cuts.every((cut) => ANGLES.includes(own(cut) ?? "|"))) cuts = [];
     const starts = [0, ...cuts.map(({ 0: sign, index }) => index + sign.length)];

@@ -25,6 +25,7 @@ export interface AdaptingTables {
   last_quoted: string; // marks at the end of a sentence
   before_names: string[]; // titles in small letters
   with_articles: boolean; // before each noun
+  towns: string[]; // that are first names, too
   longest_before: number; // characters of a word before a title that is looked at
   longest_before_place: number; // characters
   fitted: Record<string, string>; // words before a title
@@ -113,7 +114,7 @@ interface EnclosureTables {
 type PatternName =
   | "hint" | "verbatim" | "touch" | "touched" | "word" | "foreign" | "full_name" | "behind_word" | "first_article" | "before_title" | "particles" | "elided_name" | "letter" | "possessive" | "year" | "numeric" | "before_place" | "list_of_names" | "listed" | "title" | "cased_word" | "pronoun" | "owned" | "repeated_marks" | "final_mark" | "final_dots" | "enclosed_end" | "elided" | "symbols" | "aside" | "loose_symbols" | "loose_aside" | "opening" | "emoticon" | "face" | "emoji" | "heart" | "end"
   | "label" | "enclosed" | "enclosed_hint" | "stop" | "colon" | "colon_label"
-  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "speech" | "spoken" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "rest_of_word" | "lone" | "tag" | "addressed" | "separator";
+  | "moved" | "mark" | "curly" | "curly_double" | "pairs" | "speech" | "spoken" | "single_pairs" | "spaced_dash" | "dash" | "marked_word" | "rest_of_word" | "lone" | "tag" | "addressed" | "separator" | "prose";
 
 /** A pattern finds the same as in Python: everywhere, at one place, or as the whole of a text. */
 export class Patterns<Name extends string = PatternName> {

@@ -23,6 +23,8 @@ from glassformer.see.files import HEAD
 from glassformer.see.opgraph import Equation
 from glassformer.see.trace import Trace
 
+from .text_bytes import spell_letters
+
 STATIC = files(__package__) / "static"  # the built app
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
 # The parts of the app's program, and the ids of their elements where it is packed: what the first
@@ -46,11 +48,25 @@ UNPACKING = f"""(() => {{
       throw error;
     }}));
   }};
+  // As `web/src/data/letters.ts`, which comes packed itself.
+  const readLetters = (text) => {{
+    const begin = text.indexOf(" ") + 1;
+    const bytes = new Uint8Array(Number(text.slice(0, begin)));
+    const read = (code) => code - 33 - (code > 60);
+    for (let place = begin, bits = 0, count = 0, written = 0; place < text.length; place += 2) {{
+      const [high, low] = [text.charCodeAt(place), text.charCodeAt(place + 1)].map(read);
+      bits |= (high * 93 + low) << count;
+      for (count += 13; count >= 8; count -= 8) {{
+        bytes[written++] = bits;
+        bits >>= 8;
+      }}
+    }}
+    return bytes;
+  }};
   const unpack = async (id) => {{
     const text = globalThis.glassformerLate?.[id] ?? document.getElementById(id).textContent;
-    const bytes = Uint8Array.fromBase64?.(text)
-      ?? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const packed = new Blob([readLetters(text)]).stream();
+    const whole = packed.pipeThrough(new DecompressionStream("gzip"));
     const parts = [await new Response(whole).arrayBuffer()];
     await load(URL.createObjectURL(new Blob(parts, {{ type: "text/javascript" }})));
   }};
@@ -162,8 +178,8 @@ def spell_program(part: str) -> str:
 
 
 def pack_program(part: str) -> str:
-    """Return a part of the app's program as base64 of gzip."""
-    return b64encode(compress(_read(f"{part}.js").encode(), mtime=0)).decode("ascii")
+    """Return a part of the app's program as letters of gzip."""
+    return spell_letters(compress(_read(f"{part}.js").encode(), mtime=0))
 
 
 def read_program(part: str) -> str:

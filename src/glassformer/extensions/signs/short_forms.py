@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html.entities import name2codepoint
+from itertools import permutations
 from typing import Literal, NamedTuple
 
 from glassformer.extensions.days.dates import read_day_formats
@@ -78,6 +79,10 @@ DAYS = {
         **{"Sat": "Saturday", "Sun": "Sunday"},
     }
 }
+_OF_SPANS = (  # Mon-Fri
+    r"(?<![\w-])(?<!from )(?<!the )(?P<before>)(?P<short>{})"
+    r"(?=\s*(?:[.,;!?)]|$)| (?:and|but|at|in|only|except)\b)"
+)
 _OF_MONTHS = r"(?<![\w-])(?P<before>)(?P<short>{})\.?(?=[ ]\d{{1,2}}\b)"
 _OF_DAYS = r"(?<![\w-])(?P<before>)(?P<short>{})\.(?=[ ][a-z\d])"
 HALVES = {"en": ("am", "pm")}  # of a day: 9am, 9 PM
@@ -88,7 +93,8 @@ TIMES = {
     "fr": rf"(?P<before>)(?P<hour>\d{{1,2}}){_SPACE}[hH]{_SPACE}(?P<minute>[0-5]\d)(?P<half>)",
 }
 _HOUR = rf"(?P<before>)(?P<hour>1\d|2[0-3]|0?[1-9]){_SPACE}[hH](?P<minute>)(?P<half>)"
-_SMALL = rf"0?\d{_SPACE}(?:am|AM)"  # a network translates these, but loses them behind a day
+# A network translates these, but loses them behind a day, and beside a time that is read otherwise.
+_SMALL = rf"0?\d{_SPACE}(?:am|AM)"
 _DAY = r"\d[/.]\d|\d(?:st|nd|rd|th)? (?:of )?(?:{0})\b|\b(?:{0})\.? (?:the )?\d"
 # What has a time in front, which a network rather reads behind it: the bus at 7:30. In French, the
 # bus of 7:30.
@@ -338,12 +344,15 @@ def list_numbered(
         for names, pattern in ((shorten_months(), _OF_MONTHS), (DAYS[language], _OF_DAYS)):
             both = {short: (name, name) for short, name in names.items()}
             yield ShortForm(LazyPattern(pattern.format("|".join(sorted(both, reverse=True)))), both)
+        spans = dict(list_spans(DAYS[language]))
+        yield ShortForm(LazyPattern(_OF_SPANS.format("|".join(sorted(spans, reverse=True)))), spans)
     if language in TIMES and (language, target) != ("en", "en"):
         pattern = TIMES[language] + _LAST
-        yield ShortForm(LazyPattern(f"{_FREE}(?!{_SMALL}){pattern}"))
+        other = f"{_FREE}(?!{_SMALL}){pattern}"
+        yield ShortForm(LazyPattern(other))
         if months := _list_cases(list_months(language)):
-            day = LazyPattern(_DAY.format("|".join(months)))
-            yield ShortForm(LazyPattern(f"{_FREE}(?={_SMALL}){pattern}"), beside=day)
+            beside = LazyPattern(f"{_DAY.format('|'.join(months))}|{other}")
+            yield ShortForm(LazyPattern(f"{_FREE}(?={_SMALL}){pattern}"), beside=beside)
         if language in TIMED:
             joint = "of" if target in _OF else "at"
             yield ShortForm(LazyPattern(f"{_FREE}{TIMED[language]}{_LAST}"), joint=joint)
@@ -376,6 +385,15 @@ def list_months(language: str) -> list[str]:
     """Return the months of a language, the English ones also short: an ordinal beside is a day."""
     names = [*read_day_formats()[language].months] if language in ORDINALS else []
     return [*names, *shorten_months()] if language in DAYS else names
+
+
+def list_spans(short_days: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield spans of days, with what is read for them: Mon-Fri, and Monday-Friday."""
+    full = [*dict.fromkeys(short_days.values())]
+    for names in (full, [day[:3] for day in full]):
+        for (one, first), (two, last) in permutations(zip(names, full, strict=True), 2):
+            for dash in "-\u2013":
+                yield f"{one}{dash}{two}", (f"from {first} to {last}",) * 2
 
 
 def shorten_months() -> dict[str, str]:

@@ -30,7 +30,10 @@ RARE = 20  # of a sign in the training text
 LONE = LazyPattern(r"(?<=\S[ \u00a0])[&@](?=[ \u00a0]\S)")
 OWN = ("number", "sign", "time")  # kinds of what is repeated that a short form may look like
 AROUND = '.,:;!?()"“”«»…'
-DIGIT, DAY = LazyPattern(r"\d"), LazyPattern(r"\b[A-Z][a-z]{2,4}\. [a-z]")
+DIGIT, DAY = (
+    LazyPattern(r"\d"),
+    LazyPattern(r"\b[A-Z][a-z]{2,4}\. [a-z]|(?:day|\b\w{3})[-\u2013][A-Z]"),
+)
 STOPPED = LazyPattern(r"\b[A-Z][a-z]?\.[A-Z]")
 AT = {"en": "at"}
 AND = {

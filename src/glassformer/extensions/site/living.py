@@ -23,8 +23,8 @@ from glassformer.foundation.version import __version__
 from glassformer.see.derive import describe_answer
 from glassformer.translator import Translator
 
+from ..serve.text_bytes import pack_parts, spell_letters
 from .portable import BITS, describe_for_page, pack_model
-from .text_bytes import pack_parts, spell_letters
 
 # The ids of elements, where the app finds them: its models, each of them, and the engine.
 LIST, MODEL, COMPILED, START = "models", "model:", "engine", "start"

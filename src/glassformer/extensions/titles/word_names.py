@@ -12,15 +12,21 @@ CAPITAL = "[A-ZÀ-ÖØ-Þ]"
 _CITIES = {
     "en": (
         r"(?:(?<=\bin )|(?<=\bfrom )|(?<=\bto )|(?<=\bnear ))(?:Barking|Bath|Bend|Boulder|Buffalo"
-        "|Cork|Deal|Flint|Hull|Mobile|Normal|Orange|Poole|Reading|Rugby|Rye|Sandwich|Slough|Split"
-        "|Tours|Wells|Worms)\\b(?! [A-Z])"
+        r"|Cork|Deal|Flint|Hull|Mobile|Normal|Orange|Poole"
+        r"|(?<!good in )(?<!better in )(?<!best in )Reading"
+        r"|Rugby|Rye|Sandwich|Slough|Split|Tours|Wells|Worms)\b(?! [A-Z])"
     ),
     "fr": r"(?<=\bà )(?:Die|Dole|Foix|Gap|Grasse|Orange|Sens|Tours|Vannes|Vire)\b(?! [A-Z])",
 }
+_NO_SHOPS = (  # kin with a capital, and words for people: chez Maman, chez Maître Dupont
+    "Elles?|Eux|Grand|L(?:a|es?|eurs?|ui)|M(?:a|adame|ademoiselle|am[aiy]|aman|aître|ém[ée]|oi"
+    "|on|onsieur)|Nous|Oncle|Pap[aiy]|Pépé|Soi|Ta(?:nte|ta)|Toi|Tonton|Vous"
+)
+_REST = r"[^\W\d_]++(?:-[^\W\d_]++)*+"
 _SHOPS = {
     "fr": (
-        r"|(?<=\b[Cc]hez )(?!Ma(?:dame|demoiselle|m[aiy]|man)\b|Monsieur|Pap[aiy]|Mon|Ma\b|Moi|Vous"
-        rf"|L){CAPITAL}[^\W\d_]+(?: {CAPITAL}[^\W\d_]+){{0,2}}\b"
+        rf"|(?<=\b[Cc]hez )(?!(?:{_NO_SHOPS})\b){CAPITAL}{_REST}(?: {CAPITAL}{_REST}){{0,2}}"
+        r"(?![\w-])"
     ),
 }
 _BRANDS = (
@@ -45,7 +51,7 @@ _PEOPLE = r"(?:\w{2,}(?:ese|ish)|\w{3,}(?:ans?|ch|ek|ic))"
 _JOINED = {
     "en": (
         rf"(?<![\w-])(?!(?:{_HALVES}|{_PEOPLE})-)[A-Z][a-z]++(?:-(?:au|by|de|la|le|on|sur|the|upon))"
-        rf"{{0,2}}+-(?!(?:{_OTHER_HALVES}|{_PEOPLE})\b)[A-Z][a-z]++(?![\w-])"
+        rf"{{0,2}}+-(?!(?:{_OTHER_HALVES}|{_PEOPLE})\b)[A-Z][a-z]++(?![\w'\u2019-])"
     ),
 }
 # First names that are words of the language, too, and what says that they are names.
@@ -73,15 +79,19 @@ _OWN = "birthday|car|cat|dog|family|house|name|parents|phone|room"
 _AFTER = {
     "en": (
         r" (?:asked|called|knows|likes|liked|lives|loves|met|said|says|told|works|wrote)\b"
-        rf"| (?:is|was) (?:my|his|her|our|your) (?:\w+ )?(?:{_KIN})\b"
-        rf"|['\u2019]s (?:{_KIN}|{_OWN})\b| and I\b"
-        r"|, (?:(?:are|can|could|did|do|have|will|would) you|please)\b"
+        rf"| (?:is|was) (?:my|his|her|our|your) (?:\w+ )?(?:{_KIN})\b(?!['\u2019]s)"
+        rf"|['\u2019]s (?:{_KIN}|{_OWN})\b"
     ),
     "fr": (
         r" (?:aime|dit|habite|travaille|va|vient|veut)\b| [mt]['\u2019]a\b| est [ms](?:a|on) "
         r"| a (?:appelé|dit|été|fait|mangé|téléphoné|vu)\b| est (?:arrivée?|partie?|venue?|là)\b"
     ),
 }
+# Behind months and seasons, these say so only where a sentence begins: In June, can you come?
+_ADDRESSED = {"en": r" and I\b|, (?:(?:are|can|could|did|do|have|will|would) you|please)\b"}
+_BEGINS, _SEASONS = r"(?<![\w,;:] )", "April|August|Autumn|June|Summer|Winter"
+# Articles, behind which these words are no names: La Marine a dit non.
+_ARTICLES = {"fr": ("[LlMmSsTt][ae] ", "[Uu]n ", "[Uu]ne ", "[Dd]u ", "[Ll]['\u2019]")}
 
 
 class WordNames(NamedTuple):
@@ -99,6 +109,9 @@ def list_word_names(language: str | None) -> WordNames:
     others = [_JOINED.get(code, "(?!)")]
     if own := _NAMES.get(code):
         before = "|".join(rf"(?<={each} )" for each in _BEFORE[code].split("|"))
-        others.append(rf"\b(?:{own})(?={_AFTER[code]})|(?:{before})(?:{own})\b")
+        article = "".join(rf"(?<!\b{each})" for each in _ARTICLES.get(code, ()))
+        addressed = rf"(?:{_BEGINS}|(?!{_SEASONS}))(?:{own})(?={_ADDRESSED.get(code, '(?!)')})"
+        others.append(rf"{article}\b(?:(?:{own})(?={_AFTER[code]})|{addressed})")
+        others.append(rf"(?:{before})(?:{own})\b")
     brands = rf"\b(?:{_BRANDS})(?!\w){_SHOPS.get(code, '')}"
     return WordNames(_CITIES.get(code, "(?!)"), brands, "|".join(others))
