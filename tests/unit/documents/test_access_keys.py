@@ -35,6 +35,25 @@ def test_other_marks_stay(text: str) -> None:
     assert AccessKeys(LABELS).hide(text, print) == (text, print)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(["Rock&roll"], ["Copy&paste"], ["Drag&drop the picture here."], ["Sans_serif"]),
+        *(["Foo_bar"], ["_id", "_blank"], ["Barnes &Noble"]),
+    ],
+)
+def test_a_mark_that_joins_words_makes_no_access_keys(texts: list[str]) -> None:
+    keys = AccessKeys(texts)
+    assert [keys.hide(text, print)[0] for text in texts] == texts
+
+
+def test_an_and_between_words_is_none_among_access_keys() -> None:
+    texts = ["&File", "&Edit", "Copy", "&Paste", "Copy&paste", "Drag&drop the picture here."]
+    keys = AccessKeys([*texts, "Pre&view"])
+    assert [keys.hide(text, print)[0] for text in texts[-2:]] == texts[-2:]
+    assert keys.hide("Pre&view", print)[0] == "Preview"
+
+
 def test_where_labels_are_rare_a_mark_is_part_of_a_name() -> None:
     assert AccessKeys(["_Pragma"] + ["A line."] * 199).hide("_Pragma", print) == ("_Pragma", print)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.extensions.documents import plural_forms
 from glassformer.extensions.documents.declared import declare_language
 from glassformer.extensions.documents.formats import TranslatableDocument, open_document
 from glassformer.extensions.documents.markup import read_markup
@@ -124,6 +125,12 @@ def test_plurals_of_po(rule: str, sources: list[str]) -> None:
     document = open_document(text.encode(), "a.po")
     read = [re.sub(r"<[^>]*>", "{n}", each) for each in document.texts]
     assert [each.replace("{n}{n}", "{n}") for each in read] == sources
+
+
+def test_a_form_is_chosen_without_a_look_at_its_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plural_forms, "find_verbatim", None)
+    assert plural_forms.is_for_one({1}, "one file", "%d files")
+    assert not plural_forms.is_for_one({0, 2}, "one file", "%d files")
 
 
 def test_po_that_names_a_file_does_not_read_it(tmp_path: Path) -> None:

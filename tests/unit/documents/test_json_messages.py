@@ -200,3 +200,68 @@ def test_each_form_between_bars_is_a_text(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["a || b", "{{ a|b }} c", "x {'|'} y"])
 def test_other_bars_are_no_borders(text: str) -> None:
     assert len(open_document(json.dumps([text]).encode(), "a.json").texts) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I like the red|blue car.", "I like the red|blue car", "(or <b>under|behind</b> it)"),
+        *("[options] install|remove x", "-noLogo[:true|false]", "Press Y|N to go on."),
+        *("<i>Use this | that</i>", '"Use this | that"', "a cat|", "{0}|a cat"),
+    ],
+)
+def test_bars_in_a_sentence_are_no_borders(text: str) -> None:
+    for name, file in (
+        ("a.json", json.dumps([text])),
+        ("a.strings", f'"a" = {json.dumps(text)};'),
+        ("a.po", f'msgid {json.dumps(text)}\nmsgstr ""\n'),
+    ):
+        document = open_document(file.encode(), name)
+        assert len(document.texts) == 1
+        written = document.fill(document.texts).decode()
+        assert text in written.replace('\\"', '"')
+
+
+def test_a_choice_in_a_sentence_stays() -> None:
+    text = "I like the red|blue car."
+    assert json.loads(fill(json.dumps([text]))) == ["I LIKE THE red|blue CAR."]
+
+
+def test_numbers_of_forms_rise_and_have_an_end() -> None:
+    source = json.dumps(["{0} is here | {1} is not here", "{2} of us|{1} of us"])
+    texts = open_document(source.encode(), "a.json").texts
+    assert [text.count("<img") for text in texts] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is one apple.|There are %count% apples.",
+        "{0} There are none|[1,19] There are some of them|[20,*] There are many",
+        *("{1} :value minute ago|[2,*] :value minutes ago", "One new mail | {n} new mails"),
+    ],
+)
+def test_forms_that_are_alike_are_cut(text: str) -> None:
+    texts = open_document(json.dumps([text]).encode(), "a.json").texts
+    assert len(texts) == text.count("|") + 1
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"form": {"name": "A name.", "message": "A cat."}},
+        {"saved": {"message": "A cat.", "description": "A dog."}},
+        {"x": {"message": "A cat.", "comment": "A dog."}},
+        [{"name": "A doctor.", "message": "A cat."}],
+        [{"id": 3, "name": "A doctor.", "message": "A cat."}],
+    ],
+)
+def test_labels_beside_a_message_within_are_translated(inner: object) -> None:
+    source = {"home": "Home.", "rest": inner}
+    texts = re.findall(r"[A-Z][a-z ]+\.", json.dumps(source))
+    assert open_document(json.dumps(source).encode(), "a.json").texts == texts
+
+
+def test_within_what_programs_read_shows_messages() -> None:
+    source = {"b": "It.", "all": [{"id": "m", "description": "A cat.", "message": "A dog."}]}
+    assert open_document(json.dumps(source).encode(), "a.json").texts == ["It.", "A dog."]

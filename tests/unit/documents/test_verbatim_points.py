@@ -65,6 +65,14 @@ def test_code_and_what_stays_is_read_as_code() -> None:
         ("The cat <img> and<img>, (<!-- a -->) a dog <img>.", ""),
         ("It is with <img>and without.", ""),
         ("I see the cat, <img> the dog, and <img> a bird <wbr>, too.", ""),
+        ('Where are you from <a id="p20"></a>?', ""),
+        ('Are you from <span epub:type="pagebreak" id="p12"></span>?', ""),
+        ("He is the man I live with <sup></sup>.", ""),
+        ('What are you looking for <a href="#f"><img></a>?', ""),
+        ('What is it? Is it for <a href="#f"><img></a>?', "What is it? Is it for `#1`?"),
+        ('He is with <i id="x"></i>. Click on <i class="y"></i>.', "He is with . Click on `#1`."),
+        ('Click on <span class="fa fa-x"></span>.', "Click on `#1`."),
+        ('Click on <img name="x" src="y">.', "Click on `#1`."),
     ],
 )
 def test_what_has_no_words_is_read_where_its_sentence_has_a_hole(text: str, whole: str) -> None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from glassformer.extensions.documents.catalogues import cut_at_breaks
 from glassformer.extensions.documents.formats import TranslatableDocument, open_document
 from glassformer.extensions.documents.markup import read_markup
 
@@ -70,6 +71,47 @@ def test_marks_of_line_breaks_part_texts(name: str, file: str, mark: str) -> Non
     assert runs == ["Line 1", "Line 2"]
     made = shout(document).decode().replace("&gt;", ">")
     assert f">LINE 1{mark}LINE 2<" in made
+
+
+@pytest.mark.parametrize("source", ["A\n cat.|A\n dog.", "{n, plural, one {A\n cat} other {cats}}"])
+def test_line_breaks_in_forms_are_of_the_layout(source: str) -> None:
+    file = f"<xliff xmlns='{XLIFF}'><u><source>{source}</source></u></xliff>"
+    assert len(open_document(file.encode(), "a.xlf").texts) == 2
+
+
+def test_comments_in_xliff_stay() -> None:
+    assert shout_unit("The <!-- a -->cat") == "THE <!-- a -->CAT"
+
+
+def test_a_section_of_cdata_ends_where_a_reference_is_needed() -> None:
+    head = "<?xml version='1.0' encoding='ISO-8859-1'?>"
+    file = f"{head}<root><data><value><![CDATA[a]]></value></data></root>"
+    document = open_document(file.encode(), "a.resx")
+    expected = file.replace("<![CDATA[a]]>", "&#339; &lt;")
+    assert document.fill(["œ &lt;"]).decode() == expected
+
+
+def test_two_marks_may_be_one_break() -> None:
+    assert cut_at_breaks(r"a\r\nb\rc") == ["a", r"\r\n", "b", r"\r", "c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(r"\\server\new\reports", r"HKLM\Software\test", r"DOMAIN\name", r"%TEMP%\reports"),
+        *(r"(.\tools\run.ps1)", r"App\Models\train", r"\textbf{it}", r"$\theta$", r"'\r\n'"),
+    ],
+)
+def test_names_with_backslashes_have_no_breaks(text: str) -> None:
+    assert cut_at_breaks(f"See {text} here") == [f"See {text} here"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"a\nb\nc", r"OK\nThen", r"Wait.\nthen", r"%count%\nfiles", r"{0}\nfiles\nx", r"(x).\ny"],
+)
+def test_small_letters_may_follow_a_break(text: str) -> None:
+    assert len(cut_at_breaks(text)) == 1 + 2 * text.count(r"\n")
 
 
 @pytest.mark.parametrize("text", [r"See C:\temp\new here.", r"Use '\n' here.", r"A \\n here."])

@@ -15,12 +15,14 @@ from glassformer.text.symbols import touches
 from glassformer.text.unicode import Span
 from glassformer.text.verbatim import find_verbatim
 
-from .bars import cut_at_bars
+from .bars import CHOICE, cut_at_bars
 from .failures import Failures
+from .path_names import find_paths
 from .subtitle_tags import SentenceMarkup, SubtitleToken
 
 # Marks of a line break or tab; not the \n that is quoted, as in: separated by "\n".
-_MARKS = r"(?i:<br\s?/?>)|(?<!\\)\\[nrt](?!(?<=['\"`]\\.)['\"`])"
+_QUOTED = r"(?:(?<=['\"`]\\.)|(?<=['\"`]\\r\\n))['\"`]"
+_MARKS = rf"(?i:<br\s?/?>)|(?<!\\)(?:\\r\\n|\\r(?!\\n)|(?<!\\r)\\n|\\t)(?!{_QUOTED})"
 BREAKS = re.compile(rf"\n|\t|{_MARKS}")
 BREAKS_IN_LAYOUT = re.compile(
     rf"\n[ \t]*+\n|{_MARKS}"
@@ -37,13 +39,13 @@ class TranslatableMessage(Protocol):
         """Write the translations of its texts into the file that the message is of."""
 
 
-def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[SubtitleToken]:
+def cut_verbatim(text: str, *patterns: re.Pattern[str] | None) -> list[SubtitleToken]:
     """Return a text in tokens: what is translated, and as tags what is not.
 
-    pattern: what is not translated in this format, besides placeholders, tags and links.
+    patterns: of what is not translated in this format, besides placeholders, tags and links.
     """
     tokens, at = list[SubtitleToken](), 0
-    for start, end in _find_kept(text, pattern):
+    for start, end in _find_kept(text, *patterns):
         tokens.append(SubtitleToken(text[at:start], False))
         tokens.append(SubtitleToken(text[start:end], True))
         at = end
@@ -51,12 +53,11 @@ def cut_verbatim(text: str, pattern: re.Pattern[str] | None = None) -> list[Subt
     return [token for token in tokens if token.text]
 
 
-def _find_kept(text: str, pattern: re.Pattern[str] | None) -> Iterator[Span]:
+def _find_kept(text: str, *patterns: re.Pattern[str] | None) -> Iterator[Span]:
     """Yield the spans of what is not translated, in order."""
     spans = [(each.start, each.end) for each in find_verbatim(text) if each.kind in SET_ASIDE]
-    if pattern:
-        spans += [match.span() for match in pattern.finditer(text)]
-        spans.sort(key=lambda span: (span[0], -span[1]))
+    spans += [match.span() for each in filter(None, patterns) for match in each.finditer(text)]
+    spans.sort(key=lambda span: (span[0], -span[1]))
     at = 0
     for start, end in spans:
         if start >= at:
@@ -69,8 +70,7 @@ def cut_at_breaks(text: str, breaks: re.Pattern[str] = BREAKS) -> list[str]:
 
     The \n of C:\new is none.
     """
-    spans = find_verbatim(text) if "\\" in text else ()
-    paths = [(each.start, each.end) for each in spans if each.kind == "path"]
+    paths = find_paths(text) if "\\" in text else ()
     parts, at = list[str](), 0
     for match in breaks.finditer(text):
         if not touches(match.span(), paths):
@@ -79,28 +79,35 @@ def cut_at_breaks(text: str, breaks: re.Pattern[str] = BREAKS) -> list[str]:
     return [*parts, text[at:]]
 
 
-def cut_message(text: str, pattern: re.Pattern[str] | None = None) -> list[str]:
-    """Return what is translated on its own of a text, at even places, and what is between."""
-    forms = cut_at_bars(text, [*_find_kept(text, pattern)] if "|" in text else ())
-    cut = (cut_at_breaks(each) if n % 2 == 0 else [each] for n, each in enumerate(forms))
-    return [*chain.from_iterable(cut)]
+def cut_plural(text: str, pattern: re.Pattern[str] | None = None) -> list[str]:
+    """Return the forms of a text with bars, at even places, and what is between."""
+    return cut_at_bars(text, [*_find_kept(text, pattern)]) if "|" in text else [text]
 
 
 class PlainMessage:
     """A message without markup of its file; `write` takes its translation.
 
     What is between line breaks or tabs is translated on its own, and so is each form of a plural;
-    the white space around it stays. pattern: what is not translated in this format.
+    the white space around it stays. pattern: what is not translated in this format. forms: those
+    of the text, see cut_plural.
     """
 
     def __init__(
-        self, text: str, write: Callable[[str], object], pattern: re.Pattern[str] | None = None
+        self,
+        text: str,
+        write: Callable[[str], object],
+        pattern: re.Pattern[str] | None = None,
+        *,
+        forms: Sequence[str] = (),
+        breaks: re.Pattern[str] = BREAKS,
     ) -> None:
-        self.lines, self.write = cut_message(text, pattern), write
+        parts = enumerate(forms or [text])
+        cut = (cut_at_breaks(each, breaks) if n % 2 == 0 else [each] for n, each in parts)
+        self.lines, self.write = [*chain.from_iterable(cut)], write
         self.markups = dict[int, tuple[str, SentenceMarkup, str]]()
         for number, line in [*enumerate(self.lines)][::2]:
             inner = line.strip()
-            tokens = cut_verbatim(inner, pattern)
+            tokens = cut_verbatim(inner, pattern, CHOICE)
             if any(map(str.isalnum, "".join(each.text for each in tokens if not each.is_tag))):
                 before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
                 self.markups[number] = before, SentenceMarkup(tokens, is_escaped=False), after

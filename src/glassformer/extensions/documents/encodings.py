@@ -28,6 +28,14 @@ class Encoding(NamedTuple):
     name: str
     mark: bytes = b""
 
+    def has_all(self, text: str) -> bool:
+        """Return whether all characters of a text can be written in this encoding."""
+        try:
+            text.encode(self.name)
+        except UnicodeEncodeError:
+            return False
+        return True
+
     def encode(
         self, text: str, *, as_markup: bool = False, declared_by: re.Pattern[bytes] | None = None
     ) -> bytes:

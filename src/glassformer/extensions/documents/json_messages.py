@@ -2,7 +2,8 @@
 
 The values are translated, the keys and the layout of the file stay. Where each entry of an object
 or array is an object with a `defaultMessage`, that is the message, and the rest describes it. So it
-is with a `message` or `string`, of the whole file or beside nothing but what describes it.
+is with a `message` or `string` of the whole file, and with one further in beside nothing but what
+programs read; what describes it may be there, too.
 Of a message of ICU with forms (`{n, plural, one {# file} other {# files}}`), each form is one, with
 the text around it. Comments may stand between values.
 """
@@ -11,18 +12,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .catalogues import Catalogue, PlainMessage, TranslatableMessage
+from .catalogues import BREAKS, Catalogue, PlainMessage, TranslatableMessage, cut_plural
 
 MESSAGE_KEYS = ("message", "defaultMessage", "string")
 SURE_KEY = "defaultMessage"  # what nobody else calls so
-DESCRIBING = (
-    "id key name description comment context note file start end line col hash placeholders"
-)
+TECHNICAL = frozenset(["id", "placeholders", "file", "start", "end", "line", "col", "hash"])
+DESCRIBING = frozenset(["key", "description", "comment", "context", "note"]) | TECHNICAL
 APART = ("@", "$", "//")  # keys of metadata begin so
 NAMING = ("lang", "language", "locale")  # keys whose value may be the code of a language
 MOST_FORMS, DEEPEST = 40, 4  # of a message with several choices between forms; of these in another
@@ -31,6 +31,7 @@ _TOKEN = re.compile(rf'"((?:[^"\\]|\\.)*+)"(\s*+:)?|{_COMMENT}|[{{}}\[\]]', re.D
 _IDLE = re.compile(rf'"(?:[^"\\]|\\.)*+"|({_COMMENT})', re.DOTALL)
 _COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"|(,)(?=\s*+[}\]])', re.DOTALL)
 _CODE = re.compile(r"[a-z]{2,3}(?:[-_]\w{2,4})?")
+_ROOT = re.compile(r"[a-z]{2}(?:[-_]\w{2,4})?")  # the key of what is in a language, as a whole file
 _BLOCK = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(?:plural|select|selectordinal)\s*+,")
 _FORM = re.compile(r"\s*+(?:offset\s*+:\s*+\d++\s*+)?(?:=\d++|\w++)\s*+\{")
 _BRACE = re.compile(r"[{}]")
@@ -128,37 +129,48 @@ def list_keys(value: Any) -> Iterator[str | None]:
 
     "" where each value may be one, and None where none is.
     """
-    waiting: list[tuple[Any, str | None]] = [(value, "")]
+    waiting: list[tuple[Any, str | None, str]] = [(value, "", "")]
     is_whole = True
     while waiting:
-        value, key = waiting.pop()
+        value, key, name = waiting.pop()
         if not isinstance(value, (list, Members)):
             continue
         yield key
         is_object = isinstance(value, Members)
-        entries = [each for _, each in value] if is_object else value
-        inner = None if key != "" else choose_key(entries, may_differ=is_whole and is_object)
-        waiting += [(each, inner) for each in reversed(entries)]
+        entries = value if is_object else [("", each) for each in value]
+        inner = None
+        if key == "":
+            needed = frozenset() if is_whole or _ROOT.fullmatch(name) else TECHNICAL
+            values = [each for _, each in entries]
+            inner = choose_key(values, needed, may_differ=is_whole and is_object)
+        waiting += [(each, inner, own) for own, each in reversed(entries)]
         is_whole = False
 
 
-def choose_key(entries: Sequence[Any], *, may_differ: bool) -> str:
+def choose_key(entries: Sequence[Any], needed: frozenset[str], *, may_differ: bool) -> str:
     """Return the key of the messages if all entries are objects that have it; else "".
 
-    may_differ: what is beside a `message` or `string` may be anything.
+    needed: of what is beside a `message` or `string`, one has to be among these; without them,
+    `name` and `note` are labels, too. may_differ: what is beside it may be anything.
     """
     if not entries or not all(isinstance(each, Members) for each in entries):
         return ""
     members = [dict(each) for each in entries]
+    others = DESCRIBING if needed else DESCRIBING | {"name"}
     for name in MESSAGE_KEYS:
         is_sure = may_differ or name == SURE_KEY
         if all(
             isinstance(each.get(name), str)
-            and (is_sure or each.keys() <= {name, *DESCRIBING.split()})
+            and (is_sure or _is_beside(each.keys() - {name}, others, needed))
             for each in members
         ):
             return name
     return ""
+
+
+def _is_beside(names: Set[str], others: frozenset[str], needed: frozenset[str]) -> bool:
+    """Return whether the keys beside a message are such as describe it."""
+    return names <= others and (not needed or not needed.isdisjoint(names))
 
 
 def is_message(keys: Sequence[str], own: str | None, value: str) -> bool:
@@ -182,7 +194,9 @@ def read_message(text: str, write: Callable[[str], object]) -> TranslatableMessa
     """Return a message, or the forms of one. ValueError if these are not understood."""
     text = _DOUBLED.sub("'", text)
     parts = cut_forms(text)
-    return PlainMessage(text, write, VERBATIM) if len(parts) == 1 else FormsMessage(parts, write)
+    if len(parts) > 1:
+        return FormsMessage(parts, write)
+    return PlainMessage(text, write, VERBATIM, forms=cut_plural(text, VERBATIM))
 
 
 class MessagePart(NamedTuple):
@@ -244,8 +258,13 @@ def find_end(text: str, start: int) -> int:
 class FormsMessage:
     """A message with several forms."""
 
-    def __init__(self, parts: Sequence[MessagePart], write: Callable[[str], object]) -> None:
-        self.write, self.parts = write, [part.text for part in parts]
+    def __init__(
+        self,
+        parts: Sequence[MessagePart],
+        write: Callable[[str], object],
+        breaks: re.Pattern[str] = BREAKS,
+    ) -> None:
+        self.write, self.breaks, self.parts = write, breaks, [part.text for part in parts]
         self.forms = [self._read(n, part.text) for n, part in enumerate(parts) if part.is_form]
         self.texts = [text for form in self.forms for text in form.texts]
 
@@ -257,7 +276,7 @@ class FormsMessage:
             self.parts[place] = text.replace(AS_READ, NUMBER) if is_number else text
 
         text = _ALONE.sub(AS_READ, form) if is_number else form
-        return PlainMessage(text, put, NUMBERED)
+        return PlainMessage(text, put, NUMBERED, breaks=self.breaks)
 
     def fill(self, translations: Sequence[str]) -> None:
         rest = iter(translations)

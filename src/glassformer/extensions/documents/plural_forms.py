@@ -63,11 +63,13 @@ def is_for_one(numbers: set[int], singular: str, plural: str) -> bool:
 
     So is none that serves greater numbers, too, if only the plural has the place of the number.
     """
+    if 1 not in numbers or max(numbers) == 1:
+        return 1 in numbers
     one, more = (
         {text[each.start : each.end] for each in find_verbatim(text) if each.kind == "placeholder"}
         for text in (singular, plural)
     )
-    return 1 in numbers and (max(numbers) == 1 or more <= one)
+    return more <= one
 
 
 def name_rule(language: str) -> str:

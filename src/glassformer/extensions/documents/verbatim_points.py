@@ -38,6 +38,21 @@ _HOLE = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 12  # characters on both sides in which that is seen
+_ENDS = re.compile(r"[.!?:;]\s")  # of sentences
+_ASKED = re.compile(r"\W*(?:what|where|who|whom|whose|which|how|why|when)\b", re.IGNORECASE)
+_ANCHORS = frozenset(("a", "span", "sup", "sub"))  # empty ones are marks of places
+_EMPTY = re.compile(r"<[^<>]*>\s*(?:</[^<>]*>)?")
+_PICTURES = frozenset(
+    ["img", "input", "picture", "svg", "button", "object", "video", "canvas", "image"]
+)
+_ICON = re.compile(
+    r"\b(?:class|style|role)\s*=[^>]{0,200}?\b(?:fa[bsrl]?|mdi|bi|ti|\w{0,20}(?:ico|glyph|symbol|emoji|logo"
+    r"|image|img|key|button|btn|background))",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"<\S+(?:\s+id\s*=\s*[^\s<>]+)+\s*/?>|<\S+\s[^<>]*\b(?:epub:type|name)\s*=[^<>]*>"
+)
 _UNSEEN = RAW | {"", "wbr", "template", "noscript"}  # comments have no name
 
 
@@ -61,13 +76,12 @@ def _is_repeated(text: str) -> bool:
 
 def find_points(parts: Sequence[RunPart]) -> tuple[list[VerbatimPoint], list[RunPart]]:
     """Return the points of a run that are read as text, and the run with that text for them."""
-    points, whole, number, before = list[VerbatimPoint](), list[RunPart](), 0, ""
+    points, whole, number, before, beginning = list[VerbatimPoint](), list[RunPart](), 0, "", ""
     following = _list_following(parts)
     while number < len(parts):
         tags = _gather_tags(parts, number)
         text = next((text for each in tags if (text := _read_point(each))), "")
-        around = f"{before}\0{following[number + len(tags)]}"
-        is_hole = not text and _is_seen(tags) and bool(_HOLE.search(around))
+        is_hole = not text and _is_hole(tags, before, following[number + len(tags)], beginning)
         if is_hole:
             text = f"`#{len(points) + 1}`"
         if text:
@@ -78,13 +92,38 @@ def find_points(parts: Sequence[RunPart]) -> tuple[list[VerbatimPoint], list[Run
             whole += tags
         if whole[-1].kind == "text" and not is_hole:
             before = (before + html.unescape(whole[-1].raw[-10 * _NEAR :]))[-_NEAR:]
+            beginning = _find_beginning(beginning, whole[-1].raw)
         number += len(tags)
     return points, whole
 
 
+def _is_hole(tags: Sequence[RunPart], before: str, behind: str, beginning: str) -> bool:
+    """Return whether tags stand for something without words that the text around them lacks.
+
+    beginning: that of the sentence. A question may end with a preposition.
+    """
+    if not _is_seen(tags) or not _HOLE.search(f"{before}\0{behind}"):
+        return False
+    return not (behind.lstrip().startswith("?") and _ASKED.match(beginning))
+
+
+def _find_beginning(beginning: str, raw: str) -> str:
+    """Return how the sentence begins that a text ends in; beginning: of the one before the text."""
+    at = max((end.end() for end in _ENDS.finditer(raw)), default=-1)
+    text = raw if at < 0 else raw[at:]
+    return ((beginning if at < 0 else "") + text[:_NEAR])[:_NEAR]
+
+
 def _is_seen(tags: Sequence[RunPart]) -> bool:
     """Return whether tags stand for something without words, such as a picture."""
-    return len(tags) > 1 or (tags[0].kind == "point" and tags[0].name not in _UNSEEN)
+    if len(tags) == 3:
+        return _is_seen(tags[1:2])
+    name, raw = tags[0].name, tags[0].raw
+    if name in _UNSEEN or (tags[0].kind != "point" and len(tags) == 1):
+        return False
+    if name in _ANCHORS and _EMPTY.fullmatch(raw):
+        return bool(_ICON.search(raw))
+    return name in _PICTURES or not _PLACE.fullmatch(raw)
 
 
 def _list_following(parts: Sequence[RunPart]) -> list[str]:

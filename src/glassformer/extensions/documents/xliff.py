@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from .access_keys import AccessKeys
-from .catalogues import BREAKS, BREAKS_IN_LAYOUT, PlainMessage, TranslatableMessage, cut_message
+from .bars import CHOICE
+from .catalogues import BREAKS, BREAKS_IN_LAYOUT, PlainMessage, TranslatableMessage, cut_plural
 from .dialects import SPACE, Dialect, name_elements
 from .json_messages import FormsMessage, cut_forms
 from .paragraphs import empty
@@ -35,6 +36,7 @@ def read_xliff(file: XmlFile) -> list[TranslatableMessage]:
         wrappers=name_elements(namespace, "g mrk pc"),
         pair_begins=name_elements(namespace, "bpt bx sc"),
         pair_ends=name_elements(namespace, "ept ex ec"),
+        verbatim=CHOICE,
     )
     sources = [*file.root.iter(f"{{{namespace}}}source")]
     keys = AccessKeys([source.text or "" for source in sources])
@@ -85,12 +87,13 @@ def _read_unit(
     ValueError if it has forms that are not understood.
     """
     is_spaced = _inherit(SPACE, source) == "preserve"
-    dialect = replace(dialect, text_breaks=BREAKS if is_spaced else BREAKS_IN_LAYOUT)
+    breaks = BREAKS if is_spaced else BREAKS_IN_LAYOUT
+    dialect = replace(dialect, text_breaks=breaks)
     result = _make_target(source, target, dialect)
 
     def finish() -> None:
-        for mark in result.iter():
-            mark.tag = mark.tag.removesuffix(_PROTECTED) if _is_element(mark) else mark.tag
+        for mark in filter(_is_element, result.iter()):
+            mark.tag = mark.tag.removesuffix(_PROTECTED)
         if target is not None:
             file.replace(target, result)
             return
@@ -103,13 +106,13 @@ def _read_unit(
 
     codes = InlineCodes(result, dialect)
     if len(forms := cut_forms(codes.text)) > 1:
-        return FormsMessage(forms, partial(_fill, result, codes, finish))
+        return FormsMessage(forms, partial(_fill, result, codes, finish), breaks)
     text = source.text or ""
     if len(source) or not text.strip():
         return MarkedMessage(result, dialect, finish)
     result.text, write = keys.hide(text, put)
-    if "|" in text and len(cut_message(result.text)) > 1:
-        return PlainMessage(result.text, write)
+    if len(plural := cut_plural(result.text)) > 1:
+        return PlainMessage(result.text, write, forms=plural, breaks=breaks)
     return MarkedMessage(result, dialect, lambda: write(result.text))
 
 

@@ -52,6 +52,7 @@ class XmlFile:
         before = self.text[place.inner : place.inner_end].strip()
         is_cdata = before.startswith(_CDATA) and before.find(_CDATA_END) == len(before) - 3
         text = element.text or ""
+        is_cdata = is_cdata and self.encoding.has_all(text)  # a reference would be text in it
         if is_cdata and not len(element) and _CDATA_END not in text:
             content = self._end_lines(f"{_CDATA}{text}{_CDATA_END}")
         else:

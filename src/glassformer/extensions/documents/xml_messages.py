@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .access_keys import AccessKeys
+from .bars import CHOICE
 from .catalogues import BREAKS_IN_LAYOUT, PlainMessage, TranslatableMessage, fill_messages
 from .dialects import Dialect
 from .paragraphs import Paragraph
@@ -16,7 +17,7 @@ _FORMATS = "a b big em font i s small strike strong sub sup tt u"
 _ANDROID = Dialect(
     paragraphs=("string", "item"),
     wrappers=frozenset(_FORMATS.split()),
-    verbatim=re.compile(r"\\(?:u[0-9a-fA-F]{4}|[^\s\w'])"),
+    verbatim=re.compile(rf"\\(?:u[0-9a-fA-F]{{4}}|[^\s\w'])|{CHOICE.pattern}"),
     text_breaks=BREAKS_IN_LAYOUT,
 )
 _CODE = re.compile(r"\\u([0-9a-fA-F]{4})")
