@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
+from io import StringIO
 from pathlib import Path
 from traceback import format_stack
 from typing import Any, NamedTuple
@@ -84,8 +86,18 @@ def start(service: Service, **how: Any) -> Iterator[Client]:
         thread.join(0.1)
         if not thread.is_alive():
             return
-    stack = "".join(format_stack(sys._current_frames()[thread.ident or 0]))
-    pytest.fail(f"the server still runs:\n{stack}")
+    pytest.fail(f"the server still runs:\n{describe_waiting(ready.server.servers[0].get_loop())}")
+
+
+def describe_waiting(loop: asyncio.AbstractEventLoop) -> str:
+    """Return where each task of a loop waits, and where each thread is."""
+    text = StringIO()
+    for task in asyncio.all_tasks(loop):
+        task.print_stack(file=text)
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():
+        text.write(f"{names.get(ident)}:\n{''.join(format_stack(frame)[-3:])}")
+    return text.getvalue()
 
 
 @pytest.fixture(scope="package")
