@@ -20,11 +20,12 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `serve` is not installed")
 
 from glassformer.extensions.serve.limits import Limits
-from glassformer.extensions.serve.running import make_service, prepare_server
+from glassformer.extensions.serve.running import GRACE, make_service, prepare_server
 from glassformer.extensions.serve.service.service import Service
 
 TOKEN = "secret"
-STEPS = 400  # of 0.1 s, for the end of a server: a machine that stood still has used one
+# Of 0.1 s, for the end of a server that waits for a request; one in which a machine stands still.
+STEPS = 10 * (GRACE + 40)
 
 
 class Answer(NamedTuple):
