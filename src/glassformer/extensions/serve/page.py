@@ -23,7 +23,7 @@ from glassformer.see.files import HEAD
 from glassformer.see.opgraph import Equation
 from glassformer.see.trace import Trace
 
-from .text_bytes import spell_letters
+from .text_bytes import BITS, LETTERS, spell_letters
 
 STATIC = files(__package__) / "static"  # the built app
 PLACE = "recording"  # the id of the element with the recording, where the app finds it
@@ -52,11 +52,11 @@ UNPACKING = f"""(() => {{
   const readLetters = (text) => {{
     const begin = text.indexOf(" ") + 1;
     const bytes = new Uint8Array(Number(text.slice(0, begin)));
-    const read = (code) => code - 33 - (code > 60);
+    const read = (code) => code - {LETTERS[0]} - (code > {ord("<")});
     for (let place = begin, bits = 0, count = 0, written = 0; place < text.length; place += 2) {{
       const [high, low] = [text.charCodeAt(place), text.charCodeAt(place + 1)].map(read);
-      bits |= (high * 93 + low) << count;
-      for (count += 13; count >= 8; count -= 8) {{
+      bits |= (high * {len(LETTERS)} + low) << count;
+      for (count += {BITS}; count >= 8; count -= 8) {{
         bytes[written++] = bits;
         bits >>= 8;
       }}
